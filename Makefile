@@ -1,0 +1,64 @@
+# `make demo` shows Phronesis at work; `make test` is all that a change must pass, here and on CI.
+# Everything happens in .venv, made with nothing but Python's own venv and pip; PIP_* variables and pip's own
+# configuration are respected. Nothing is installed again until pyproject.toml changes.
+
+PYTHON ?= python3
+WORKERS ?= auto
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+EXTRAS := embed,models,postgres,tokens
+# A stamp says what was installed, and when.
+RUNTIME := $(VENV)/.installed-runtime
+DEV := $(VENV)/.installed-dev
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check lint types imports deps bench
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(RUNTIME)  ## tell a story in several sessions, and show what is remembered and why
+	@$(BIN)/phronesis demo
+
+test: $(DEV) lint types imports deps  ## everything: linters, types, architecture, all tests, coverage
+	$(BIN)/coverage erase
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=
+	$(BIN)/coverage report --include='src/phronesis/core/*' --fail-under=100
+	$(BIN)/coverage report --omit='src/phronesis/core/*' --fail-under=90
+
+check: $(DEV)  ## the fast tests only, for the loop while writing
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not postgres and not encoder"
+
+lint: $(DEV)  ## style and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(DEV)  ## mypy, strict
+	$(BIN)/mypy
+
+imports: $(DEV)  ## imports run one way
+	$(BIN)/lint-imports --no-logo
+
+deps: $(DEV)  ## what is imported is declared, and the other way round
+	$(BIN)/deptry src
+
+bench: $(RUNTIME)  ## make bench DATA=locomo.json [PEERS=bm25,chromadb]: recall and speed on real conversations
+	@test -n "$(DATA)" || { echo "make bench needs DATA=path/to/a/locomo.json" >&2; exit 2; }
+	$(BIN)/phronesis bench locomo --data "$(DATA)" $(if $(PEERS),--peers "$(PEERS)")
+
+# pip 25.1 is the first that reads [dependency-groups].
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Phronesis needs Python 3.11 or newer: make PYTHON=…")'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade 'pip>=25.1'
+
+$(RUNTIME): pyproject.toml | $(BIN)/python
+	$(PIP) install --editable '.[$(EXTRAS)]'
+	@touch $@
+
+$(DEV): pyproject.toml | $(BIN)/python
+	$(PIP) install --editable '.[$(EXTRAS)]' --group dev
+	@touch $@ $(RUNTIME)

@@ -1,0 +1,59 @@
+"""Phronesis: a memory for AI agents. What happened, what was learned from it, and the evidence for every line."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from phronesis.async_memory import AsyncMemory
+    from phronesis.core.context import ContextPackage
+    from phronesis.core.items import Item, Trust
+    from phronesis.core.results import AddResult, CommitResult, EditResult, Evidence, SearchResult, Source
+    from phronesis.errors import PhronesisError
+    from phronesis.memory import Memory
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AsyncMemory": "phronesis.async_memory",
+    "AddResult": "phronesis.core.results",
+    "CommitResult": "phronesis.core.results",
+    "ContextPackage": "phronesis.core.context",
+    "EditResult": "phronesis.core.results",
+    "Evidence": "phronesis.core.results",
+    "Item": "phronesis.core.items",
+    "Memory": "phronesis.memory",
+    "PhronesisError": "phronesis.errors",
+    "SearchResult": "phronesis.core.results",
+    "Source": "phronesis.core.results",
+    "Trust": "phronesis.core.items",
+}
+
+__all__ = [
+    "AddResult",
+    "AsyncMemory",
+    "CommitResult",
+    "ContextPackage",
+    "EditResult",
+    "Evidence",
+    "Item",
+    "Memory",
+    "PhronesisError",
+    "SearchResult",
+    "Source",
+    "Trust",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: ``import phronesis`` itself loads nothing heavy."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'phronesis' has no attribute {name!r}")
+    import importlib  # noqa: PLC0415 - only when a name is asked for
+
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

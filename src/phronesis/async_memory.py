@@ -1,0 +1,117 @@
+"""AsyncMemory: the verbs of Memory as coroutines. Each runs on a worker thread; the event loop never waits for a disk.
+
+A verb is one line, so that the two cannot drift: its parameters are those of Memory's, for type checkers too.
+"""
+
+import asyncio
+import functools
+from collections.abc import Callable, Coroutine, Generator
+from datetime import datetime
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from phronesis.config import PolicySource
+from phronesis.memory import Memory
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Verb = Callable[Concatenate[Memory, P], R]
+AsyncVerb = Callable[Concatenate["AsyncMemory", P], Coroutine[Any, Any, R]]
+
+
+def _verb(method: Verb[P, R]) -> AsyncVerb[P, R]:
+    @functools.wraps(method)
+    async def call(self: "AsyncMemory", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(method, self.memory, *args, **kwargs)
+
+    return call
+
+
+class Opening:
+    """What ``AsyncMemory.open`` gives: await it, or enter it with ``async with``."""
+
+    def __init__(self, make: Callable[[], Memory]) -> None:
+        self._make = make
+        self._opened: AsyncMemory | None = None
+
+    def __await__(self) -> Generator[Any, None, "AsyncMemory"]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> "AsyncMemory":
+        self._opened = await self._open()
+        return self._opened
+
+    async def __aexit__(self, *_error: object) -> None:
+        if self._opened is not None:
+            await self._opened.close()
+
+    async def _open(self) -> "AsyncMemory":
+        return AsyncMemory(await asyncio.to_thread(self._make))
+
+
+class AsyncMemory:
+    """Memory for asyncio: ``async with AsyncMemory.open(…) as m: await m.add(…)``.
+
+    Cancelling an await gives up waiting, not the work: a write that has begun on its thread is finished there, so it
+    may be in the log although nobody saw its result. With an ``idempotency_key`` the same call again tells.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+
+    @staticmethod
+    def open(
+        url: str | None = None,
+        *,
+        policy: PolicySource | None = None,
+        tenant: str | None = None,
+        clock: Callable[[], datetime] | None = None,
+        embedder: Any = None,
+    ) -> Opening:
+        """Open a store on a thread; see ``Memory.open``."""
+        return Opening(lambda: Memory.open(url, policy=policy, tenant=tenant, clock=clock, embedder=embedder))
+
+    @property
+    def tenant(self) -> str:
+        """The tenant's name."""
+        return self.memory.tenant
+
+    def for_tenant(self, name: str) -> "AsyncMemory":
+        """Give an AsyncMemory of another tenant over the same connections; closing it leaves this one open."""
+        return AsyncMemory(self.memory.for_tenant(name))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.close()
+
+    add = _verb(Memory.add)
+    archive = _verb(Memory.archive)
+    close = _verb(Memory.close)
+    commit_turn = _verb(Memory.commit_turn)
+    compose_context = _verb(Memory.compose_context)
+    delete = _verb(Memory.delete)
+    delete_all = _verb(Memory.delete_all)
+    doctor = _verb(Memory.doctor)
+    erase = _verb(Memory.erase)
+    explain = _verb(Memory.explain)
+    export = _verb(Memory.export)
+    flush = _verb(Memory.flush)
+    get = _verb(Memory.get)
+    get_all = _verb(Memory.get_all)
+    get_turns = _verb(Memory.get_turns)
+    history = _verb(Memory.history)
+    import_ = _verb(Memory.import_)
+    list_sessions = _verb(Memory.list_sessions)
+    pin = _verb(Memory.pin)
+    rebuild = _verb(Memory.rebuild)
+    rederive = _verb(Memory.rederive)
+    reembed = _verb(Memory.reembed)
+    retract = _verb(Memory.retract)
+    retry = _verb(Memory.retry)
+    rollback = _verb(Memory.rollback)
+    search = _verb(Memory.search)
+    unarchive = _verb(Memory.unarchive)
+    unpin = _verb(Memory.unpin)
+    update = _verb(Memory.update)

@@ -1,0 +1,120 @@
+"""Composing a context: candidates in, a package within its token budget out (laws 5 and 8). Pure."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final
+
+from phronesis.compose.excerpts import Count
+from phronesis.compose.fences import SAMPLE, choose_boundary
+from phronesis.compose.layout import TITLES, Layout, language_of, preamble
+from phronesis.compose.pieces import Piece, citation_of, speaker
+from phronesis.compose.selection import Selection
+from phronesis.core.budget import Ledger
+from phronesis.core.context import SLOTS, Block, Budget, Candidates, ContextPackage
+from phronesis.core.results import Evidence
+from phronesis.core.text import storable
+from phronesis.errors import BudgetTooSmall
+from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, TokenCounter
+
+BUDGETED: Final = SLOTS[:-1]
+"""The slots that share what the user's message leaves."""
+
+
+def compose(
+    candidates: Candidates, *, budget: Budget, counter: TokenCounter, context_id: str, explain: Mapping[str, Any]
+) -> ContextPackage:
+    """Give a package whose two renderings each fit ``budget.total``, as counted by ``counter``.
+
+    To ``explain`` are added ``budget`` (what was used of what; the slots' figures are estimates, ``used`` is counted),
+    ``dropped`` (slot, index, citation and reason of each candidate that is not shown) and ``shortened``. The same input
+    gives the same package. Raises BudgetTooSmall, with the least budget that would do as ``details["minimum"]``, when
+    the user's message alone does not fit: it is never cut.
+    """
+    count = cache(counter.count)
+    layout = Layout(SAMPLE, language_of(candidates.user_message), storable(candidates.user_message))
+    minimum = _tokens(layout.text(()), layout.messages(()), count)
+    if minimum > budget.total:
+        raise BudgetTooSmall(
+            f"token_budget: {budget.total} tokens cannot hold the user's message, which is never cut;"
+            f" give at least {minimum}, or shorten the message",
+            field="token_budget",
+            details={"token_budget": budget.total, "minimum": minimum, "counter": counter.name},
+        )
+    available = budget.total - minimum - _frame(candidates, layout.language, count)
+    ledger = Ledger(available, {slot: getattr(budget, slot) for slot in BUDGETED})
+    selection = Selection(candidates, budget=budget, ledger=ledger, count=count)
+    selection.fill()
+    boundary = choose_boundary(context_id, [layout.user_message, *_shown(selection.chosen)])
+    layout = dataclasses.replace(layout, boundary=boundary)
+    while True:
+        text, messages = layout.text(selection.chosen), layout.messages(selection.chosen)
+        tokens = _tokens(text, messages, count)
+        if tokens <= budget.total:
+            break
+        # Pieces are not additive under BPE: now and then the whole is more than the sum of what was counted.
+        selection.let_go(tokens - budget.total)
+    spent = {
+        "total": budget.total,
+        "used": tokens,
+        "counter": counter.name,
+        "exact": counter.exact,
+        "slots": ledger.report(),
+    }
+    return ContextPackage(
+        context_id=context_id,
+        system_blocks=_blocks(selection.chosen, "system_blocks"),
+        working_summary=_blocks(selection.chosen, "working_summary"),
+        recent_turns=_blocks(selection.chosen, "recent_turns"),
+        evidence=_evidence(selection.chosen),
+        user_message=candidates.user_message,
+        token_count=tokens,
+        token_budget=budget.total,
+        explain={**explain, "budget": spent, "dropped": selection.dropped, "shortened": _shortened(selection.chosen)},
+        text=text,
+        messages=messages,
+    )
+
+
+def _tokens(text: str, messages: Sequence[Mapping[str, str]], count: Count) -> int:
+    """Give the tokens of the larger rendering; the messages with what a chat template puts around them."""
+    chat = sum(count(message["content"]) + MESSAGE_OVERHEAD for message in messages) + PRIMING_OVERHEAD
+    return max(count(text), chat)
+
+
+def _frame(candidates: Candidates, language: str, count: Count) -> int:
+    """Give what surrounds the pieces at most: the preamble, a system message, titles and the fence of the evidence."""
+    slots = [slot for slot in BUDGETED if getattr(candidates, slot)]
+    if not slots:
+        return 0
+    titles = sum(count(f"{TITLES[slot]}\n\n") for slot in slots)
+    fence = count(SAMPLE.memory("")) if candidates.evidence else 0
+    return count(preamble(language, SAMPLE)) + titles + fence + MESSAGE_OVERHEAD
+
+
+def _shown(chosen: Sequence[Piece]) -> Iterator[str]:
+    for piece in chosen:
+        yield piece.text
+        if isinstance(piece.source, Block):
+            yield speaker(piece.source)
+
+
+def _of(chosen: Sequence[Piece], slot: str) -> list[Piece]:
+    return sorted((piece for piece in chosen if piece.slot == slot), key=lambda piece: piece.index)
+
+
+def _blocks(chosen: Sequence[Piece], slot: str) -> list[Block]:
+    return [piece.source for piece in _of(chosen, slot) if isinstance(piece.source, Block)]
+
+
+def _evidence(chosen: Sequence[Piece]) -> list[Evidence]:
+    return [piece.source for piece in _of(chosen, "evidence") if isinstance(piece.source, Evidence)]
+
+
+def _shortened(chosen: Sequence[Piece]) -> list[dict[str, Any]]:
+    ordered = sorted(chosen, key=lambda piece: (SLOTS.index(piece.slot), piece.index))
+    return [
+        {"slot": piece.slot, "index": piece.index, "citation": citation_of(piece.source)}
+        for piece in ordered
+        if piece.shortened
+    ]

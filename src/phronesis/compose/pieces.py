@@ -1,0 +1,145 @@
+"""One candidate as it will be shown: cleaned, shortened, cited, and its tokens estimated."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Final
+
+from phronesis.compose.cleaning import label, without_citations
+from phronesis.compose.excerpts import Count, excerpt, whole
+from phronesis.compose.fences import SAMPLE
+from phronesis.core.context import Block
+from phronesis.core.items import Item, Trust
+from phronesis.core.results import Evidence
+from phronesis.models.token_counter import MESSAGE_OVERHEAD
+
+MIN_EXCERPT: Final = 48
+"""Tokens below which a text is not cut to fit the room that is left: it would cost more in headings than it says."""
+
+CITATIONS_SHOWN: Final = 3
+"""Citations shown before a block, and conflicts named in a memory's heading; each costs about 25 tokens."""
+
+PLAIN_ROLES: Final = frozenset({"user", "assistant"})
+"""Roles that a recent turn may keep in a list of messages. Every other becomes data under the user's role."""
+_NAMED_ROLES: Final = PLAIN_ROLES | {"system", "developer", "tool", "function"}
+_SEPARATOR_TOKENS: Final = 2
+"""Line breaks around a piece: at most two, at most a token each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A candidate as shown. ``tokens`` estimates what it adds to the larger rendering; ``index`` is its place."""
+
+    slot: str
+    index: int
+    source: Block | Evidence
+    text: str
+    tokens: int
+    shortened: bool = False
+
+    @property
+    def fenced(self) -> bool:
+        """Whether it is shown as data."""
+        return isinstance(self.source, Evidence) or self.source.fenced
+
+
+def citation_of(source: Block | Evidence) -> str | None:
+    """Give what a report calls it by: the item's citation, or a block's first one, if any."""
+    if isinstance(source, Evidence):
+        return source.item.citation
+    return source.citations[0] if source.citations else None
+
+
+def evidence_piece(index: int, evidence: Evidence, *, snippet_tokens: int, room: int, count: Count) -> Piece | None:
+    """Give a memory under its heading, in at most ``room`` tokens, its text in at most ``snippet_tokens``.
+
+    None when the room is too small for that, or for a useful part of it.
+    """
+    heading = _heading(evidence)
+    overhead = count(heading) + _SEPARATOR_TOKENS
+    limit = min(snippet_tokens, room - overhead)
+    snippet = evidence.matched[0].snippet if evidence.matched else ""
+    shown, shortened = excerpt(evidence.item.content, snippet=snippet, limit=limit, count=count)
+    if limit < 0 or (shortened and (not shown or limit < min(snippet_tokens, MIN_EXCERPT))):
+        return None
+    quoted = without_citations(shown)
+    tokens = overhead + count(quoted)
+    text = f"{heading} {quoted}".rstrip()
+    return Piece("evidence", index, evidence, text, tokens, shortened) if tokens <= room else None
+
+
+def block_piece(slot: str, index: int, block: Block, *, room: int, cut: bool, count: Count) -> Piece | None:
+    """Give a block of instructions or of the summary in at most ``room`` tokens, its citations before it.
+
+    None when the room is too small: for the whole, or with ``cut`` for a useful part.
+    """
+    heading = " ".join(f"[{citation}]" for citation in block.citations[:CITATIONS_SHOWN])
+    fence = count(SAMPLE.memory("")) if block.fenced else 0
+    overhead = count(heading) + fence + _SEPARATOR_TOKENS
+    shown, shortened = _fitted(block.text, room - overhead, cut=cut, count=count)
+    if shown is None:
+        return None
+    quoted = without_citations(shown)
+    tokens = overhead + count(quoted)
+    if tokens > room:
+        return None
+    source = dataclasses.replace(block, text=shown) if shortened else block
+    return Piece(slot, index, source, f"{heading} {quoted}".strip(), tokens, shortened)
+
+
+def turn_piece(index: int, block: Block, *, room: int, cut: bool, count: Count) -> Piece | None:
+    """Give a recent turn in at most ``room`` tokens; None when that is too small, as for `block_piece`."""
+    # In the text every turn is fenced; in the messages a plain one has its prefix and a message's overhead instead.
+    fence = count(SAMPLE.turn(speaker(block), ""))
+    overhead = max(fence, count(message_prefix(block))) + MESSAGE_OVERHEAD + _SEPARATOR_TOKENS
+    shown, shortened = _fitted(block.text, room - overhead, cut=cut, count=count)
+    if shown is None:
+        return None
+    source = dataclasses.replace(block, text=shown) if shortened else block
+    return Piece("recent_turns", index, source, shown, overhead + count(shown), shortened)
+
+
+def _fitted(text: str, limit: int, *, cut: bool, count: Count) -> tuple[str | None, bool]:
+    """Give the text whole, or with ``cut`` an excerpt of a useful length, or None; and whether it was cut."""
+    uncut = whole(text, limit=limit, count=count) if limit >= 0 else None
+    if uncut is not None:
+        return uncut, False
+    if not cut or limit < MIN_EXCERPT:
+        return None, False
+    return excerpt(text, limit=limit, count=count)[0] or None, True
+
+
+def keeps_its_role(block: Block) -> bool:
+    """Whether a recent turn stands under its own role in a list of messages."""
+    return block.role in PLAIN_ROLES and not block.fenced
+
+
+def speaker(block: Block) -> str:
+    """Give the attributes of a turn's tag: its role, and its name if it has one."""
+    # An unknown role is not shown: cleaned, it could read "user".
+    role = block.role if block.role in _NAMED_ROLES else "other"
+    name = label(block.name or "")
+    return f'role="{"quoted " if block.fenced else ""}{role}"' + (f' name="{name}"' if name else "")
+
+
+def message_prefix(block: Block) -> str:
+    """Give the name before a user's message. None before the assistant's: a model would learn to write it."""
+    name = label(block.name or "") if block.role == "user" else ""
+    return f"{name}: " if name else ""
+
+
+def _heading(evidence: Evidence) -> str:
+    item = evidence.item
+    about = [(item.occurred_at or item.recorded_at).date().isoformat(), *_source(item)]
+    if item.ended:
+        about.append(label(item.ended))
+    named = ", ".join(f"mem:{identity}" for identity in evidence.conflicts[:CITATIONS_SHOWN])
+    more = len(evidence.conflicts) - CITATIONS_SHOWN
+    conflicts = f"; conflicts with {named}" if named else ""
+    return f"[{item.citation}] ({', '.join(about)}{conflicts}{f' and {more} more' if more > 0 else ''})"
+
+
+def _source(item: Item) -> list[str]:
+    """Give who said it, and how far that is trusted where that is below the user and not said already."""
+    who = label(item.name or "") or label(item.role or "") or item.kind
+    trust = item.trust.name.lower()
+    return [who, trust] if item.trust < Trust.USER and trust != who else [who]

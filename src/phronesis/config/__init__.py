@@ -1,0 +1,32 @@
+"""Configuration: the settings of a process, and the policy of a team."""
+
+from phronesis.config.gateways import Gateway
+from phronesis.config.policy import ROLES, ModelPrice, Policy, SpendingLimits
+from phronesis.config.roles import ChatRole, EmbedRole, RerankRole
+from phronesis.config.settings import (
+    DEFAULT_TENANT,
+    PolicySource,
+    Settings,
+    api_keys,
+    check_tenant,
+    default_url,
+    load_settings,
+)
+
+__all__ = [
+    "DEFAULT_TENANT",
+    "ROLES",
+    "ChatRole",
+    "EmbedRole",
+    "Gateway",
+    "ModelPrice",
+    "Policy",
+    "PolicySource",
+    "RerankRole",
+    "Settings",
+    "SpendingLimits",
+    "api_keys",
+    "check_tenant",
+    "default_url",
+    "load_settings",
+]

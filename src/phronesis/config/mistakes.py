@@ -1,0 +1,88 @@
+"""What is wrong with a policy, in words, and where it stands."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from phronesis.errors import InputError
+
+FieldPath = tuple[str, ...]
+"""The names on the way to a field, from the top: ``("roles", "extract", "model")``."""
+
+MOST_TOLD: Final = 20
+"""Mistakes that one error tells. A file with more is one of another kind, and a longer list is no help."""
+
+_SHOWN: Final = 40
+"""Characters of a name or value that a message repeats: enough to find it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One thing that is wrong.
+
+    ``what`` is said of the field at ``path``, as in "must be …"; with ``inside`` it is said of what the field is in, as
+    in "unknown field …". ``line`` is given when it is not the field's own.
+    """
+
+    path: FieldPath
+    what: str
+    inside: bool = False
+    line: int | None = None
+
+    def say(self, root: FieldPath = ()) -> str:
+        """Give the sentence, with the path under ``root``."""
+        subject = ".".join((*root, *(self.path[:-1] if self.inside else self.path)))
+        if not subject:
+            return self.what
+        return f"{subject}: {self.what}" if self.inside else f"{subject} {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a policy comes from: a file and the lines of its fields; without a name, the arguments of a call."""
+
+    name: str | None = None
+    lines: Mapping[FieldPath, int] = field(default_factory=dict)
+
+    def line(self, mistake: Mistake) -> int:
+        """Give the line of the field, or of the nearest one that it is in."""
+        if mistake.line is not None:
+            return mistake.line
+        path = mistake.path
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+    def refusal(self, mistakes: Sequence[Mistake]) -> InputError:
+        """Give the error that tells the mistakes, one a line, in the order of the file; its field is the first's.
+
+        ``details["mistakes"]`` holds the same lines.
+        """
+        if self.name is None:
+            ordered = list(mistakes)
+            told = [mistake.say(("policy",)) for mistake in ordered]
+        else:
+            ordered = sorted(mistakes, key=self.line)
+            told = [f"{self.name}, line {self.line(mistake)}: {mistake.say()}" for mistake in ordered]
+        if len(told) > MOST_TOLD:
+            told = [*told[:MOST_TOLD], f"{self.name or 'policy'}: and {len(told) - MOST_TOLD} more mistakes"]
+        return InputError("\n".join(told), field=".".join(("policy", *ordered[0].path)), details={"mistakes": told})
+
+
+def shown(value: object) -> str:
+    """Give a value as a message repeats it: a short one as it is, and of what is no plain value its kind alone."""
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "true or false"
+        case int() | float():
+            return str(value) if abs(value) < 10**15 else "so large a number"
+        case str():
+            return repr(value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…")
+        case dict():
+            return "a mapping"
+        case list() | tuple() | set():
+            return "a list"
+        case _:
+            return f"a {type(value).__name__}"

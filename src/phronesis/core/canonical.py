@@ -1,0 +1,80 @@
+"""Canonical JSON: one text for one value, on every machine, so that hashes can be compared."""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from phronesis.errors import InputError
+
+FLOAT_DIGITS: Final = 9
+"""Decimal places kept of a float that is stored: well above what any law distinguishes, well below where two
+machines' libm differ (the last units of a double's 15–17 digits)."""
+
+MAX_DEPTH: Final = 64
+"""Nesting that a payload may have; Python's own JSON encoder recurses."""
+
+
+# Made once: ``json.dumps`` with any option makes an encoder at every call.
+_PLAIN: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+_ESCAPED: Final = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def rounded(value: float) -> float:
+    """Give ``value`` as it is stored and hashed; minus zero becomes zero."""
+    return round(value, FLOAT_DIGITS) + 0.0
+
+
+def dumps(value: Any) -> str:
+    """Give the canonical text: keys sorted, no spaces, floats rounded. The value must be plain JSON already."""
+    return _PLAIN.encode(value)
+
+
+def encode(value: Any) -> bytes:
+    """Give the canonical text as UTF-8. Text with lone surrogates is escaped, so that no input is lost."""
+    text = dumps(value)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _ESCAPED.encode(value).encode()
+
+
+def decode(body: bytes) -> Any:
+    """Read what ``encode`` wrote."""
+    return json.loads(body.decode())  # text: of bytes, ``loads`` would have to find out the encoding
+
+
+def digest(value: Any) -> str:
+    """Give the SHA-256 of the canonical text, in hexadecimal."""
+    return hashlib.sha256(encode(value)).hexdigest()
+
+
+def plain(value: Any, *, field: str, _depth: int = 0) -> Any:
+    """Give ``value`` as plain JSON data, or raise InputError naming the place: ``metadata.tags[2]``.
+
+    Mappings become dicts with string keys, tuples become lists, floats are rounded. NaN and infinities, bytes,
+    sets and other objects are refused: they would not come back as they went in.
+    """
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, int):
+        if abs(value) >= 1 << 63:
+            raise InputError(f"{field} is an integer of more than 64 bits; give it as a string", field=field)
+        return int(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InputError(f"{field} must be a finite number, not {value}", field=field)
+        return rounded(float(value))
+    if _depth >= MAX_DEPTH:
+        raise InputError(f"{field} is nested more than {MAX_DEPTH} levels deep; flatten it", field=field)
+    if isinstance(value, (dict, Mapping)):  # a check against the abstract class alone costs ten times as much
+        out: dict[str, Any] = {}
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise InputError(f"{field} has a key that is not a string: {key!r:.60}", field=field)
+            out[key] = plain(inner, field=f"{field}.{key}", _depth=_depth + 1)
+        return out
+    if isinstance(value, (list, Sequence)) and not isinstance(value, (bytes, bytearray, memoryview)):
+        return [plain(inner, field=f"{field}[{n}]", _depth=_depth + 1) for n, inner in enumerate(value)]
+    raise InputError(f"{field} must be JSON data, not {type(value).__name__}; convert it first", field=field)

@@ -1,0 +1,280 @@
+"""What applying an entry changes: the handler's wishes, and what the spine makes of them."""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, TypeVar
+
+from phronesis.core.conversation import ConversationRows
+from phronesis.core.entities import Entity, Mention
+from phronesis.core.ids import delta_id
+from phronesis.core.items import BOOKKEEPING, Item, flat_row
+from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.errors import PhronesisError
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """New values for some fields of one item, and why."""
+
+    item_id: str
+    fields: Mapping[str, Any]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildEntry:
+    """An entry that applying this one appends to the same lane; its id is derived, so that a replay meets the same."""
+
+    verb: str
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What a handler's ``apply`` wishes. Order within a list is kept; creations come before patches."""
+
+    items: Sequence[Item] = ()
+    patches: Sequence[Patch] = ()
+    edges: Sequence[Edge] = ()
+    dropped_edges: Sequence[Edge] = ()
+    evidence: Sequence[EvidenceRow] = ()
+    dropped_evidence: Sequence[EvidenceRow] = ()
+    entities: Sequence[Entity] = ()
+    mentions: Sequence[Mention] = ()
+    dropped_entities: Sequence[str] = ()
+    dropped_mentions: Sequence[Mention] = ()
+    conversation: ConversationRows | None = None
+    children: Sequence[ChildEntry] = ()
+
+    @property
+    def touched(self) -> tuple[str, ...]:
+        """The ids of existing items whose state is needed to settle these changes, without repeats."""
+        rows = (*self.evidence, *self.dropped_evidence)
+        edges = (*self.edges, *self.dropped_edges)
+        ids = [patch.item_id for patch in self.patches] + [row.item_id for row in rows]
+        ids += [edge.from_id for edge in edges if edge.from_kind == "item"]
+        return tuple(dict.fromkeys(ids))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """One change of one item by one entry: the unit of history.
+
+    ``op`` is create or update. ``patch`` maps a field to [before, after] in stored form; a creation has none, since
+    what was created follows from the item and the later deltas. Evidence and edges that came or went are listed as
+    stored rows. ``version`` is the item's version afterwards.
+    """
+
+    id: str
+    entry_id: str
+    item_id: str
+    n: int
+    op: str
+    patch: Mapping[str, Sequence[Any]]
+    actor: str
+    reason: str
+    recorded_at: datetime
+    version: int
+    evidence_added: Sequence[Mapping[str, Any]] = ()
+    evidence_removed: Sequence[Mapping[str, Any]] = ()
+    edges_added: Sequence[Mapping[str, Any]] = ()
+    edges_removed: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """Changes with their consequences worked out: complete items and the deltas that tell what happened."""
+
+    created: Sequence[Item] = ()
+    updated: Sequence[Item] = ()
+    deltas: Sequence[Delta] = ()
+    changes: Changes = field(default_factory=Changes)
+
+
+def field_patch(before: Item, after: Item) -> dict[str, list[Any]]:
+    """Give field → [before, after] in stored form for what differs, bookkeeping left out.
+
+    A member of ``data`` is a field of its own, ``data.<name>``: engines keep several things there, and one of them
+    changing does not stand in the way of taking back another.
+    """
+    old, new = flat_row(before.to_row()), flat_row(after.to_row())
+    names = [name for name in {**old, **new} if name not in BOOKKEEPING]
+    return {name: [old.get(name), new.get(name)] for name in names if old.get(name) != new.get(name)}
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """How fields of a kind follow from its evidence: counts, confidence, status.
+
+    ``compute`` gets the item and all its evidence in the order it was learned, and gives exactly ``fields`` (those of
+    an item, or ``data.<name>``). The spine computes it anew whenever the item or its evidence is touched, by a rollback
+    too: so a rollback restores no folded field, and two learnings that added different evidence never conflict.
+    """
+
+    fields: frozenset[str]
+    compute: Callable[[Item, Sequence[EvidenceRow]], Mapping[str, Any]]
+
+    def __call__(self, item: Item, evidence: Sequence[EvidenceRow]) -> Item:
+        """Give the item with its folded fields; an error when ``compute`` gave others than it said."""
+        found = self.compute(item, evidence)
+        if found.keys() != self.fields:
+            raise PhronesisError(f"the fold of kind '{item.kind}' gave {sorted(found)}, not {sorted(self.fields)}")
+        return item.with_fields(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Existing:
+    """What the lane holds of what some changes touch: items, and the evidence and edges of those items."""
+
+    items: Mapping[str, Item] = field(default_factory=dict)
+    evidence: Sequence[EvidenceRow] = ()
+    edges: Sequence[Edge] = ()
+
+
+def settle(
+    changes: Changes,
+    existing: Existing,
+    *,
+    entry_id: str,
+    actor: str,
+    at: datetime,
+    folds: Mapping[str, Fold] | None = None,
+) -> Settled:
+    """Work out new versions and deltas.
+
+    Args:
+        changes: the handler's wishes.
+        existing: what the lane holds of ``changes.touched``; wishes about items it does not hold fall away, since
+            an erased or never created item has no state to change. So does the creation of an item that it holds.
+            All the evidence of an item whose kind is in ``folds`` must be there.
+        entry_id: the entry being applied.
+        actor: who caused it.
+        at: the entry's ``recorded_at``.
+        folds: by kind, the fields that follow from evidence.
+
+    A patch that changes nothing gives no delta. Evidence that is there already is not counted again, an edge that says
+    what the one in place says is no change, and neither can be dropped when it is not there. What is dropped and
+    wished in one is replaced. Deltas come in the order of the wishes, creations first: they are
+    numbered, and the order in which a database gives rows must not decide that.
+    """
+    created = {item.id: item for item in changes.items if item.id not in existing.items}
+    changes = _effective(changes, existing, set(created) | set(existing.items))
+    touched = [existing.items[item_id] for item_id in changes.touched if item_id in existing.items]
+    wishes = _Wishes(changes)
+    stamp = _Stamp(entry_id, actor, at)
+    deltas: list[Delta] = []
+    updated: list[Item] = []
+    for item in (*created.values(), *touched):
+        after = item.with_fields(wishes.fields.get(item.id, {}))
+        fold = (folds or {}).get(item.kind)
+        if fold is not None:
+            after = fold(after, _evidence_after(item.id, existing, changes))
+        if item.id in created:
+            created[item.id] = after
+            deltas.append(wishes.delta(stamp, after, len(deltas), op="create", patch={}))
+            continue
+        patch = field_patch(item, after)
+        if patch or wishes.about_relations_of(item.id):
+            updated.append(after.changed({}, at=at))
+            deltas.append(wishes.delta(stamp, updated[-1], len(deltas), op="update", patch=patch))
+    return Settled(created=tuple(created.values()), updated=tuple(updated), deltas=tuple(deltas), changes=changes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stamp:
+    """What all deltas of an entry share."""
+
+    entry_id: str
+    actor: str
+    at: datetime
+
+
+class _Wishes:
+    """Effective wishes, by the item they belong to. The first patch of an item gives the reason of its delta."""
+
+    def __init__(self, changes: Changes) -> None:
+        self.fields: dict[str, dict[str, Any]] = {}
+        self._reasons: dict[str, str] = {}
+        for patch in changes.patches:
+            self.fields.setdefault(patch.item_id, {}).update(patch.fields)
+            self._reasons.setdefault(patch.item_id, patch.reason)
+        self._rows = {
+            "evidence_added": _by_owner(changes.evidence),
+            "evidence_removed": _by_owner(changes.dropped_evidence),
+            "edges_added": _by_owner(changes.edges),
+            "edges_removed": _by_owner(changes.dropped_edges),
+        }
+
+    def about_relations_of(self, item_id: str) -> bool:
+        return any(item_id in rows for rows in self._rows.values())
+
+    def delta(
+        self, stamp: _Stamp, item: Item, n: int, *, op: Literal["create", "update"], patch: Mapping[str, Sequence[Any]]
+    ) -> Delta:
+        reason = self._reasons.get(item.id, "recorded" if op == "create" else "evidence")
+        return Delta(
+            id=delta_id(stamp.entry_id, item.id), entry_id=stamp.entry_id, item_id=item.id, n=n, op=op, patch=patch,
+            actor=stamp.actor, reason=reason, recorded_at=stamp.at, version=item.version,
+            **{name: tuple(rows.get(item.id, ())) for name, rows in self._rows.items()},
+        )  # fmt: skip
+
+
+def _by_owner(rows: Iterable[EvidenceRow | Edge]) -> dict[str, list[dict[str, Any]]]:
+    out: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        owner = row.item_id if isinstance(row, EvidenceRow) else row.from_id
+        out.setdefault(owner, []).append(row.to_row())
+    return out
+
+
+def _effective(changes: Changes, existing: Existing, known: set[str]) -> Changes:
+    """Leave out what has no effect, and what belongs to items that are not there."""
+    if not (changes.evidence or changes.dropped_evidence or changes.edges or changes.dropped_edges):
+        return changes
+    evidence, dropped_evidence = _exchanged(
+        [row for row in changes.evidence if row.item_id in known], changes.dropped_evidence, existing.evidence
+    )
+    edges, dropped_edges = _exchanged(
+        [edge for edge in changes.edges if edge.from_kind != "item" or edge.from_id in known],
+        changes.dropped_edges,
+        existing.edges,
+    )
+    return dataclasses.replace(
+        changes, evidence=evidence, dropped_evidence=dropped_evidence, edges=edges, dropped_edges=dropped_edges
+    )
+
+
+_Row = TypeVar("_Row", EvidenceRow, Edge)
+
+
+def _exchanged(
+    wished: Iterable[_Row], unwanted: Iterable[_Row], existing: Iterable[_Row]
+) -> tuple[tuple[_Row, ...], tuple[_Row, ...]]:
+    """Give what comes and what goes. What goes is listed as it was, so that a rollback restores it exactly."""
+    present = {row.identity: row for row in existing}
+    going = {row.identity: present[row.identity] for row in unwanted if row.identity in present}
+    coming: dict[Any, _Row] = {}
+    for row in wished:
+        if row.identity in coming:
+            continue  # the same evidence twice in one entry is one piece
+        before = present.get(row.identity)
+        if before is not None and row.identity not in going:
+            if row.restates(before):
+                continue
+            going[row.identity] = before
+        coming[row.identity] = row
+    same = {key for key, row in coming.items() if going.get(key) == row}
+    return (
+        tuple(row for key, row in coming.items() if key not in same),
+        tuple(row for key, row in going.items() if key not in same),
+    )
+
+
+def _evidence_after(item_id: str, existing: Existing, changes: Changes) -> list[EvidenceRow]:
+    rows = {row.identity: row for row in existing.evidence if row.item_id == item_id}
+    for row in changes.dropped_evidence:
+        rows.pop(row.identity, None)
+    rows.update({row.identity: row for row in changes.evidence if row.item_id == item_id})
+    return sorted(rows.values(), key=lambda row: (row.recorded_at, row.identity))

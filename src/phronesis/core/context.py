@@ -1,0 +1,80 @@
+"""A composed context: five slots, each block of which says where it comes from, within one token budget."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from phronesis.core.results import Evidence, Record
+
+SLOTS = ("system_blocks", "working_summary", "recent_turns", "evidence", "user_message")
+"""The slots in the order in which they are rendered (source: the runtime's contract, section 8)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block(Record):
+    """One piece of a slot: text, the citations it stands on, and the role it is shown under.
+
+    ``fenced``: the text comes from a source below the user's trust and is rendered as data, not as instruction.
+    """
+
+    text: str
+    citations: Sequence[str] = ()
+    role: str = "system"
+    name: str | None = None
+    fenced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Budget(Record):
+    """Tokens for the whole, how many of them each slot may take, and how many pieces.
+
+    Evidence, then recent turns, may also take what other slots leave. The counts and ``snippet_tokens`` are fixed.
+    The defaults are this project's: enough for evidence first, with recent turns second.
+    """
+
+    total: int = 4_000
+    system_blocks: int = 800
+    working_summary: int = 400
+    recent_turns: int = 1_200
+    evidence: int = 2_000
+    snippet_tokens: int = 300
+    evidence_count: int = 12
+    recent_turn_count: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates(Record):
+    """What there is to compose from, each slot in the order in which it is to be kept, best first.
+
+    ``recent_turns`` are oldest first; when room is short the oldest go.
+    """
+
+    user_message: str
+    system_blocks: Sequence[Block] = ()
+    working_summary: Sequence[Block] = ()
+    recent_turns: Sequence[Block] = ()
+    evidence: Sequence[Evidence] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPackage(Record):
+    """What goes into the agent's prompt. ``token_count`` is that of the larger of the two renderings.
+
+    ``explain`` says what each slot used, what was dropped and why, and how the evidence was found.
+    """
+
+    context_id: str
+    system_blocks: Sequence[Block]
+    working_summary: Sequence[Block]
+    recent_turns: Sequence[Block]
+    evidence: Sequence[Evidence]
+    user_message: str
+    token_count: int
+    token_budget: int
+    explain: Mapping[str, Any] = field(default_factory=dict)
+    text: str = ""
+    messages: Sequence[Mapping[str, str]] = ()
+
+    def render(self, form: Literal["text", "messages"] = "text") -> Any:
+        """Give the prompt as one text, or as a list of ``{role, content}`` for a chat model."""
+        return self.text if form == "text" else [dict(message) for message in self.messages]

@@ -1,0 +1,79 @@
+"""What was said, as the log's entries are shown again: sessions, turns, and where each message became an item."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+ROLES: Final = ("user", "assistant", "system", "developer", "tool")
+REF_TYPES: Final = ("file", "url", "artifact")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    """A session as derived: how much it holds, and its metadata merged in order (the last value of a key wins)."""
+
+    session_id: str
+    created_at: datetime
+    updated_at: datetime
+    turn_count: int = 0
+    message_count: int = 0
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRow:
+    """One turn: the entry that recorded it and its place in the session. The words are in the log."""
+
+    entry_id: str
+    session_id: str
+    number: int
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageRow:
+    """One message: where it stands in the payload, and the item it became."""
+
+    entry_id: str
+    n: int
+    session_id: str
+    item_id: str
+    role: str
+    message_id: str | None = None
+    name: str | None = None
+    occurred_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallRow:
+    """One tool call: where it stands in the payload."""
+
+    entry_id: str
+    n: int
+    session_id: str
+    name: str
+    call_id: str | None = None
+    status: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefRow:
+    """One thing referred to: a file, a URL or an artifact."""
+
+    entry_id: str
+    n: int
+    session_id: str
+    ref_type: str
+    uri: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationRows:
+    """What one entry adds to the record of conversations."""
+
+    session: SessionRow
+    turn: TurnRow
+    messages: tuple[MessageRow, ...] = ()
+    tool_calls: tuple[ToolCallRow, ...] = ()
+    refs: tuple[RefRow, ...] = ()

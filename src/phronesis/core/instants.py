@@ -1,0 +1,70 @@
+"""Times: UTC everywhere, as ``datetime`` in records and as microseconds since 1970 in rows and hashes."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from phronesis.errors import InputError
+
+FUTURE_TOLERANCE: Final = timedelta(days=1)
+"""How far ahead of our clock a given time may lie (time zones and skewed clocks; contract)."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def to_micros(moment: datetime) -> int:
+    """Give the microseconds since 1970-01-01 UTC; exact, unlike ``timestamp()``."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    """Give the UTC time of ``micros`` since 1970."""
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def optional_micros(moment: datetime | None) -> int | None:
+    """Give ``to_micros``, and None for None."""
+    return None if moment is None else to_micros(moment)
+
+
+def optional_moment(micros: int | None) -> datetime | None:
+    """Give ``from_micros``, and None for None."""
+    return None if micros is None else from_micros(micros)
+
+
+def parse_moment(value: object, *, field: str) -> datetime:
+    """Read a datetime or an ISO 8601 string as UTC; a naive one is UTC. InputError names ``field``."""
+    if isinstance(value, datetime):
+        moment = value
+    elif isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value.strip())
+        except ValueError as error:
+            raise InputError(
+                f"{field} must be ISO 8601, such as 2026-05-01T10:00:00Z; got {value!r:.60}", field=field
+            ) from error
+    else:
+        raise InputError(f"{field} must be a datetime or an ISO 8601 string, not {type(value).__name__}", field=field)
+    if moment.utcoffset() is None:  # a tzinfo may be there and still say nothing
+        return moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise InputError(f"{field} is out of range in UTC: {value!r:.60}", field=field) from error
+
+
+def parse_past(value: object, *, field: str, now: datetime) -> datetime:
+    """Read a time that may not lie more than a day ahead of ``now``."""
+    moment = parse_moment(value, field=field)
+    if moment - now > FUTURE_TOLERANCE:
+        raise InputError(
+            f"{field} lies more than a day in the future ({moment.isoformat()}): what has not happened cannot be"
+            " recorded; give the time it happened, or none",
+            field=field,
+        )
+    return moment
+
+
+def isoformat(moment: datetime | None) -> str | None:
+    """Give ISO 8601 with a Z, the form used in results; None for None."""
+    return None if moment is None else moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,166 @@
+"""An item: something the system holds to be so."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import IntEnum
+from typing import Any, Final, Self
+
+from phronesis.core.instants import isoformat, optional_micros, optional_moment
+
+KINDS: Final = (
+    "message", "fact", "episodic", "profile", "preference", "task", "decision", "event", "intention", "procedure",
+    "trait", "l1", "pattern", "principle", "reasoning", "section",
+)  # fmt: skip
+"""Every kind of item, in the contract's order."""
+
+STATUSES: Final = ("active", "archived")
+ENDINGS: Final = ("superseded", "retracted", "dissolved", "retired")
+
+DEFAULT_IMPORTANCE: Final = {
+    "message": 3, "fact": 5, "episodic": 5, "profile": 7, "preference": 7, "task": 7, "decision": 7, "event": 5,
+    "intention": 7, "procedure": 5, "trait": 7, "l1": 5, "pattern": 7, "principle": 8, "reasoning": 7, "section": 5,
+}  # fmt: skip
+"""Importance without a model (contract: 1 small talk, 3 passing detail, 5 routine, 7 decision, 9 life event)."""
+
+
+class Trust(IntEnum):
+    """How far the source of a text is trusted, lowest first. Text below USER is never an instruction (law 8)."""
+
+    EXTERNAL = 0
+    """Documents, web pages, files: anybody may have written them."""
+    TOOL = 1
+    """What a tool answered."""
+    ASSISTANT = 2
+    """What a model said."""
+    USER = 3
+    """What the user said."""
+    OPERATOR = 4
+    """What a person set by hand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """Something held to be so, with two times: ``valid_*`` when it was true, ``recorded_at`` when we learned it.
+
+    ``status`` is active or archived; ``ended`` None, superseded, retracted, dissolved or retired, with what ended
+    it in ``ended_by``. ``data`` holds what belongs to the kind alone (claims, a trait's strength); each of its members
+    changes on its own, as field ``data.<name>``, and one that is None counts as absent.
+    """
+
+    id: str
+    kind: str
+    content: str
+    entry_id: str
+    recorded_at: datetime
+    updated_at: datetime
+    version: int = 1
+    subject: str | None = None
+    key: str | None = None
+    value: Any = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    importance: int = 5
+    status: str = "active"
+    ended: str | None = None
+    ended_by: str | None = None
+    confidence: float = 1.0
+    trust: Trust = Trust.USER
+    quarantine: str | None = None
+    pinned: bool = False
+    stage: str | None = None
+    label: str | None = None
+    source_type: str | None = None
+    source_ref: str | None = None
+    agent_id: str | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+    message_id: str | None = None
+    role: str | None = None
+    name: str | None = None
+    position: int | None = None
+    occurred_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+    user_id: str | None = None
+    namespace: str | None = None
+
+    @property
+    def live(self) -> bool:
+        """Whether ordinary reads see it."""
+        return self.status == "active" and self.ended is None and self.quarantine is None
+
+    @property
+    def citation(self) -> str:
+        """The form in which contexts cite it."""
+        return f"mem:{self.id}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values; times are ISO 8601 with a Z."""
+        out: dict[str, Any] = {}
+        for name in FIELDS:
+            value = getattr(self, name)
+            out[name] = isoformat(value) if isinstance(value, datetime) else value
+        out["trust"] = self.trust.name.lower()
+        return out
+
+    def to_row(self) -> dict[str, Any]:
+        """Give the stored form: times in microseconds, no lane names (they are the lane's)."""
+        row = {name: getattr(self, name) for name in ROW_FIELDS}
+        for name in TIME_FIELDS:
+            row[name] = optional_micros(row[name])
+        row["trust"] = int(self.trust)
+        return row
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any], *, user_id: str | None = None, namespace: str | None = None) -> Self:
+        """Read what ``to_row`` gave."""
+        values = {name: row[name] for name in ROW_FIELDS}
+        for name in TIME_FIELDS:
+            values[name] = optional_moment(values[name])
+        values["trust"] = Trust(values["trust"])
+        values["pinned"] = bool(values["pinned"])
+        return cls(**values, user_id=user_id, namespace=namespace)
+
+    def with_fields(self, fields: Mapping[str, Any]) -> Self:
+        """Give the same version with ``fields`` replaced; ``data.<name>`` is one member of ``data``, None removes it.
+
+        A name that is no field raises TypeError: a handler's slip, never a caller's.
+        """
+        values = {name: value for name, value in fields.items() if not name.startswith(MEMBER_PREFIX)}
+        if len(values) != len(fields):
+            members = {name.removeprefix(MEMBER_PREFIX): fields[name] for name in fields if name not in values}
+            data = {**values.get("data", self.data), **members}
+            values["data"] = {name: value for name, value in data.items() if value is not None}
+        return dataclasses.replace(self, **values) if values else self
+
+    def changed(self, fields: Mapping[str, Any], *, at: datetime) -> Self:
+        """Give the next version with ``fields`` replaced."""
+        return dataclasses.replace(self.with_fields(fields), updated_at=at, version=self.version + 1)
+
+
+MEMBER_PREFIX: Final = "data."
+"""What the name of a member of ``data`` starts with, where it is treated as a field of its own."""
+
+
+def flat_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a stored row with the members of ``data`` as fields of their own: the form that deltas compare."""
+    flat = {name: value for name, value in row.items() if name != "data"}
+    members = (row["data"] or {}).items()
+    return flat | {f"{MEMBER_PREFIX}{name}": value for name, value in members if value is not None}
+
+
+def nested_row(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the stored row that ``flat_row`` was made of."""
+    row = {name: value for name, value in flat.items() if not name.startswith(MEMBER_PREFIX)}
+    members = {name.removeprefix(MEMBER_PREFIX): value for name, value in flat.items() if name not in row}
+    return row | {"data": {name: value for name, value in members.items() if value is not None}}
+
+
+FIELDS: Final = tuple(f.name for f in dataclasses.fields(Item))
+LANE_FIELDS: Final = frozenset({"user_id", "namespace"})
+ROW_FIELDS: Final = tuple(name for name in FIELDS if name not in LANE_FIELDS)
+TIME_FIELDS: Final = ("recorded_at", "updated_at", "occurred_at", "valid_from", "valid_to")
+BOOKKEEPING: Final = frozenset({"version", "updated_at"})
+"""Fields that every change moves; a delta's patch leaves them out and a rollback does not restore them."""

@@ -1,0 +1,55 @@
+"""The ledger of model calls: what was asked of whom, what it cost, and what became of it. It holds no text."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+OK: Final = "ok"
+"""The status of a call whose answer was used; another status is an error's code."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """One try at a model.
+
+    ``cost`` is in the currency of the policy's prices, 0 where there is no price. Tokens are those the server counted,
+    or an upper bound where it did not count.
+    """
+
+    call_id: str
+    at: datetime
+    role: str
+    model: str
+    status: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float
+    milliseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What calls have taken together."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Money for a million tokens."""
+
+    input: float = 0.0
+    output: float = 0.0
+
+    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """Give what a call costs."""
+        return (prompt_tokens * self.input + completion_tokens * self.output) / 1_000_000
+
+
+def day_of(moment: datetime) -> datetime:
+    """Give the beginning of a moment's day in UTC: a day's budget begins anew there."""
+    return moment - timedelta(
+        hours=moment.hour, minutes=moment.minute, seconds=moment.second, microseconds=moment.microsecond
+    )

@@ -1,0 +1,107 @@
+"""Edges and evidence: what joins items to each other and to the log."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from phronesis.core.instants import from_micros, isoformat, optional_micros, optional_moment, to_micros
+
+EDGE_TYPES: Final = (
+    "derived_from", "member_of", "supports", "contradicts", "refines", "about", "similar", "supersedes", "parent_of",
+)  # fmt: skip
+
+NodeKind = Literal["item", "entry", "entity", "artifact"]
+Origin = Literal["human", "model", "rule"]
+Polarity = Literal["source", "support", "contra", "useful", "not_useful"]
+POLARITIES: Final = ("source", "support", "contra", "useful", "not_useful")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """A typed, weighted edge. At most one of a type stands between two nodes."""
+
+    type: str
+    from_kind: NodeKind
+    from_id: str
+    to_kind: NodeKind
+    to_id: str
+    entry_id: str
+    weight: float = 1.0
+    grade: str | None = None
+    origin: Origin = "rule"
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def identity(self) -> tuple[str, str, str, str, str]:
+        """What makes it one edge and not another."""
+        return (self.type, self.from_kind, self.from_id, self.to_kind, self.to_id)
+
+    def restates(self, other: "Edge") -> bool:
+        """Whether it says nothing that ``other`` does not say: another entry may have found the same."""
+        return dataclasses.replace(self, entry_id=other.entry_id) == other
+
+    def to_row(self) -> dict[str, Any]:
+        """Give the stored form, which is also the form in deltas and results."""
+        return {
+            "type": self.type, "from_kind": self.from_kind, "from_id": self.from_id, "to_kind": self.to_kind,
+            "to_id": self.to_id, "entry_id": self.entry_id, "weight": self.weight, "grade": self.grade,
+            "origin": self.origin, "data": dict(self.data),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceRow:
+    """One piece of evidence for or against an item, or for one part of it (a claim).
+
+    ``source_key`` says where it comes from: the id of a memory, a run or an entry. The same source is counted once
+    for the same item, part and polarity, whatever else differs (law 3). ``recorded_at`` is the time of ``entry_id``:
+    its order is the order in which the lane learned.
+    """
+
+    item_id: str
+    polarity: Polarity
+    source_key: str
+    entry_id: str
+    recorded_at: datetime
+    part: str = ""
+    source_entry_id: str | None = None
+    source_item_id: str | None = None
+    source_ref: str | None = None
+    span_start: int | None = None
+    span_end: int | None = None
+    grade: str | None = None
+    origin: Origin = "rule"
+    weight: float = 1.0
+    occurred_at: datetime | None = None
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """What makes it one piece of evidence and not another."""
+        return (self.item_id, self.part, self.polarity, self.source_key)
+
+    def restates(self, other: "EvidenceRow") -> bool:
+        """Whether it is the same piece: whatever else it says, the same source is not counted again."""
+        return self.identity == other.identity
+
+    def to_row(self) -> dict[str, Any]:
+        """Give the stored form: the time in microseconds."""
+        return {
+            "item_id": self.item_id, "part": self.part, "polarity": self.polarity, "source_key": self.source_key,
+            "entry_id": self.entry_id, "source_entry_id": self.source_entry_id, "source_item_id": self.source_item_id,
+            "source_ref": self.source_ref, "span_start": self.span_start, "span_end": self.span_end,
+            "grade": self.grade, "origin": self.origin, "weight": self.weight,
+            "occurred_at": optional_micros(self.occurred_at), "recorded_at": to_micros(self.recorded_at),
+        }  # fmt: skip
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "EvidenceRow":
+        """Read what ``to_row`` gave."""
+        moments = {"occurred_at": optional_moment(row["occurred_at"]), "recorded_at": from_micros(row["recorded_at"])}
+        return cls(**{**row, **moments})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        times = {"occurred_at": isoformat(self.occurred_at), "recorded_at": isoformat(self.recorded_at)}
+        return {**self.to_row(), **times}

@@ -1,0 +1,341 @@
+"""What the verbs give: frozen records, each with ``to_dict()``."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Any, overload
+
+from phronesis.core.instants import isoformat
+from phronesis.core.items import Item
+
+
+def as_json(value: Any) -> Any:
+    """Give plain JSON values of a record: ``to_dict`` where there is one, times as ISO 8601."""
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, datetime):
+        return isoformat(value)
+    if isinstance(value, Enum):
+        return value.name.lower()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: as_json(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): as_json(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [as_json(inner) for inner in value]
+    return value
+
+
+class Record:
+    """A result: a frozen dataclass that can be shown as JSON."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        return {f.name: as_json(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Source(Record):
+    """Where something comes from: an entry of the log, and what in it.
+
+    ``quote`` is the exact text; ``source_ref`` a reference outside (file and line, message, experiment).
+    """
+
+    entry_id: str
+    source_ref: str | None = None
+    session_id: str | None = None
+    message_id: str | None = None
+    occurred_at: datetime | None = None
+    quote: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Match(Record):
+    """Which part of an item met the query: the whole, a chunk, a claim or a view."""
+
+    id: str
+    part: str
+    snippet: str
+    distance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence(Record):
+    """One item found, why, and where it comes from. ``conflicts`` are ids of items that say otherwise."""
+
+    item: Item
+    score: float
+    matched: Sequence[Match] = ()
+    sources: Sequence[Source] = ()
+    conflicts: Sequence[str] = ()
+    why: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Degraded(Record):
+    """A role whose model gave nothing that could be used: why (an error's code), and who took its place."""
+
+    role: str
+    reason: str
+    by: str
+    instead_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult(Sequence[Evidence]):
+    """Evidence, best first. ``abstained``: nothing found supports an answer; the sequence is not emptied.
+
+    ``degraded`` names the roles whose model was away: it was searched by words alone, or nothing was reranked.
+    """
+
+    evidence: tuple[Evidence, ...]
+    abstained: bool = False
+    explain: Mapping[str, Any] | None = None
+    degraded: tuple[Degraded, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Evidence: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Evidence]: ...
+    def __getitem__(self, index: int | slice) -> Evidence | Sequence[Evidence]:
+        return self.evidence[index]
+
+    def __len__(self) -> int:
+        return len(self.evidence)
+
+    def __iter__(self) -> Iterator[Evidence]:
+        return iter(self.evidence)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        return {"evidence": as_json(self.evidence), "abstained": self.abstained, "explain": as_json(self.explain),
+                "degraded": as_json(self.degraded)}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Gated(Record):
+    """A text that did not become an item, the rule that said so, and why."""
+
+    text: str
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddResult(Record):
+    """What ``add`` did.
+
+    ``pending``: durable, but not interpreted yet. ``degraded``: the roles in which rules stood in for a model.
+    """
+
+    entry_id: str
+    items: Sequence[Item] = ()
+    gated: Sequence[Gated] = ()
+    superseded: Sequence[Item] = ()
+    pending: bool = False
+    degraded: Sequence[Degraded] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommitResult(Record):
+    """What ``commit_turn`` did; ``stored`` are the items made of the turn."""
+
+    entry_id: str
+    stored: Sequence[Item] = ()
+    gated: Sequence[Gated] = ()
+    superseded: Sequence[Item] = ()
+    pending: bool = False
+    degraded: Sequence[Degraded] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EditResult(Record):
+    """What an edit did: the entry that recorded it, which rolls it back, and the items as they are now."""
+
+    entry_id: str
+    items: Sequence[Item] = ()
+    pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEvent(Record):
+    """One change of an item: ``fields`` maps a name to (before, after); ``delta_id`` rolls it back."""
+
+    delta_id: str
+    entry_id: str
+    verb: str
+    op: str
+    version: int
+    at: datetime
+    actor: str
+    reason: str
+    fields: Mapping[str, Sequence[Any]]
+    evidence_added: Sequence[Mapping[str, Any]] = ()
+    evidence_removed: Sequence[Mapping[str, Any]] = ()
+    edges_added: Sequence[Mapping[str, Any]] = ()
+    edges_removed: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation(Record):
+    """Why an item is held: its sources down to the log, its evidence, its edges, its history.
+
+    ``needs_validation``: no source is left that supports it.
+    """
+
+    item: Item
+    sources: Sequence[Source]
+    evidence: Sequence[Mapping[str, Any]]
+    edges: Sequence[Mapping[str, Any]]
+    history: Sequence[HistoryEvent]
+    needs_validation: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo(Record):
+    """A session: how much it holds and its metadata."""
+
+    session_id: str
+    user_id: str | None
+    namespace: str | None
+    created_at: datetime
+    updated_at: datetime
+    turn_count: int
+    message_count: int
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn(Record):
+    """A turn as it was recorded, its times in UTC; parts that were erased are ``{"$erased": true}``.
+
+    ``metadata`` is what was given for the turn as a whole.
+    """
+
+    entry_id: str
+    session_id: str
+    number: int
+    recorded_at: datetime
+    messages: Sequence[Mapping[str, Any]]
+    tool_calls: Sequence[Mapping[str, Any]]
+    refs: Sequence[Mapping[str, Any]]
+    session_metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildResult(Record):
+    """Whether replaying the log gives the live state; ``differences`` name rows, never their text."""
+
+    equal: bool
+    live_hash: str
+    replayed_hash: str
+    differences: Sequence[str] = ()
+    entries: int = 0
+    applied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RederiveResult(Record):
+    """What deriving a lane anew changed, as ids of items: new ones, changed ones, and those no longer found."""
+
+    entry_id: str
+    added: Sequence[str] = ()
+    changed: Sequence[str] = ()
+    vanished: Sequence[str] = ()
+    pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReembedResult(Record):
+    """Which model searches use now, and how many vectors were made."""
+
+    model: str
+    dimension: int
+    vectors: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExportResult(Record):
+    """Where the log was written to, and how much of it."""
+
+    path: str
+    lanes: int
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult(Record):
+    """How much of a file was new, and how much was there already."""
+
+    lanes: int
+    entries_added: int
+    entries_known: int
+
+
+@dataclass(frozen=True, slots=True)
+class Check(Record):
+    """One thing that ``doctor`` looked at."""
+
+    name: str
+    ok: bool
+    detail: str
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorReport(Record):
+    """What ``doctor`` found; ``ok`` when every check is."""
+
+    checks: Sequence[Check]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing needs mending."""
+        return all(check.ok for check in self.checks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        return {"ok": self.ok, "checks": as_json(self.checks)}
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureCertificate(Record):
+    """What an erasure removed, and what a scan for it found afterwards.
+
+    Counts and ids of entries only: the certificate itself quotes nothing.
+
+    Attributes:
+        erasure_entry_ids: the entries that record it: one in the lane, one in each other lane that leaned on it.
+        entries_touched: entries that lost a part; their rows, commitments and places in the chain stay.
+        parts_erased: payload parts removed with their salts.
+        items_erased: items that stood on those parts.
+        entries_prepared_again: entries whose outcomes leaned on what is gone.
+        texts_sought: erased texts that the scan looked for, whole or in pieces.
+        texts_too_short: erased texts too short to be told from any other occurrence of the same few letters.
+        texts_held_elsewhere: erased texts that also stand in entries that were not erased: they are left alone.
+        rows_scanned: rows of the tenant that were looked at.
+        files_scanned: files of the database that were looked at, byte by byte.
+        clean: whether no trace was found.
+        residue: where traces were found.
+        not_scanned: where this process cannot look.
+        at: when it was recorded.
+    """
+
+    erasure_entry_ids: Sequence[str]
+    entries_touched: int
+    parts_erased: int
+    items_erased: int
+    entries_prepared_again: int
+    texts_sought: int
+    texts_too_short: int
+    texts_held_elsewhere: int
+    rows_scanned: int
+    files_scanned: int
+    clean: bool
+    residue: Sequence[str] = ()
+    not_scanned: Sequence[str] = ()
+    at: datetime | None = None

@@ -1,0 +1,71 @@
+"""One thread beside a Memory: it makes vectors and interprets what was left pending."""
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from phronesis.errors import PhronesisError
+
+PAUSE_SECONDS: Final = 0.2
+"""How long nothing must be written before vectors are made: a conversation that is taken in message by message is
+embedded in one batch, and its writes do not share the processor with an encoder."""
+
+PRESSING_SECONDS: Final = 0.05
+"""The same when entries wait to be interpreted: those recorded in a row are taken together."""
+
+MAX_PAUSES: Final = 10
+"""After so many pauses the work begins though writes go on: two seconds, or half a second."""
+
+logger = logging.getLogger(__name__)
+
+
+class Background:
+    """Runs ``task(stopped)`` whenever it is woken. Daemonic: it never keeps a process alive."""
+
+    def __init__(self, task: Callable[[Callable[[], bool]], object], *, name: str) -> None:
+        self._task = task
+        self._name = name
+        self._wake = threading.Event()
+        self._pressing = False
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+
+    def wake(self, *, pressing: bool = False) -> None:
+        """Say that there is work; starts the thread the first time. ``pressing``: the pause is short."""
+        self._pressing = self._pressing or pressing
+        self._wake.set()
+        with self._starting:
+            if self._thread is None and not self._stop.is_set():
+                self._thread = threading.Thread(target=self._loop, name=self._name, daemon=True)
+                self._thread.start()
+
+    def stop(self) -> None:
+        """Stop after the batch at hand; returns when the thread is done."""
+        self._stop.set()
+        self._wake.set()
+        with self._starting:
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def _loop(self) -> None:
+        while not self._stop.is_set():
+            self._wake.wait()
+            for _ in range(MAX_PAUSES):
+                self._wake.clear()
+                self._stop.wait(PRESSING_SECONDS if self._pressing else PAUSE_SECONDS)
+                if not self._wake.is_set():
+                    break
+            self._pressing = False
+            self._wake.clear()
+            if self._stop.is_set():
+                return
+            try:
+                self._task(self._stop.is_set)
+            except Exception as error:  # noqa: BLE001 - an encoder may raise anything, and the next batch may do
+                # Nothing is lost: the next write, flush or worker takes the work up again. A stranger's message may
+                # quote what was remembered, so only ours is logged.
+                said = f"{error.code}: {error.message}" if isinstance(error, PhronesisError) else type(error).__name__
+                logger.warning("background work stopped (%s)", said)

@@ -1,0 +1,178 @@
+"""Turns and added messages: each message becomes an item, word for word; sessions, calls and refs are kept."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from phronesis.core.changes import Changes
+from phronesis.core.conversation import ConversationRows, MessageRow, RefRow, SessionRow, ToolCallRow, TurnRow
+from phronesis.core.entities import Entity, Mention
+from phronesis.core.entries import Entry, is_erased
+from phronesis.core.ids import item_id
+from phronesis.core.instants import parse_moment
+from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.derive.extraction import MENTIONS, by_rules, message_text
+from phronesis.derive.handler import Handler, Outcomes, Prepare
+from phronesis.derive.mentions import make_entity, make_mention
+from phronesis.storage.lane_view import LaneView
+
+TRUST_OF_ROLE: Final = {
+    "user": Trust.USER, "assistant": Trust.ASSISTANT, "tool": Trust.TOOL, "system": Trust.OPERATOR,
+    "developer": Trust.OPERATOR,
+}  # fmt: skip
+
+
+def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+    """Make the items of a turn and its rows.
+
+    A message whose id its session holds already, with the same words, is the same message and makes no second item.
+    """
+    payload = entry.payload
+    messages: Sequence[Mapping[str, Any]] = payload.get("messages", ())
+    session_id: str | None = payload.get("session_id")
+    session = view.session(session_id) if session_id is not None else None
+    known = _known_messages(view, session_id, messages) if session is not None and session_id is not None else {}
+    start = session.message_count if session is not None else 0
+    items: list[Item] = []
+    rows: list[MessageRow] = []
+    for n, message in enumerate(messages):
+        if is_erased(message):
+            continue
+        text = message_text(message)
+        if not text.strip():
+            continue
+        given = message.get("id")
+        same = known.get((given, text)) if given is not None else None
+        if same is not None:
+            rows.append(_message_row(entry, n, message, same, session_id))
+            continue
+        item = _message_item(view, entry, n, message, position=start + n)
+        items.append(item)
+        rows.append(_message_row(entry, n, message, item.id, session_id))
+    entities, mentions = _mentions(view, entry, outcomes, items)
+    return Changes(
+        items=items,
+        entities=entities,
+        mentions=mentions,
+        conversation=_conversation(entry, session, rows) if session_id is not None else None,
+    )
+
+
+def occurred(entry: Entry, message: Mapping[str, Any]) -> datetime:
+    """Give when a message was said: its own time, the call's, or when it was recorded."""
+    given = message.get("created_at") or entry.payload.get("occurred_at")
+    return entry.recorded_at if given is None else parse_moment(given, field="created_at")
+
+
+def _known_messages(
+    view: LaneView, session_id: str, messages: Sequence[Mapping[str, Any]]
+) -> dict[tuple[str, str], str]:
+    """Give the session's items by message id and the words that were said, whatever was edited since."""
+    ids = [message["id"] for message in messages if message.get("id") is not None]
+    found = view.messages_by_id(session_id, ids) if ids else []
+    changed = view.deltas([item.id for item in found if item.version > 1])
+    known: dict[tuple[str, str], str] = {}
+    for item in found:
+        edits = [delta.patch["content"] for delta in changed.get(item.id, ()) if "content" in delta.patch]
+        words = edits[0][0] if edits else item.content
+        known.setdefault((str(item.message_id), words), item.id)
+    return known
+
+
+def _message_item(view: LaneView, entry: Entry, n: int, message: Mapping[str, Any], *, position: int) -> Item:
+    payload = entry.payload
+    at = occurred(entry, message)
+    return Item(
+        id=item_id(entry.id, "message", str(n)),
+        kind="message",
+        content=message_text(message),
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        updated_at=entry.recorded_at,
+        metadata={**(payload.get("metadata") or {}), **(message.get("metadata") or {})},
+        importance=payload.get("importance") or DEFAULT_IMPORTANCE["message"],
+        trust=TRUST_OF_ROLE[message["role"]],
+        source_type="chat",
+        agent_id=payload.get("agent_id"),
+        session_id=payload.get("session_id"),
+        run_id=payload.get("run_id"),
+        message_id=message.get("id"),
+        role=message["role"],
+        name=message.get("name"),
+        position=position if payload.get("session_id") is not None else None,
+        occurred_at=at,
+        valid_from=at,
+        **view.scope_fields(),
+    )
+
+
+def _message_row(entry: Entry, n: int, message: Mapping[str, Any], item: str, session_id: str | None) -> MessageRow:
+    return MessageRow(
+        entry_id=entry.id, n=n, session_id=session_id or "", item_id=item, role=message["role"],
+        message_id=message.get("id"), name=message.get("name"), occurred_at=occurred(entry, message),
+    )  # fmt: skip
+
+
+def _conversation(entry: Entry, session: SessionRow | None, rows: list[MessageRow]) -> ConversationRows:
+    payload = entry.payload
+    session_id: str = payload["session_id"]
+    calls = [
+        ToolCallRow(entry_id=entry.id, n=n, session_id=session_id, name=call["name"], call_id=call.get("id"),
+                    status=call.get("status"))
+        for n, call in enumerate(payload.get("tool_calls", ())) if not is_erased(call)
+    ]  # fmt: skip
+    refs = [
+        RefRow(entry_id=entry.id, n=n, session_id=session_id, ref_type=ref["type"], uri=ref["uri"])
+        for n, ref in enumerate(payload.get("refs", ())) if not is_erased(ref)
+    ]  # fmt: skip
+    count = session.message_count if session is not None else 0
+    number = session.turn_count + 1 if session is not None else 1
+    return ConversationRows(
+        session=SessionRow(
+            session_id=session_id,
+            created_at=session.created_at if session is not None else entry.recorded_at,
+            updated_at=entry.recorded_at,
+            turn_count=number,
+            message_count=count + len(payload.get("messages", ())),
+            metadata={**(session.metadata if session else {}), **(payload.get("session_metadata") or {})},
+        ),
+        turn=TurnRow(entry_id=entry.id, session_id=session_id, number=number, recorded_at=entry.recorded_at),
+        messages=tuple(rows),
+        tool_calls=tuple(calls),
+        refs=tuple(refs),
+    )
+
+
+def _mentions(
+    view: LaneView, entry: Entry, outcomes: Outcomes, items: Sequence[Item]
+) -> tuple[list[Entity], list[Mention]]:
+    """Join the names found to the items made; what is referred to counts as named by the turn's first item."""
+    by_n = {item.id: item for item in items}
+    entities: dict[str, Entity] = {}
+    mentions: list[Mention] = []
+
+    def add(item: Item, name: str, kind: str, start: int, end: int) -> None:
+        entity = make_entity(view.lane_id, name, kind, entry_id=entry.id)
+        entities.setdefault(entity.id, entity)
+        mentions.append(make_mention(entity, item.id, start, end))
+
+    for outcome in outcomes.get(MENTIONS, ()):
+        for found in outcome.body["found"]:
+            item = by_n.get(item_id(entry.id, "message", str(found["n"])))
+            if item is not None and item.content[found["start"] : found["end"]] == found["surface"]:
+                add(item, found["surface"], found["kind"], found["start"], found["end"])
+    for ref in entry.payload.get("refs", ()) if items else ():
+        if not is_erased(ref):
+            add(items[0], ref["uri"], ref["type"], 0, 0)
+    for name in dict.fromkeys(item.name for item in items if item.name is not None):
+        # Who said a message stands on the message and its search document: no mention is needed to find it.
+        speaker = make_entity(view.lane_id, name, "name", entry_id=entry.id)
+        entities.setdefault(speaker.id, speaker)
+    return list(entities.values()), mentions
+
+
+def handlers(extract: Prepare | None = None) -> list[Handler]:
+    """Give the handlers of turns and added messages; ``extract`` finds names by a model instead of by rules."""
+    return [
+        Handler(verb=verb, apply=apply, prepare=extract or by_rules, quick=extract is None) for verb in ("turn", "add")
+    ]

@@ -1,0 +1,201 @@
+"""Erasing by id, session or user: record it, carry it out, look for what is left, and certify."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from phronesis.core.instants import from_micros
+from phronesis.core.results import ErasureCertificate
+from phronesis.core.scope import LaneName
+from phronesis.derive.editor import Call
+from phronesis.derive.erasure_plan import (
+    ERASE,
+    Leaning,
+    Plan,
+    cut_but_not_through,
+    leaning,
+    payload_of,
+    plan_item,
+    plan_lane,
+    plan_session,
+)
+from phronesis.derive.interpreter import Interpreter
+from phronesis.errors import InputError, NotFound, StorageBusy
+from phronesis.index.tokens import clear_caches
+from phronesis.recall.browse import find_item
+from phronesis.recall.scope_index import ScopeIndexes
+from phronesis.storage.database import Database, Unit
+from phronesis.storage.erasing import count_items, is_named
+from phronesis.storage.lanes import Lane, find_lane, get_lane, lock_lane
+from phronesis.storage.log import EntryRow
+from phronesis.storage.probes import Probes
+from phronesis.storage.scanner import scan
+from phronesis.truth.erasure import left_of, words_of
+from phronesis.truth.recorder import Recorder
+
+MAX_TRIES: Final = 5
+"""How often to try to find a lane with nothing pending, when others keep writing to it."""
+
+MAX_SWEEPS: Final = 3
+"""How often to look again for lanes that began to lean on the erased while it was being erased."""
+
+BEYOND: Final = {
+    "sqlite": ("backups, exports and copies of the file",),
+    "postgresql": (
+        "dead rows in PostgreSQL's files, until VACUUM",
+        "PostgreSQL's write-ahead log and its archives, standbys, backups and exports",
+    ),
+}
+"""Where the traces may be that this process cannot see."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What is to be erased: an item, a session of a lane, or, with neither, a lane."""
+
+    item_id: str | None = None
+    session_id: str | None = None
+    lane: LaneName | None = None
+
+    def __str__(self) -> str:
+        if self.item_id is not None:
+            return f"item {self.item_id}"
+        return f"session {self.session_id!r} of {self.lane}" if self.session_id is not None else str(self.lane)
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """An erasure on record, and what is remembered of it in memory alone, to look for traces."""
+
+    plan: Plan
+    probes: Probes
+    rows: dict[int, EntryRow]
+    items: int
+    anew: set[str]
+    lane_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Eraser:
+    """Erases. What it records is durable before anything goes, so that a crash is made good by whoever comes next."""
+
+    database: Database
+    recorder: Recorder
+    interpreter: Interpreter
+    indexes: ScopeIndexes
+
+    def erase(self, call: Call, target: Target, *, reason: str | None = None) -> ErasureCertificate:
+        """Erase and certify; NotFound when there is nothing (any more), StorageBusy when others keep writing."""
+        order = self._ordered(call, target, reason)
+        rows = self._carried_out(call.tenant, order.rows)
+        for _ in range(MAX_SWEEPS):
+            rows += self._carried_out(call.tenant, self._late(call, order))
+        for row in rows:
+            self.indexes.drop(call.tenant, row.lane_id)
+        clear_caches()
+        return self._certificate(call.tenant, order, rows)
+
+    def _carried_out(self, tenant: str, rows: dict[int, EntryRow]) -> list[EntryRow]:
+        for lane_id, row in rows.items():
+            self.interpreter.drain(tenant, lane_id, until=row.seq)
+            self.interpreter.drain(tenant, lane_id)  # what has to be prepared again
+        return list(rows.values())
+
+    def _ordered(self, call: Call, target: Target, reason: str | None) -> _Order:
+        """Record the erasure, all its entries in one transaction, in a lane with nothing pending."""
+        for _ in range(MAX_TRIES):
+            with self.database.transaction(call.tenant, "read") as unit:
+                lane_id = _lane_of(unit, target).lane_id
+            self.interpreter.drain(call.tenant, lane_id)
+            with self.database.transaction(call.tenant, "append") as unit:
+                lane = lock_lane(unit, lane_id)
+                if lane.applied_seq == lane.head_seq:
+                    return self._record(unit, call, target, lane, reason)
+        raise StorageBusy(f"others keep writing where {target} is; nothing was erased, call again")
+
+    def _record(self, unit: Unit, call: Call, target: Target, lane: Lane, reason: str | None) -> _Order:
+        plan = _plan(unit, lane, target)
+        texts, compressed = words_of(unit, plan.cut)
+        if plan.everything and lane.name is not None:
+            texts.append(lane.name)
+        if not plan.cut:
+            raise NotFound(f"nothing is left of {target} that could be erased", field="id")
+        probes = Probes.of(texts, compressed)
+        if reason is not None and next(probes.find(reason.encode("utf-8", "surrogatepass")), None) is not None:
+            raise InputError("reason quotes what is to be erased; it stays in the log, so say why in other words",
+                             field="reason")  # fmt: skip
+        registry = self.interpreter.stepper.registry
+        found = leaning(unit, lane, plan, probes, registry)
+        own = found.setdefault(lane.lane_id, Leaning())
+        own.gone |= plan.gone
+        own.anew |= cut_but_not_through(unit, lane, plan, registry)
+        rows = {
+            lane_id: self._write(
+                unit, call, lane_id, payload_of(plan if lane_id == lane.lane_id else None, found[lane_id]), reason
+            )
+            for lane_id in sorted(found, key=lambda lane_id: (lane_id != lane.lane_id, lane_id))
+        }
+        items = count_items(unit, lane.lane_id, None if plan.everything else plan.items)
+        anew = set[str]().union(*(lean.anew for lean in found.values()))
+        return _Order(plan, probes, rows, items, anew, lane.lane_id)
+
+    def _late(self, call: Call, order: _Order) -> dict[int, EntryRow]:
+        """Record the erasure where something has come to lean on what is gone since it was planned."""
+        registry = self.interpreter.stepper.registry
+        with self.database.transaction(call.tenant, "read") as unit:
+            lane = get_lane(unit, order.lane_id)
+            found = leaning(unit, lane, order.plan, order.probes, registry)
+        for lean in found.values():
+            lean.anew -= order.anew  # prepared again already: what it names now, its own payload names
+        late = {lane_id: lean for lane_id, lean in sorted(found.items()) if lean.gone or lean.anew or lean.apart}
+        if not late:
+            return {}
+        order.anew.update(*(lean.anew for lean in late.values()))
+        with self.database.transaction(call.tenant, "append") as unit:
+            return {lane_id: self._write(unit, call, lane_id, payload_of(None, late[lane_id]), None)
+                    for lane_id in late}  # fmt: skip
+
+    def _write(self, unit: Unit, call: Call, lane_id: int, payload: dict[str, object], reason: str | None) -> EntryRow:
+        version = self.interpreter.stepper.registry[ERASE].version
+        said = payload if reason is None else {**payload, "reason": reason}
+        lane = lock_lane(unit, lane_id)
+        return self.recorder.write_new(unit, lane, verb=ERASE, version=version, payload=said, actor=call.actor)
+
+    def _certificate(self, tenant: str, order: _Order, rows: list[EntryRow]) -> ErasureCertificate:
+        found = scan(self.database, tenant, order.probes)
+        with self.database.transaction(tenant, "read") as unit:
+            residue = [*left_of(unit, order.plan.cut), *found.residue]
+            if order.plan.everything and is_named(unit, order.lane_id):
+                residue.append(f"lanes/{order.lane_id}: name")
+        return ErasureCertificate(
+            erasure_entry_ids=tuple(row.entry_id for row in rows),
+            entries_touched=len(order.plan.cut),
+            parts_erased=sum(map(len, order.plan.cut.values())),
+            items_erased=order.items,
+            entries_prepared_again=len(order.anew),
+            texts_sought=order.probes.texts,
+            texts_too_short=order.probes.too_short,
+            texts_held_elsewhere=found.held_elsewhere,
+            rows_scanned=found.rows,
+            files_scanned=found.files,
+            clean=not residue,
+            residue=tuple(residue),
+            not_scanned=BEYOND[self.database.dialect],
+            at=from_micros(rows[0].recorded_at),
+        )
+
+
+def _lane_of(unit: Unit, target: Target) -> Lane:
+    if target.item_id is not None:
+        return find_item(unit, target.item_id)[0]
+    lane = find_lane(unit, target.lane) if target.lane is not None else None
+    if lane is None:
+        raise NotFound(f"nothing is stored for {target.lane}; it may have been erased", field="user_id")
+    return lane
+
+
+def _plan(unit: Unit, lane: Lane, target: Target) -> Plan:
+    if target.item_id is not None:
+        return plan_item(unit, lane, find_item(unit, target.item_id)[1])
+    if target.session_id is not None:
+        return plan_session(unit, lane, target.session_id)
+    return plan_lane(unit, lane)

@@ -1,0 +1,174 @@
+"""Finding names in what was said: by rules, or by a model whose every proposal must stand in the message.
+
+What a model said is kept with the entry whole, the rejected too: a rebuild asks nobody. When it gives nothing that can
+be used, the rules take its place, and an outcome ``degraded`` says so.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Protocol
+
+import pydantic
+
+from phronesis.compose.fences import choose_boundary
+from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.text import UNSPACED
+from phronesis.derive.handler import DEGRADED_ROLE, Bench
+from phronesis.derive.mentions import MAX_MENTIONS, MAX_SURFACE, RULES_VERSION, find_mentions
+from phronesis.derive.prompts import prompt
+from phronesis.models.asker import Answer
+from phronesis.models.structured import Attempt, Task
+from phronesis.truth.reader import fit
+
+ROLE: Final = "extract"
+MENTIONS: Final = "mentions"
+ANSWERS: Final = "answer"
+REFUSED: Final = "refused"
+"""The roles of outcomes: the names found, what the model said, and the proposals that were not taken."""
+
+PROMPT_VERSION: Final = "extract/1"
+"""Rises when ``prompts/extract.md`` changes: it stands with every outcome."""
+
+MAX_SHOWN: Final = 12_000
+"""Characters of a turn that are shown to the model. A longer turn is left to the rules, which take it whole."""
+
+MAX_NAMES: Final = 200
+"""Names in one answer."""
+
+_WORD: Final = re.compile(rf"[^\W{UNSPACED}]")
+
+
+class ProposedName(pydantic.BaseModel):
+    """A name as a model gives it: the number of its message, and its letters."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+
+    n: Annotated[int, pydantic.Field(ge=0, le=10_000)]
+    surface: Annotated[str, pydantic.Field(min_length=1, max_length=MAX_SURFACE)]
+
+
+class Names(pydantic.BaseModel):
+    """The answer asked for."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+
+    names: Annotated[list[ProposedName], pydantic.Field(max_length=MAX_NAMES)]
+
+
+class NameAsker(Protocol):
+    """Who can be asked for names (``models.asker.Asker``)."""
+
+    @property
+    def name(self) -> str:
+        """Gateway and model."""
+        ...
+
+    def ask(self, tenant: str, task: Task[Names]) -> Answer[Names]:
+        """Give an answer, or why there is none."""
+        ...
+
+
+def by_rules(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    """Find the names in each message, by rules."""
+    found = [
+        {"n": n, "surface": one.surface, "kind": one.kind, "start": one.start, "end": one.end}
+        for n, text in texts_of(entry).items()
+        for one in find_mentions(text)
+    ]
+    return [Outcome(role=MENTIONS, made_by=RULES_VERSION, body={"found": found})]
+
+
+def texts_of(entry: Entry) -> dict[int, str]:
+    """Give the words of each message by its number, without those that were erased."""
+    messages = enumerate(entry.payload.get("messages", ()))
+    return {n: fit(message_text(message)) for n, message in messages if not is_erased(message)}
+
+
+def message_text(message: Mapping[str, Any]) -> str:
+    """Give the words of a message: its content, or the text parts of a content given in parts."""
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
+
+
+@dataclass(frozen=True, slots=True)
+class ByModel:
+    """Finds names by a model; addresses, paths and handles by the rules, which do not miss them."""
+
+    asker: NameAsker
+
+    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        """Give the names that the model found and the message holds, and all it said; by rules when it gave nothing."""
+        ruled = by_rules(bench, entry)
+        texts = {n: text for n, text in texts_of(entry).items() if text.strip()}
+        if not texts or sum(map(len, texts.values())) > MAX_SHOWN:
+            return ruled
+        answer = self.asker.ask(bench.tenant, Task(prompt(ROLE), _fenced(entry, texts), Names))
+        said = [_said(self.asker.name, n, attempt) for n, attempt in enumerate(answer.attempts)]
+        if answer.value is None:
+            code = answer.error.code if answer.error is not None else "model.error"
+            body = {"role": ROLE, "reason": code, "by": RULES_VERSION, "instead_of": self.asker.name}
+            return [*ruled, *said, Outcome(role=DEGRADED_ROLE, made_by=self.asker.name, body=body)]
+        found, refused = _gated(answer.value, texts)
+        others = [one for one in ruled[0].body["found"] if one["kind"] != "name"]
+        made_by = f"{self.asker.name} {PROMPT_VERSION}"
+        outcomes = [Outcome(role=MENTIONS, made_by=made_by, body={"found": _merged(others, found)}), *said]
+        if refused:
+            outcomes.append(Outcome(role=REFUSED, made_by=made_by, body={"proposals": refused}))
+        return outcomes
+
+
+def _fenced(entry: Entry, texts: Mapping[int, str]) -> str:
+    boundary = choose_boundary(entry.id, texts.values())
+    return "\n".join(boundary.turn(f'n="{n}"', text) for n, text in texts.items())
+
+
+def _said(made_by: str, n: int, attempt: Attempt) -> Outcome:
+    body = {"role": ROLE, "constraint": attempt.constraint, "text": fit(attempt.text),
+            "finish_reason": attempt.finish_reason, "problem": attempt.problem}  # fmt: skip
+    return Outcome(role=ANSWERS, n=n, made_by=made_by, body=body)
+
+
+def _gated(names: Names, texts: Mapping[int, str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Part the proposals whose letters stand in their message from those that do not, with the reason."""
+    found: list[dict[str, Any]] = []
+    refused: list[dict[str, Any]] = []
+    for name in names.names:
+        surface = fit(name.surface).strip()
+        text = texts.get(name.n, "")
+        start = _place(surface, text)
+        if start is None:
+            why = "there is no such message" if name.n not in texts else "it does not stand there"
+            refused.append({"n": name.n, "surface": surface, "why": why})
+        else:
+            place = {"n": name.n, "surface": surface, "kind": "name", "start": start, "end": start + len(surface)}
+            if place not in found:
+                found.append(place)
+    return found, refused
+
+
+def _place(surface: str, text: str) -> int | None:
+    """Give where a name first stands as a whole word; None when it does not."""
+    start = text.find(surface) if any(char.isalnum() for char in surface) else -1
+    while start >= 0:
+        end = start + len(surface)
+        cut_before = _WORD.match(surface) and start > 0 and _WORD.match(text[start - 1])
+        cut_after = _WORD.match(surface[-1]) and end < len(text) and _WORD.match(text[end])
+        if not cut_before and not cut_after:
+            return start
+        start = text.find(surface, start + 1)
+    return None
+
+
+def _merged(others: Sequence[Mapping[str, Any]], names: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Give both without overlaps, in the order of the text: an address is one name, not three."""
+
+    def overlaps(name: Mapping[str, Any]) -> bool:
+        return any(
+            one["n"] == name["n"] and one["start"] < name["end"] and name["start"] < one["end"] for one in others
+        )
+
+    kept = [*others, *(name for name in names if not overlaps(name))]
+    return sorted(kept, key=lambda one: (one["n"], one["start"]))[: MAX_MENTIONS * max(1, len({o["n"] for o in kept}))]

@@ -1,0 +1,82 @@
+"""Writing: append, then interpret at once or leave it to the worker."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from phronesis.core.entries import Entry
+from phronesis.core.scope import LaneName
+from phronesis.derive.interpreter import Interpreter, NotAtOnce
+from phronesis.derive.step import Applied
+from phronesis.errors import StorageBusy, StorageFull
+from phronesis.storage.database import Unit
+from phronesis.storage.lanes import Lane
+from phronesis.truth.recorder import Recorded, Recorder
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An entry, and what applying it came to when this call applied it."""
+
+    entry: Entry
+    applied: Applied | None
+    repeated: bool
+    pending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Appends entries and brings their lane up to date."""
+
+    recorder: Recorder
+    interpreter: Interpreter
+
+    def write(
+        self,
+        tenant: str,
+        lane: LaneName | int,
+        *,
+        verb: str,
+        payload: Mapping[str, Any],
+        actor: str,
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> Written:
+        """Record an entry, durable on return; with ``wait`` interpreted too.
+
+        What older entries of the lane left pending is interpreted first. When there is room for the entry but not for
+        what follows from it, it is left pending. EntryFailed when this entry failed for
+        good: it stays in the log, and ``retry`` takes it up again.
+        """
+        version = self.interpreter.stepper.registry[verb].version
+        done: list[Applied | None] = []
+
+        def append(then: Callable[[Unit, Lane, Entry], None] | None) -> Recorded:
+            return self.recorder.append(
+                tenant, lane, verb=verb, version=version, payload=payload, actor=actor,
+                idempotency_key=idempotency_key, then=then,
+            )  # fmt: skip
+
+        def apply(unit: Unit, lane: Lane, entry: Entry) -> None:
+            done.append(self.interpreter.at_once(unit, lane, entry))
+
+        try:
+            recorded = append(apply if wait else None)
+        except (NotAtOnce, StorageFull):  # nothing was recorded, and there may be room for the entry alone
+            done.clear()
+            recorded = append(None)
+        entry = recorded.entry
+        if done and done[0] is not None:
+            return Written(entry, done[0], repeated=False, pending=False)
+        if not wait:
+            return Written(entry, None, recorded.repeated, pending=recorded.lane.applied_seq < entry.seq)
+        try:
+            applied = self.interpreter.drain(tenant, entry.lane_id, until=entry.seq, known=(recorded.lane, entry))
+        except (StorageFull, StorageBusy) as error:
+            # The entry is on disk: saying that nothing was stored would have the caller store it twice.
+            logger.warning("entry %s is recorded and will be interpreted later: %s", entry.id, error.code)
+            return Written(entry, None, recorded.repeated, pending=True)
+        return Written(entry, applied, recorded.repeated, pending=False)

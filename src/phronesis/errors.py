@@ -1,0 +1,222 @@
+"""Every error that Phronesis raises, with a stable code.
+
+::
+
+    PhronesisError                      phronesis.error
+     ├─ InputError (ValueError)         input.invalid        a field of a call is wrong; ``field`` names it
+     │   └─ BudgetTooSmall              input.budget         the token budget cannot hold what must be in it
+     ├─ NotFound (LookupError)          not_found            no such item, entry, session in this scope
+     │   └─ Erased                      erased               it was here and has been erased
+     ├─ Conflict                        conflict
+     │   ├─ IdempotencyConflict         conflict.idempotency the key was used with another payload
+     │   ├─ VersionConflict             conflict.version     ``expected_version`` is not the item's version
+     │   └─ RollbackConflict            conflict.rollback    later changes stand on the one to be undone
+     ├─ MissingExtra (ImportError)      missing_extra        an optional package is not installed
+     ├─ StorageError                    storage.error
+     │   ├─ SchemaTooNew                storage.schema_too_new    written by a newer Phronesis
+     │   ├─ SchemaMissing               storage.schema_missing    the database has not been prepared
+     │   ├─ StorageReadOnly             storage.read_only
+     │   ├─ StorageFull                 storage.full
+     │   ├─ StorageBusy                 storage.busy              a lock was not had in time; try again
+     │   ├─ StorageRefused              storage.refused           a value or row that the schema does not take
+     │   └─ IntegrityError              storage.integrity         the log's chain does not verify
+     ├─ ModelError                      model.error          a model was asked and gave nothing that can be used
+     │   ├─ ModelUnavailable            model.unavailable    not reached, too slow, or failing; it may be back later
+     │   ├─ ModelRefused                model.refused        the server refuses the call: key, name, parameters
+     │   ├─ AnswerRejected              model.answer         it answered, and the answer is not what was asked for
+     │   ├─ ModelBudgetSpent            model.budget         the call or the day has no tokens or money left
+     │   └─ ModelCancelled              model.cancelled      whoever asked has gone
+     ├─ EntryFailed                     entry.failed         an entry's interpretation failed; it is in the log
+     ├─ HandlerMissing                  entry.no_handler     the log is of a newer Phronesis, or an extension is missing
+     └─ Closed                          closed               the Memory was closed
+
+A message names the field and the remedy. ``code`` is for programs, and part of the public contract.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+
+class PhronesisError(Exception):
+    """The root of the tree."""
+
+    code: ClassVar[str] = "phronesis.error"
+
+    def __init__(self, message: str, *, field: str | None = None, details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.field = field
+        self.details: Mapping[str, Any] = details or {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Keyword-only arguments are lost by Exception's own pickling; errors cross process borders in workers.
+        return (_rebuild, (type(self), self.message, self.field, dict(self.details)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give ``code``, ``message``, ``field`` and ``details`` as plain JSON values."""
+        return {"code": self.code, "message": self.message, "field": self.field, "details": dict(self.details)}
+
+
+def _rebuild(kind: type[PhronesisError], message: str, field: str | None, details: Mapping[str, Any]) -> PhronesisError:
+    return kind(message, field=field, details=details)
+
+
+class InputError(PhronesisError, ValueError):
+    """A field of a call is wrong; nothing was stored."""
+
+    code = "input.invalid"
+
+
+class BudgetTooSmall(InputError):
+    """The token budget cannot hold what a context must contain."""
+
+    code = "input.budget"
+
+
+class NotFound(PhronesisError, LookupError):
+    """There is no such thing in this scope."""
+
+    code = "not_found"
+
+
+class Erased(NotFound):
+    """It was here and has been erased; it cannot be brought back."""
+
+    code = "erased"
+
+
+class Conflict(PhronesisError):
+    """The call does not fit what is stored."""
+
+    code = "conflict"
+
+
+class IdempotencyConflict(Conflict):
+    """The idempotency key was used before with another payload."""
+
+    code = "conflict.idempotency"
+
+
+class VersionConflict(Conflict):
+    """``expected_version`` is not the version of the item."""
+
+    code = "conflict.version"
+
+
+class RollbackConflict(Conflict):
+    """Later changes stand on the one to be undone; ``later`` lists their delta ids, newest first."""
+
+    code = "conflict.rollback"
+
+    @property
+    def later(self) -> Sequence[str]:
+        """The delta ids that stand in the way."""
+        return tuple(self.details.get("later", ()))
+
+
+class MissingExtra(PhronesisError, ImportError):
+    """An optional package is needed; the message says which extra to install."""
+
+    code = "missing_extra"
+
+
+class StorageError(PhronesisError):
+    """The database refused or failed."""
+
+    code = "storage.error"
+
+
+class SchemaTooNew(StorageError):
+    """The database was written by a newer Phronesis."""
+
+    code = "storage.schema_too_new"
+
+
+class SchemaMissing(StorageError):
+    """The database has not been prepared; ``phronesis db upgrade`` does it."""
+
+    code = "storage.schema_missing"
+
+
+class StorageReadOnly(StorageError):
+    """The database cannot be written."""
+
+    code = "storage.read_only"
+
+
+class StorageFull(StorageError):
+    """The disk is full; nothing of the call was stored."""
+
+    code = "storage.full"
+
+
+class StorageBusy(StorageError):
+    """Another writer held the lock for too long; try again."""
+
+    code = "storage.busy"
+
+
+class StorageRefused(StorageError):
+    """The database took the statement but not the values: a repeated key, a wrong type, a text too long."""
+
+    code = "storage.refused"
+
+
+class IntegrityError(StorageError):
+    """The log's integrity chain does not verify."""
+
+    code = "storage.integrity"
+
+
+class ModelError(PhronesisError):
+    """A model was asked and gave nothing that can be used. The twin by rules, where there is one, takes its place."""
+
+    code = "model.error"
+
+
+class ModelUnavailable(ModelError):
+    """The server was not reached, took too long or failed, after every retry."""
+
+    code = "model.unavailable"
+
+
+class ModelRefused(ModelError):
+    """The server refuses the call, and would again: a wrong key, an unknown model, a parameter it does not take."""
+
+    code = "model.refused"
+
+
+class AnswerRejected(ModelError):
+    """The model answered, and the answer is not what was asked for: cut off, refused, or not of the schema."""
+
+    code = "model.answer"
+
+
+class ModelBudgetSpent(ModelError):
+    """The call is too large, or the day's tokens or money are spent."""
+
+    code = "model.budget"
+
+
+class ModelCancelled(ModelError):
+    """Whoever asked has gone."""
+
+    code = "model.cancelled"
+
+
+class EntryFailed(PhronesisError):
+    """An entry is in the log but could not be interpreted; ``retry`` takes its id."""
+
+    code = "entry.failed"
+
+
+class HandlerMissing(PhronesisError):
+    """Nothing here interprets this entry: it stays pending, and so do those after it, until something does."""
+
+    code = "entry.no_handler"
+
+
+class Closed(PhronesisError):
+    """The Memory was closed."""
+
+    code = "closed"

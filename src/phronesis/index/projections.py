@@ -1,0 +1,92 @@
+"""What of an item is searched: its parts as texts, and how a change of the item moves its documents."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from phronesis.core.changes import Settled
+from phronesis.core.ids import document_id
+from phronesis.core.instants import to_micros
+from phronesis.core.items import Item
+from phronesis.index.tokens import pack_terms, tokenize
+from phronesis.storage.documents import DocumentRow
+
+WHOLE: Final = "whole"
+CHUNK_CHARACTERS: Final = 4_000
+"""A text longer than this is searched in chunks too: about a thousand tokens, more than the encoders read."""
+
+CHUNK_OVERLAP: Final = 200
+"""Characters that a chunk shares with the next one, so that a sentence is whole in one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One searchable part of an item; ``text`` None means the item's own content."""
+
+    part: str
+    text: str | None
+
+
+Projection = Callable[[Item], Sequence[Part]]
+
+
+def whole(item: Item) -> list[Part]:
+    """Project an item as its content: whole when short, in overlapping chunks when long."""
+    if len(item.content) <= CHUNK_CHARACTERS:
+        return [Part(WHOLE, None)]
+    step = CHUNK_CHARACTERS - CHUNK_OVERLAP
+    starts = range(0, len(item.content) - CHUNK_OVERLAP, step)
+    return [Part(f"chunk:{start}", item.content[start : start + CHUNK_CHARACTERS]) for start in starts]
+
+
+@dataclass(frozen=True, slots=True)
+class Projector:
+    """Makes search documents; ``by_kind`` holds the projections of kinds that are searched in parts of their own."""
+
+    by_kind: Mapping[str, Projection] = field(default_factory=dict)
+
+    def parts(self, item: Item) -> list[Part]:
+        """Give an item's parts; none when ordinary reads do not see it."""
+        return list(self.by_kind.get(item.kind, whole)(item)) if item.live else []
+
+    def project(self, settled: Settled, before: Mapping[str, Item], *, seq: int) -> tuple[list[DocumentRow], list[str]]:
+        """Give the new documents and the ids of items whose current documents end.
+
+        An update that leaves an item's parts as they were moves no document.
+        """
+        fresh = [row for item in settled.created for row in self._rows(item, seq)]
+        closed: list[str] = []
+        for item in settled.updated:
+            old = before[item.id]
+            unchanged = item.content == old.content and self.parts(item) == self.parts(old)
+            if not unchanged:
+                closed.append(item.id)
+                fresh += self._rows(item, seq)
+        return fresh, closed
+
+    def _rows(self, item: Item, seq: int) -> list[DocumentRow]:
+        return [
+            DocumentRow(
+                id=document_id(item.id, part.part, item.version),
+                item_id=item.id,
+                part=part.part,
+                version=item.version,
+                kind=item.kind,
+                session_id=item.session_id,
+                position=item.position,
+                speaker=item.name,
+                text=part.text,
+                terms=pack_terms(tokenize(_searched(item, part))),
+                current_from=to_micros(item.updated_at),
+                current_to=None,
+                changed_seq=seq,
+            )
+            for part in self.parts(item)
+        ]
+
+
+def _searched(item: Item, part: Part) -> str:
+    """The words of a part; a subject and key are searched with the content they belong to."""
+    text = item.content if part.text is None else part.text
+    labels = " ".join(label for label in (item.subject, item.key) if label)
+    return f"{labels} {text}" if labels else text

@@ -1,0 +1,112 @@
+"""Making vectors in the background: never in the way of a write, and again for another model without downtime."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Final
+
+from phronesis.models.embedder import Embedder
+from phronesis.models.embedders import Embedders
+from phronesis.storage.database import Database, Unit
+from phronesis.storage.documents import (
+    Unembedded,
+    active_model,
+    documents_without_vector,
+    drop_other_models,
+    existing_documents,
+    has_model,
+    put_model,
+    put_vectors,
+)
+from phronesis.storage.lanes import list_lanes, lock_lane
+
+BATCH: Final = 32
+"""Texts encoded at a time: few enough that a stop does not wait long, enough to write vectors in batches."""
+
+BATCH_CHARACTERS: Final = 16_000
+"""Characters encoded at a time, or one text: a stop waits for one batch, which a slow encoder has done in seconds."""
+
+
+@dataclass(slots=True)
+class Vectorizer:
+    """Gives documents their vectors. Any number may run at once: a vector made twice is the same vector."""
+
+    database: Database
+    embedders: Embedders
+    _done: dict[tuple[str, int], tuple[str, int, int]] = field(default_factory=dict)
+
+    def serves(self, tenant: str) -> bool:
+        """Tell whether there is an encoder for the tenant."""
+        return self.embedders.serving(tenant) is not None
+
+    def run(self, tenant: str, *, stopped: Callable[[], bool] = lambda: False) -> int:
+        """Embed every current document of the tenant that has no vector of its model; gives how many it made.
+
+        The first model a tenant is embedded with becomes active; another one only by ``reembed``. Nothing is made
+        for a model that is not loaded here.
+        """
+        with self.database.transaction(tenant, "read") as unit:
+            lanes = list_lanes(unit)
+            active = active_model(unit)
+        embedder = self.embedders.default if active is None else self.embedders.named(active[0])
+        if embedder is None:
+            return 0
+        made = 0
+        for lane in lanes:
+            mark = (embedder.name, lane.epoch, lane.documents_seq)
+            if self._done.get((tenant, lane.lane_id)) == mark or lane.documents_seq == 0:
+                continue
+            made += self._lane(tenant, lane.lane_id, embedder, stopped)
+            if stopped():
+                return made
+            self._done[tenant, lane.lane_id] = mark
+        return made
+
+    def _lane(self, tenant: str, lane_id: int, embedder: Embedder, stopped: Callable[[], bool]) -> int:
+        made = 0
+        while not stopped():
+            with self.database.transaction(tenant, "read") as unit:
+                todo = _short(documents_without_vector(unit, lane_id, embedder.name, limit=BATCH))
+            if not todo:
+                break
+            vectors = embedder.embed_documents([one.text for one in todo])
+            with self.database.transaction(tenant, "derive") as unit:
+                lock_lane(unit, lane_id)  # an erasure may have gone first: what it removed gets no vector
+                left = existing_documents(unit, lane_id, todo)
+                if active_model(unit) is None:
+                    _put(unit, embedder, active=True)
+                elif not has_model(unit, embedder.name):
+                    break  # a reembed to another model went first and dropped this one
+                rows = [(one.id, vectors[n]) for n, one in enumerate(todo) if one.id in left]
+                put_vectors(unit, lane_id, embedder.name, rows)
+            made += len(todo)
+        return made
+
+    def reembed(self, tenant: str, embedder: Embedder) -> int:
+        """Embed everything with this encoder beside the old one, then let searches use it and drop the old vectors.
+
+        Searches go on with the old vectors until then. Killed in between it changes nothing for them, and the next
+        call goes on where this one stopped. Gives how many vectors it made.
+        """
+        self.embedders.add(embedder)
+        with self.database.transaction(tenant, "derive") as unit:
+            active = active_model(unit)
+            if active is None or active[0] != embedder.name:
+                _put(unit, embedder, active=active is None)
+        with self.database.transaction(tenant, "read") as unit:
+            lanes = list_lanes(unit)
+        made = sum(self._lane(tenant, lane.lane_id, embedder, lambda: False) for lane in lanes)
+        with self.database.transaction(tenant, "derive") as unit:
+            _put(unit, embedder, active=True)
+            drop_other_models(unit, embedder.name)
+        self.embedders.moved(tenant, embedder.name)
+        return made
+
+
+def _short(todo: list[Unembedded]) -> list[Unembedded]:
+    lengths = accumulate(len(one.text) for one in todo)
+    return todo[: max(1, sum(length <= BATCH_CHARACTERS for length in lengths))]
+
+
+def _put(unit: Unit, embedder: Embedder, *, active: bool) -> None:
+    put_model(unit, embedder.name, dimension=embedder.dimension, prefix_scheme=embedder.prefix_scheme, active=active)

@@ -1,0 +1,54 @@
+"""The commands, in the order in which ``phronesis --help`` lists them."""
+
+from typing import Final
+
+import click
+
+from phronesis import __version__
+from phronesis.interfaces.cli import bench, demo, keeping, reading, writing
+
+SECTIONS: Final = {
+    "See it work": (demo.demo, bench.bench),
+    "Remember": (writing.add, writing.update, writing.delete),
+    "Recall": (reading.search, reading.get, reading.list_items, reading.context, reading.sessions, reading.turns),
+    "Account for it": (reading.explain, reading.history, writing.rollback),
+    "Keep in order": (
+        keeping.doctor,
+        keeping.rebuild,
+        keeping.rederive,
+        keeping.retry,
+        keeping.reembed,
+        keeping.erase,
+        keeping.export,
+        keeping.import_,
+        keeping.worker,
+        keeping.db,
+    ),
+}
+
+
+class Sections(click.Group):
+    """A group whose help lists its commands under headings."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Give the names in the order of the headings."""
+        _ = ctx
+        return [command.name or "" for commands in SECTIONS.values() for command in commands]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each heading with its commands."""
+        room = formatter.width - 6 - max(map(len, self.list_commands(ctx)))
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(command.name or "", command.get_short_help_str(room)) for command in commands])
+
+
+@click.group(cls=Sections, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="phronesis", message="%(prog)s %(version)s")
+def cli() -> None:
+    """A memory for AI agents: what happened, what was learned from it, and the evidence for every line."""
+
+
+for _commands in SECTIONS.values():
+    for _command in _commands:
+        cli.add_command(_command)

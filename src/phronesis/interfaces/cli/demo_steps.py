@@ -1,0 +1,176 @@
+"""The steps of the demo: each does something with the memory, shows it, and checks what must hold."""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from phronesis.core.results import Evidence
+from phronesis.interfaces.cli import story
+from phronesis.interfaces.cli.demo_stage import Stage
+from phronesis.interfaces.cli.render import day, second
+from phronesis.interfaces.cli.text import on_one_line, table
+from phronesis.memory import Memory
+
+_CITATION: Final = re.compile(r"mem:[0-9a-f-]{36}")
+
+Step = Callable[[Memory, Stage], None]
+
+
+def record(memory: Memory, stage: Stage) -> None:
+    """Commit every turn, and show that it comes back exactly."""
+    rows = []
+    for told in story.CONVERSATIONS:
+        turns = list(told.turns())
+        for turn in turns:
+            memory.commit_turn(told.session_id, turn, **told.scope)
+        recorded = memory.get_turns(told.session_id, **told.scope)
+        exact = [list(turn.messages) for turn in recorded] == [turn["messages"] for turn in turns]
+        stage.check(f"{told.session_id} comes back exactly as it was told", exact)
+        owner = f"user {told.user_id}" if told.user_id is not None else f"shared {story.LAB}"
+        first = turns[2]["messages"][0]
+        rows.append((told.session_id, owner, told.day, f"{len(turns)} turns", f"{first['name']}: {first['content']}"))
+    stage.show(*table(rows, indent="   "))
+    for stated in (story.PREFERENCE, story.DECISION):
+        memory.add(**stated)
+        stage.show(f"   and stated outright, a {stated['kind']}: {stated['content']}")
+
+
+def embed(memory: Memory, stage: Stage) -> None:
+    """Make the vectors, which otherwise happens in the background."""
+    memory.flush()
+    encoder, count, missing = _encoded(memory)
+    if encoder is None:
+        stage.show('   no encoder is installed, so words alone decide; pip install "phronesis[embed]" adds meaning')
+        return
+    stage.check("every memory has its vector", missing == 0)
+    stage.show(f"   {count} memories encoded by {encoder}")
+
+
+def search(memory: Memory, stage: Stage) -> None:
+    """Ask in both languages; what must come first does, and nobody sees another's memory."""
+    encoder, _, _ = _encoded(memory)
+    for question in story.QUESTIONS:
+        if question.by_meaning and encoder is None:
+            continue
+        found = memory.search(question.text, user_id=question.user_id, namespace=story.LAB, limit=5)
+        stage.show(f"   {question.user_id} asks: {question.text}")
+        if question.expected is None:
+            stage.check(f"“{question.text}” has no answer", found.abstained)
+            stage.show("      nothing that is remembered supports an answer")
+            continue
+        right = bool(found) and question.expected in found[0].item.content
+        stage.check(f"“{question.text}” finds “{question.expected}” first", right)
+        others = {evidence.item.user_id for evidence in found} - {None, question.user_id}
+        stage.check(f"{question.user_id} sees nobody else's memory", not others)
+        stage.show(*(_found(evidence) for evidence in found[:1]))
+
+
+def _found(evidence: Evidence) -> str:
+    item = evidence.item
+    place = f"{evidence.score:5.2f}  {item.session_id}, {day(item.occurred_at)}"
+    return f"     {place}  {item.name or item.role}: {on_one_line(item.content)}"
+
+
+def compose(memory: Memory, stage: Stage) -> None:
+    """Compose a context for a new conversation, and show it as the agent's model would see it."""
+    package = memory.compose_context(
+        story.NEW_SESSION, story.ASKED, user_id=story.LIN, namespace=story.LAB, token_budget=story.BUDGET
+    )
+    text: str = package.render()
+    stage.show(*(f"   │ {_CITATION.sub(_shortened, line)}" for line in text.splitlines() if line))
+    stage.show(f"   {package.token_count} of {story.BUDGET} tokens. In brackets: citations, shortened here.")
+    stage.check("the context keeps its budget", package.token_count <= story.BUDGET)
+    stage.check("the context holds the answer", story.ANSWER in text)
+    before, _, after = text.partition(story.INJECTED)
+    fenced = not after or ("<memory-" in before and "</memory-" in after and "</memory-" not in before)
+    if stage.check("what the web page ordered is shown as data only", fenced) and after:
+        stage.show("   What the web page ordered stands in the fence, marked as a tool's: data, not an instruction.")
+    stage.answers = [evidence.item.citation for evidence in package.evidence if story.ANSWER in evidence.item.content]
+
+
+def explain(memory: Memory, stage: Stage) -> None:
+    """Follow one citation of that context down to the words that were said."""
+    for citation in stage.answers[:1]:
+        found = memory.explain(citation)
+        source = found.sources[0]
+        said = [
+            (turn, message)
+            for turn in memory.get_turns(source.session_id or "", user_id=story.LIN, namespace=story.LAB)
+            for message in turn.messages
+            if turn.entry_id == source.entry_id and message.get("id") == source.message_id
+        ]
+        held = [turn for turn, message in said if source.quote and source.quote in str(message["content"])]
+        stage.check("the quotation stands in the log", len(held) == 1)
+        stage.show(
+            f"   citation  {citation}",
+            f"   item      {found.item.kind}, version {found.item.version}, trust {found.item.trust.name.lower()}",
+            f"   entry     {source.entry_id}, in the log since {second(found.item.recorded_at)}",
+            *(f"   said      session {source.session_id}, turn {turn.number}, message {source.message_id},"
+              f" by {found.item.name} on {day(source.occurred_at)}" for turn in held),
+            f"   quoted    “{source.quote}”",
+        )  # fmt: skip
+    stage.check("an answer can be followed to its source", bool(stage.answers))
+
+
+def _shortened(citation: re.Match[str]) -> str:
+    return f"{citation[0][:12]}…"
+
+
+def edit(memory: Memory, stage: Stage) -> None:
+    """Change a memory by mistake, and take it back."""
+    (item,) = memory.get_all(kinds=["decision"], namespace=story.LAB)
+    memory.update(item.id, content=story.WRONG_EDIT, reason="typed in the wrong window", actor=story.TOM)
+    wrong = memory.history(item.id)[-1]
+    memory.rollback(wrong.delta_id, actor=story.LIN)
+    for event in memory.history(item.id):
+        change = event.fields.get("content", ("", ""))[1]
+        stage.show(f"   v{event.version}  {event.verb:<8} by {event.actor:<6}  {change}")
+    restored = memory.get(item.id)
+    stage.check("the rollback restores the decision exactly", restored.content == item.content)
+
+
+def erase(memory: Memory, stage: Stage) -> None:
+    """Remove one message for good, and look whether a trace is left."""
+    said = [item for item in memory.get_all(user_id=story.TOM, limit=1000) if story.PRIVATE in item.content]
+    for item in said:
+        certificate = memory.erase(id=item.id, actor=story.TOM)
+        found = memory.search(item.content, user_id=story.TOM, limit=50)
+        stage.check("the erased message is found no more", all(story.PRIVATE not in e.item.content for e in found))
+        stage.check("a scan of the store finds no trace of it", certificate.clean)
+        stage.show(
+            f"   Tom had said: {item.content}",
+            f"   {certificate.parts_erased} text and {certificate.items_erased} memory erased;"
+            f" {certificate.rows_scanned} rows and {certificate.files_scanned} files scanned:"
+            f" {'no trace' if certificate.clean else 'TRACES LEFT'}",
+        )
+    stage.check("there was something to erase", len(said) == 1)
+
+
+def verify(memory: Memory, stage: Stage) -> None:
+    """Replay the log into an empty store and compare."""
+    result = memory.rebuild(verify=True)
+    stage.check("replaying the log gives the same state", result.equal)
+    stage.show(
+        f"   {result.entries} entries replayed into an empty store",
+        f"   live      {result.live_hash}",
+        f"   replayed  {result.replayed_hash}  {'equal' if result.equal else 'DIFFERENT'}",
+    )
+
+
+def _encoded(memory: Memory) -> tuple[str | None, int, int]:
+    """Give the encoder, how many memories there are to be found, and how many of them wait for a vector."""
+    found = memory.search("?", across="tenant", limit=1, explain=True).explain or {"embedder": None, "lanes": []}
+    count = sum(lane["documents"] for lane in found["lanes"])
+    return found["embedder"], count, sum(lane["without_vector"] or 0 for lane in found["lanes"])
+
+
+STEPS: Final[tuple[tuple[str, Step], ...]] = (
+    ("Record: each turn is in the log, synced to disk, before the call returns", record),
+    ("Encode: vectors are made in the background", embed),
+    ("Search: words and meaning, two languages, each user's own lane and the lab's", search),
+    ("Compose: what the model is given for a new question, within a budget", compose),
+    ("Explain: one citation of that context down to the words that were said", explain),
+    ("Change and take back: history keeps every version", edit),
+    ("Erase: words go for good, from the log and from all that was made of them", erase),
+    ("Rebuild: everything derived follows from the log", verify),
+)

@@ -1,0 +1,132 @@
+"""Commands that read."""
+
+from typing import Final, Literal
+
+import click
+
+from phronesis.interfaces.cli import render
+from phronesis.interfaces.cli.options import (
+    LIMIT,
+    Narrowing,
+    Scope,
+    Store,
+    with_narrowing,
+    with_owner,
+    with_scope,
+    with_scope_of_context,
+    with_store,
+)
+
+_NO_SESSION: Final = "cli"
+"""The conversation of a context that is composed outside of any."""
+
+_ACROSS = click.option("--across", type=click.Choice(["tenant"]), help="Look into every user's memory of the tenant.")
+
+
+@click.command()
+@click.argument("query")
+@with_scope
+@with_narrowing
+@LIMIT
+@_ACROSS
+@click.option("--explain", is_flag=True, help="Show each channel's share of the score.")
+@with_store
+def search(
+    query: str, *, store: Store, scope: Scope, narrowing: Narrowing, limit: int, across: str | None, explain: bool
+) -> None:
+    """Find what is remembered, best first.
+
+    QUERY may be a question or words, in English or Chinese.
+    """
+    with store.open() as memory:
+        found = memory.search(query, **scope.named(), **narrowing.named(), limit=limit, across=across, explain=explain)
+    store.answer(found, render.say_found)
+
+
+@click.command()
+@click.argument("item_id", metavar="ID")
+@click.option("--as-of", metavar="TIME", help="As it was known then.")
+@click.option("--valid-at", metavar="TIME", help="As it held then.")
+@with_store
+def get(item_id: str, *, store: Store, as_of: str | None, valid_at: str | None) -> None:
+    """Show one memory, whatever its status."""
+    with store.open() as memory:
+        item = memory.get(item_id, as_of=as_of, valid_at=valid_at)
+    store.answer(item, render.say_item)
+
+
+@click.command("list")
+@with_scope
+@with_narrowing
+@LIMIT
+@_ACROSS
+@with_store
+def list_items(*, store: Store, scope: Scope, narrowing: Narrowing, limit: int, across: str | None) -> None:
+    """List what is remembered, newest first."""
+    with store.open() as memory:
+        items = memory.get_all(**scope.named(), **narrowing.named(), limit=limit, across=across)
+    store.answer(items, render.say_items)
+
+
+@click.command()
+@with_owner
+@_ACROSS
+@with_store
+def sessions(*, store: Store, scope: Scope, across: str | None) -> None:
+    """List the conversations, latest first."""
+    with store.open() as memory:
+        found = memory.list_sessions(**scope.named(), across=across)
+    store.answer(found, render.say_sessions)
+
+
+@click.command()
+@click.argument("session_id", metavar="SESSION")
+@with_owner
+@with_store
+def turns(session_id: str, *, store: Store, scope: Scope) -> None:
+    """Replay a conversation exactly as it was recorded."""
+    with store.open() as memory:
+        found = memory.get_turns(session_id, **scope.named())
+    store.answer(found, render.say_turns)
+
+
+@click.command()
+@click.argument("message")
+@with_scope_of_context
+@click.option("--budget", "token_budget", type=int, metavar="TOKENS", help="At most; default: the policy's.")
+@click.option("--form", type=click.Choice(["text", "messages"]), default="text", help="One text, or a list.")
+@click.option("--explain", is_flag=True, help="Show on stderr what each slot used and what was dropped.")
+@with_store
+def context(
+    message: str, *, store: Store, scope: Scope, token_budget: int | None, form: Literal["text", "messages"],
+    explain: bool,
+) -> None:  # fmt: skip
+    """Compose the context for a message, cited and in budget."""
+    named = scope.named()
+    with store.open() as memory:
+        package = memory.compose_context(
+            named.pop("session_id", _NO_SESSION), message, **named, token_budget=token_budget
+        )
+    store.answer(package, lambda composed: render.say_context(composed, form=form))
+    if explain and not store.as_json:
+        render.say_budget(package)
+
+
+@click.command()
+@click.argument("item_id", metavar="ID")
+@with_store
+def explain(item_id: str, *, store: Store) -> None:
+    """Show why something is remembered, down to the log."""
+    with store.open() as memory:
+        found = memory.explain(item_id)
+    store.answer(found, render.say_explanation)
+
+
+@click.command()
+@click.argument("item_id", metavar="ID")
+@with_store
+def history(item_id: str, *, store: Store) -> None:
+    """Show how a memory changed; 'rollback' takes back."""
+    with store.open() as memory:
+        events = memory.history(item_id)
+    store.answer(events, render.say_history)

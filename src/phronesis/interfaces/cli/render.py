@@ -1,0 +1,217 @@
+"""Results as a person reads them: compact, aligned, and as JSON where that was asked for."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, Literal
+
+import click
+
+from phronesis.core.context import ContextPackage
+from phronesis.core.items import Item
+from phronesis.core.results import (
+    AddResult,
+    Degraded,
+    EditResult,
+    Evidence,
+    Explanation,
+    HistoryEvent,
+    SearchResult,
+    SessionInfo,
+    Source,
+    Turn,
+    as_json,
+)
+from phronesis.interfaces.cli.text import clean, cut, on_one_line, table, terminal_columns
+
+_HIDDEN: Final = frozenset({"id", "content", "data", "citation"})
+"""Fields of an item that have a line of their own, or are for programs."""
+
+
+def say(*lines: str) -> None:
+    """Print lines."""
+    for line in lines:
+        click.echo(line)
+
+
+def say_json(value: Any) -> None:
+    """Print any result as JSON."""
+    click.echo(json.dumps(as_json(value), ensure_ascii=False, indent=2))
+
+
+def day(moment: datetime | None) -> str:
+    """Give a date."""
+    return "" if moment is None else moment.date().isoformat()
+
+
+def second(moment: datetime) -> str:
+    """Give a time to the second, in UTC."""
+    return moment.strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+def who(item: Item) -> str:
+    """Give who said an item: the name, the role, or nobody."""
+    return item.name or item.role or item.subject or "stated"
+
+
+def about(item: Item) -> str:
+    """Give an item's heading: what it is, who said it, when, where, whose it is, its citation."""
+    owner = f"user {item.user_id}" if item.user_id is not None else f"shared {item.namespace}"
+    state = item.ended or ("archived" if item.status == "archived" else "")
+    parts = [item.kind, state, who(item), day(item.occurred_at), item.session_id or "", owner, item.citation]
+    return "  ".join(on_one_line(part) for part in parts if part)
+
+
+def say_items(items: Sequence[Item]) -> None:
+    """Print items, each its words and under them where they come from."""
+    width = terminal_columns()
+    if not items:
+        say("nothing is remembered there")
+    for item in items:
+        say(cut(on_one_line(item.content), width), f"   {about(item)}")
+
+
+def say_found(result: SearchResult) -> None:
+    """Print what a search found, best first."""
+    width = terminal_columns()
+    if result.abstained:
+        say("nothing that is remembered supports an answer" + ("; nearest to it:" if len(result) else ""))
+    for rank, evidence in enumerate(result, start=1):
+        say(*_found(rank, evidence, width))
+    say_degraded(result.degraded)
+
+
+def say_degraded(degraded: Sequence[Degraded]) -> None:
+    """Say on stderr which models were away, and what stood in: a result in a pipe stays clean."""
+    for one in degraded:
+        click.echo(f"{one.role}: {one.instead_of} gave no answer ({one.reason}); {one.by} stood in", err=True)
+
+
+def _found(rank: int, evidence: Evidence, width: int | None) -> Iterable[str]:
+    text = evidence.matched[0].snippet if evidence.matched else evidence.item.content
+    yield cut(f"{rank:>2}. {on_one_line(text)}", width)
+    yield f"    {evidence.score:.2f}  {about(evidence.item)}"
+    if evidence.why is not None:
+        yield "    " + "  ".join(f"{name} {share:+.2f}" for name, share in evidence.why.items())
+
+
+def say_item(item: Item) -> None:
+    """Print all that an item holds."""
+    say(clean(item.content), "")
+    shown = {"citation": item.citation, **item.to_dict()}
+    rows = [(name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+            for name, value in shown.items()
+            if name not in _HIDDEN - {"citation"} and value not in (None, {}, [], "", False)]  # fmt: skip
+    say(*table(rows))
+
+
+def say_added(result: AddResult) -> None:
+    """Print what an ``add`` stored, and what it did not and why."""
+    if result.pending:
+        say(f"recorded as entry {result.entry_id}; it will be interpreted later")
+        return
+    say(*(f"{item.citation}  {item.kind}  {cut(on_one_line(item.content), 60)}" for item in result.items))
+    say(*(f"not stored: {cut(on_one_line(text.text), 40)} ({on_one_line(text.reason)})" for text in result.gated))
+    say_degraded(result.degraded)
+
+
+def say_edited(result: EditResult) -> None:
+    """Print what an edit changed, and the entry that takes it back."""
+    for item in result.items:
+        say(f"{item.citation}  v{item.version}  {item.ended or item.status}  {cut(on_one_line(item.content), 60)}")
+    later = "it will be interpreted later; " if result.pending else ("" if result.items else "nothing changed; ")
+    say(f"{later}to take it back: phronesis rollback {result.entry_id}")
+
+
+def say_sessions(sessions: Sequence[SessionInfo]) -> None:
+    """Print conversations."""
+    rows = [
+        (s.session_id, f"user {s.user_id}" if s.user_id is not None else f"shared {s.namespace}",
+         s.turn_count, s.message_count, second(s.updated_at))
+        for s in sessions
+    ]  # fmt: skip
+    say(*table(rows, head=("session", "whose", "turns", "messages", "last")) if rows else ["no conversation there"])
+
+
+def say_turns(turns: Sequence[Turn]) -> None:
+    """Print a conversation as it was recorded."""
+    if not turns:
+        say("no such conversation there")
+    for turn in turns:
+        say(f"turn {turn.number}  {second(turn.recorded_at)}  entry {turn.entry_id}")
+        for message in turn.messages:
+            say(f"    {_speaker(message)}: {_words(message)}")
+        for call in turn.tool_calls:
+            given = " → ".join(_value(call.get(name)) for name in ("args", "result") if call.get(name) is not None)
+            say(f"    tool {on_one_line(str(call.get('name')))}: {given}")
+        for ref in turn.refs:
+            say(f"    {ref.get('type')}: {on_one_line(str(ref.get('uri')))}")
+
+
+def say_context(package: ContextPackage, *, form: Literal["text", "messages"]) -> None:
+    """Print a composed context as it goes into a prompt: one text, or the messages as JSON."""
+    if form == "messages":
+        say_json(package.render("messages"))
+    else:
+        say(clean(package.render("text")))
+
+
+def say_budget(package: ContextPackage) -> None:
+    """Print on stderr what a context used of its budget, and what it left out."""
+    click.echo(f"{package.token_count} of {package.token_budget} tokens", err=True)
+    for name in ("budget", "dropped", "shortened"):
+        shown = json.dumps(as_json(package.explain.get(name)), ensure_ascii=False)
+        click.echo(f"{name}: {on_one_line(shown)}", err=True)
+
+
+def say_history(events: Sequence[HistoryEvent]) -> None:
+    """Print changes, oldest first, each with the id that takes it back."""
+    width = terminal_columns()
+    for event in events:
+        reason = f": {event.reason}" if event.reason else ""
+        say(on_one_line(f"v{event.version}  {second(event.at)}  {event.verb} by {event.actor}{reason}"))
+        for name, (before, after) in event.fields.items():
+            change = f"{_value(after)}" if event.op == "create" else f"{_value(before)} → {_value(after)}"
+            say(cut(f"    {name}: {change}", width))
+        say(f"    delta {event.delta_id}  entry {event.entry_id}")
+
+
+def say_explanation(found: Explanation) -> None:
+    """Print why an item is held: its words, the log's entries under it, its evidence, edges and history."""
+    say(clean(found.item.content), f"   {about(found.item)}", "", "sources")
+    say(*(line for source in found.sources for line in source_lines(source)))
+    if found.needs_validation:
+        say("   no source is left that supports it: needs validation")
+    for title, rows in (("evidence", found.evidence), ("edges", found.edges)):
+        if rows:
+            say("", title)
+            say(*(f"   {on_one_line(json.dumps(as_json(row), ensure_ascii=False))}" for row in rows))
+    say("", "history")
+    say_history(found.history)
+
+
+def source_lines(source: Source) -> list[str]:
+    """Give where something comes from: the entry, the place, and the words."""
+    place = [f"entry {source.entry_id}"]
+    for name, value in (("session", source.session_id), ("message", source.message_id), ("ref", source.source_ref)):
+        if value is not None:
+            place.append(f"{name} {value}")
+    if source.occurred_at is not None:
+        place.append(second(source.occurred_at))
+    lines = ["   " + on_one_line("  ".join(place))]
+    if source.quote is not None:
+        lines.append(f"   “{on_one_line(source.quote)}”")
+    return lines
+
+
+def _value(value: Any) -> str:
+    return on_one_line(value if isinstance(value, str) else json.dumps(as_json(value), ensure_ascii=False))
+
+
+def _speaker(message: Mapping[str, Any]) -> str:
+    return on_one_line(str(message.get("name") or message.get("role") or "erased"))
+
+
+def _words(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    return clean(content) if isinstance(content, str) else _value(content)

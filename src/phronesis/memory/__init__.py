@@ -1,0 +1,76 @@
+"""Memory: the one service object. Each verb checks its input and delegates to a stage."""
+
+import weakref
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Self
+
+from phronesis.config import PolicySource
+from phronesis.memory.keeping import Keeping
+from phronesis.memory.reading import Reading
+from phronesis.memory.writing import Writing
+
+__all__ = ["Memory"]
+
+
+class Memory(Writing, Reading, Keeping):
+    """A memory of one tenant in one database. Thread-safe; use it as a context manager, or ``close`` it.
+
+    Every write is in the log, synced to disk, before the call returns. Reading changes nothing.
+    """
+
+    @staticmethod
+    def open(
+        url: str | None = None,
+        *,
+        policy: PolicySource | None = None,
+        tenant: str | None = None,
+        clock: Callable[[], datetime] | None = None,
+        embedder: Any = None,
+    ) -> "Memory":
+        """Open a store, making it when it is new.
+
+        Args:
+            url: ``sqlite:///path`` or ``postgresql://…``; default ``PHRONESIS_URL``, else SQLite in the user's data
+                folder.
+            policy: the path of a ``brain.yml``, or its fields as a mapping: embedder, token_counter, budgets, gateways,
+                roles, limits, prices (docs/models.md); default: the file that ``PHRONESIS_POLICY`` names, else none.
+            tenant: whose store, default "default"; tenants never see each other.
+            clock: gives the time, for tests and simulations.
+            embedder: an object of the ``Embedder`` port, instead of the policy's.
+
+        Raises:
+            InputError: a field is wrong. MissingExtra: a package is not installed. StorageError: the database cannot
+                be used, with the remedy.
+        """
+        from phronesis.wiring import open_memory  # noqa: PLC0415 - the one upward import: the composition root
+
+        return open_memory(url, policy=policy, tenant=tenant, clock=clock, embedder=embedder)
+
+    @property
+    def tenant(self) -> str:
+        """The tenant's name."""
+        return self._tenant
+
+    def for_tenant(self, name: str) -> "Memory":
+        """Give a Memory of another tenant over the same connections.
+
+        Closing it leaves this one open; closing this one closes it too.
+        """
+        from phronesis.config import check_tenant  # noqa: PLC0415 - pydantic is not needed before
+
+        other = Memory(self._open_stages(), check_tenant(name), owner=False)
+        self._guests.append(weakref.ref(other))
+        return other
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def flush(self) -> int:
+        """Interpret every pending entry and make every missing vector; gives how many vectors were made."""
+        stages = self._open_stages()
+        self._drain()
+        return stages.vectorizer.run(self._tenant)

@@ -1,0 +1,174 @@
+"""What every verb of a Memory stands on: the stages, and the few steps that writes and reads share."""
+
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from phronesis.compose.assembly import Assembler
+from phronesis.core.context import Budget
+from phronesis.core.ids import parse_id
+from phronesis.core.instants import parse_moment, to_micros
+from phronesis.core.items import KINDS, Item
+from phronesis.core.results import Degraded, EditResult, Gated
+from phronesis.core.text import check_id, check_text
+from phronesis.derive.background import Background
+from phronesis.derive.doctor import Doctor
+from phronesis.derive.editor import Call, Editor
+from phronesis.derive.eraser import Eraser
+from phronesis.derive.replay import Replayer
+from phronesis.derive.writer import Writer, Written
+from phronesis.errors import Closed, PhronesisError
+from phronesis.index.vectorizer import Vectorizer
+from phronesis.models.roster import Roster
+from phronesis.recall.browse import Browser, repeated_messages
+from phronesis.recall.reranking import Search
+from phronesis.storage.database import Database
+from phronesis.storage.eligible import Wanted, check_kinds
+from phronesis.storage.filters import compile_filters
+from phronesis.storage.lanes import list_behind
+from phronesis.truth.inputs import flag
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """What a Memory delegates to; ``wiring`` joins them."""
+
+    database: Database
+    writer: Writer
+    editor: Editor
+    browser: Browser
+    searcher: Search
+    assembler: Assembler
+    budget: Budget
+    replayer: Replayer
+    eraser: Eraser
+    doctor: Doctor
+    vectorizer: Vectorizer
+    roster: Roster
+    clock: Callable[[], datetime]
+
+
+class Inside:
+    """The state of a Memory and the steps its verbs share."""
+
+    def __init__(self, stages: Stages, tenant: str, *, owner: bool = True) -> None:
+        self._stages = stages
+        self._tenant = tenant
+        self._owner = owner
+        self._closed = False
+        self._guests: list[weakref.ref[Inside]] = []
+        self._background = Background(self._work, name=f"phronesis-{tenant}")
+
+    @property
+    def stages(self) -> Stages:
+        """What this Memory delegates to, for the worker and the interfaces; Closed when it was closed."""
+        return self._open_stages()
+
+    def close(self) -> None:
+        """Stop the background thread and close the connections.
+
+        What was not embedded yet waits for a write, a flush or a worker.
+        """
+        if not self._closed:
+            self._closed = True
+            if self._owner:
+                self._stages.roster.close()  # or the thread would wait for a model's answer
+            self._background.stop()
+            for guest in self._guests:
+                other = guest()
+                if other is not None:
+                    other.close()
+            if self._owner:
+                self._stages.database.close()
+
+    def _open_stages(self) -> Stages:
+        if self._closed:
+            raise Closed("this Memory was closed; open it again")
+        return self._stages
+
+    def _call(self, actor: str, idempotency_key: str | None, wait: bool) -> Call:
+        key = None if idempotency_key is None else check_id(idempotency_key, field="idempotency_key")
+        return Call(self._tenant, check_id(actor, field="actor"), key, flag(wait, field="wait"))
+
+    def _write(self, call: Call, lane: Any, verb: str, payload: Mapping[str, Any]) -> Written:
+        given = {name: value for name, value in payload.items() if value not in (None, {}, [])}
+        written = self._open_stages().writer.write(
+            self._tenant, lane, verb=verb, payload=given, actor=call.actor, idempotency_key=call.idempotency_key,
+            wait=call.wait,
+        )  # fmt: skip
+        self._wake(pending=written.pending)
+        return written
+
+    def _edit(
+        self,
+        item_id: str,
+        verb: str,
+        payload: Mapping[str, Any],
+        reason: str | None,
+        call: Call,
+    ) -> EditResult:
+        given = {**payload, "reason": None if reason is None else check_text(reason, field="reason")}
+        given = {name: value for name, value in given.items() if value is not None}
+        result = self._open_stages().editor.edit(call, parse_id(item_id, field="id"), verb, given)
+        self._wake(pending=result.pending)
+        return result
+
+    def _wake(self, *, pending: bool) -> None:
+        if pending or self._stages.vectorizer.serves(self._tenant):
+            self._background.wake(pressing=pending)
+
+    def _made(self, written: Written) -> tuple[Item, ...]:
+        if written.pending:
+            return ()
+        if written.applied is not None:
+            return tuple(written.applied.settled.created)
+        return tuple(self._stages.browser.made_by(self._tenant, written.entry))
+
+    def _gated(self, written: Written) -> tuple[Gated, ...]:
+        if written.pending or "messages" not in written.entry.payload:
+            return ()
+        if written.applied is None:
+            return tuple(self._stages.browser.gated_by(self._tenant, written.entry))
+        settled = written.applied.settled
+        rows = settled.changes.conversation.messages if settled.changes.conversation is not None else ()
+        return tuple(repeated_messages(written.entry, rows, {item.id for item in settled.created}))
+
+    def _degraded(self, written: Written) -> tuple[Degraded, ...]:
+        if written.pending:
+            return ()
+        if written.applied is not None:
+            return tuple(written.applied.degraded)
+        return self._stages.writer.interpreter.degraded(self._tenant, written.entry.id)
+
+    def _wanted(self, **given: Any) -> Wanted:
+        times = {
+            name: None if given.get(name) is None else to_micros(parse_moment(given[name], field=name))
+            for name in ("as_of", "valid_at")
+        }
+        compile_filters(given.get("filters"))  # what is wrong with them is said before any lane is looked at
+        return Wanted(
+            kinds=check_kinds(given.get("kinds"), KINDS), attributes=given.get("attributes") or {},
+            filters=given.get("filters"), **times,
+        )  # fmt: skip
+
+    def _drain(self) -> None:
+        """Bring every lane up to date; one that cannot be does not keep the others back, and is told of at the end."""
+        stages = self._stages
+        with stages.database.transaction(self._tenant, "read") as unit:
+            behind = list_behind(unit)
+        stuck: list[PhronesisError] = []
+        for lane in behind:
+            try:
+                stages.writer.interpreter.drain(self._tenant, lane.lane_id)
+            except PhronesisError as error:
+                stuck.append(error)
+        if stuck:
+            raise stuck[0]
+
+    def _work(self, stopped: Callable[[], bool]) -> None:
+        try:
+            self._drain()
+        finally:
+            self._stages.vectorizer.run(self._tenant, stopped=stopped)

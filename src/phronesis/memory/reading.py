@@ -1,0 +1,165 @@
+"""The verbs that read: they change nothing."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from phronesis.compose.assembly import Request, scaled
+from phronesis.core.context import ContextPackage
+from phronesis.core.ids import parse_id
+from phronesis.core.items import Item
+from phronesis.core.results import Explanation, HistoryEvent, SearchResult, SessionInfo, Turn
+from phronesis.core.scope import make_scope
+from phronesis.core.text import check_id, check_text, storable
+from phronesis.memory.inside import Inside
+from phronesis.recall.search import Query
+from phronesis.truth import inputs
+
+MAX_LIMIT: Final = 10_000
+"""Results of one call. More is a matter for ``export``."""
+
+
+MAX_BUDGET: Final = 10_000_000
+"""Tokens of a context: beyond any model's window."""
+
+
+class Reading(Inside):
+    """search, get, history, explain, and what was said."""
+
+    def search(
+        self,
+        query: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        run_id: str | None = None,
+        namespace: str | None = None,
+        kinds: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        limit: int = 10,
+        explain: bool = False,
+        across: str | None = None,
+        as_of: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+    ) -> SearchResult:
+        """Find evidence for a question in what the scope sees, best first, each with its sources.
+
+        ``filters`` are mem0's; ``as_of`` asks what was known then, ``valid_at`` what held then; ``explain`` adds each
+        channel's share. ``across="tenant"`` looks into every lane of the tenant.
+        """
+        scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id,
+                           run_id=run_id, across=across)  # fmt: skip
+        wanted = self._wanted(kinds=kinds, attributes=scope.attributes, filters=filters, as_of=as_of, valid_at=valid_at)
+        text, count = storable(check_text(query, field="query")), inputs.limit(limit, most=MAX_LIMIT)
+        asked = Query(text, scope, wanted, count, inputs.flag(explain, field="explain"))
+        return self._open_stages().searcher.search(self._tenant, asked)
+
+    def compose_context(
+        self,
+        session_id: str,
+        user_message: str,
+        agent_state: Mapping[str, Any] | None = None,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        token_budget: int | None = None,
+        as_of: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+    ) -> ContextPackage:
+        """Give the smallest context that lets an agent answer ``user_message``, each memory in it cited.
+
+        Load, plan, retrieve, fuse, compose: profile, preferences and pinned items; a summary of what this session said
+        before; its recent turns; evidence; the message. No rendering exceeds ``token_budget`` (default: the policy's).
+        The words under ``goal``, ``task`` and ``topic`` of ``agent_state`` join the question.
+        """
+        session = check_id(session_id, field="session_id")
+        scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id)
+        stages = self._open_stages()
+        budget = stages.budget
+        if token_budget is not None:
+            budget = scaled(budget, inputs.limit(token_budget, most=MAX_BUDGET, field="token_budget"))
+        request = Request(
+            session_id=session, message=check_text(user_message, field="user_message"), scope=scope, budget=budget,
+            agent_state=inputs.metadata(agent_state, field="agent_state"),
+            wanted=self._wanted(as_of=as_of, valid_at=valid_at),
+        )  # fmt: skip
+        return stages.assembler.assemble(self._tenant, request)
+
+    def get(self, id: str, *, as_of: datetime | str | None = None, valid_at: datetime | str | None = None) -> Item:  # noqa: A002
+        """Give an item, whatever its status; NotFound when there is none or it was erased."""
+        wanted = self._wanted(as_of=as_of, valid_at=valid_at)
+        return self._open_stages().browser.get(self._tenant, parse_id(id, field="id"), wanted)
+
+    def get_all(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        run_id: str | None = None,
+        namespace: str | None = None,
+        kinds: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        limit: int = 100,
+        across: str | None = None,
+        as_of: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+    ) -> list[Item]:
+        """Give what the scope sees, newest first."""
+        scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id,
+                           run_id=run_id, across=across)  # fmt: skip
+        wanted = self._wanted(kinds=kinds, attributes=scope.attributes, filters=filters, as_of=as_of, valid_at=valid_at)
+        count = inputs.limit(limit, most=MAX_LIMIT)
+        return self._open_stages().browser.list_items(self._tenant, scope, wanted, limit=count)
+
+    def history(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        as_of: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+    ) -> list[HistoryEvent]:
+        """Give an item's changes, oldest first; each ``delta_id`` can be rolled back."""
+        wanted = self._wanted(as_of=as_of, valid_at=valid_at)
+        return self._open_stages().browser.history(self._tenant, parse_id(id, field="id"), wanted)
+
+    def explain(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        as_of: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+    ) -> Explanation:
+        """Give why an item is held, or was ``as_of`` a time. Takes citations too.
+
+        Entry, source and quotation, evidence, edges and history. What has no source left says ``needs_validation``.
+        """
+        wanted = self._wanted(as_of=as_of, valid_at=valid_at)
+        return self._open_stages().browser.explain(self._tenant, parse_id(id, field="id"), wanted)
+
+    def list_sessions(
+        self,
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        across: str | None = None,
+        as_of: datetime | str | None = None,
+    ) -> list[SessionInfo]:
+        """Give the sessions a scope sees, latest first; ``as_of`` leaves out those that began later."""
+        scope = make_scope(user_id=user_id, namespace=namespace, across=across)
+        return self._open_stages().browser.sessions(self._tenant, scope, self._wanted(as_of=as_of))
+
+    def get_turns(
+        self,
+        session_id: str,
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        as_of: datetime | str | None = None,
+    ) -> list[Turn]:
+        """Give a session's turns as they were recorded, in order; ``as_of`` leaves out later ones."""
+        scope = make_scope(user_id=user_id, namespace=namespace)
+        session, wanted = check_id(session_id, field="session_id"), self._wanted(as_of=as_of)
+        return self._open_stages().browser.turns(self._tenant, scope, session, as_of=wanted.as_of)

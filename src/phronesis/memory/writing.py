@@ -1,0 +1,232 @@
+"""The verbs that write: each is an entry in the log before it returns."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from phronesis.core.ids import parse_id
+from phronesis.core.results import AddResult, CommitResult, EditResult
+from phronesis.core.scope import make_scope
+from phronesis.core.text import check_id, check_text
+from phronesis.errors import InputError
+from phronesis.memory.inside import Inside
+from phronesis.truth import inputs
+
+
+class Writing(Inside):
+    """add, commit_turn, and the edits of items."""
+
+    def add(
+        self,
+        content: str | Sequence[Mapping[str, Any]],
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        run_id: str | None = None,
+        namespace: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        occurred_at: datetime | str | None = None,
+        infer: bool = True,
+        kind: str | None = None,
+        importance: int | None = None,
+        subject: str | None = None,
+        key: str | None = None,
+        value: Any = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> AddResult:
+        """Remember a text, a list of messages, or, with ``kind``, one item.
+
+        A message is ``{role, content, name?, id?, created_at?, metadata?}``. Each message becomes one
+        memory, word for word. With ``kind`` (fact, preference, task …) the text is that item, ``subject`` under
+        ``key`` with ``value``. ``infer`` is recorded; learning from messages is not there yet.
+        """
+        scope = make_scope(
+            user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id
+        )
+        now = self._stages.clock()
+        payload: dict[str, Any] = {
+            **scope.attributes,
+            "metadata": inputs.metadata(metadata),
+            "occurred_at": inputs.past(occurred_at, field="occurred_at", now=now),
+            "importance": inputs.importance(importance),
+        }
+        if kind is None:
+            inputs.refuse_without_kind(subject=subject, key=key, value=value)
+            payload |= {"messages": inputs.messages(content, now=now), "infer": inputs.flag(infer, field="infer")}
+        else:
+            payload |= inputs.item(content, kind=kind, subject=subject, key=key, value=value)
+        verb = "add" if kind is None else "item"
+        written = self._write(self._call(actor, idempotency_key, wait), scope.write_lane, verb, payload)
+        return AddResult(
+            written.entry.id, self._made(written), self._gated(written), pending=written.pending,
+            degraded=self._degraded(written),
+        )  # fmt: skip
+
+    def commit_turn(
+        self,
+        session_id: str,
+        turn_events: Mapping[str, Any],
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        context_id: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> CommitResult:
+        """Record one turn: ``{messages, tool_calls?, refs?, session_metadata?}``; ``get_turns`` shows it exactly so.
+
+        A message whose id its session holds already with the same words is reported in ``gated``, not stored twice.
+        """
+        session = check_id(session_id, field="session_id")
+        scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session)
+        payload = {**scope.attributes, **inputs.turn(turn_events, now=self._stages.clock())}
+        if context_id is not None:
+            payload["context_id"] = check_id(context_id, field="context_id")
+        written = self._write(self._call(actor, idempotency_key, wait), scope.write_lane, "turn", payload)
+        return CommitResult(
+            written.entry.id, self._made(written), self._gated(written), pending=written.pending,
+            degraded=self._degraded(written),
+        )  # fmt: skip
+
+    def update(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        content: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        valid_to: datetime | str | None = None,
+        expected_version: int | None = None,
+        reason: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> EditResult:
+        """Give an item new words, metadata (merged; None removes a key) or an end of validity. History keeps the old.
+
+        VersionConflict when ``expected_version`` is given and is not the item's.
+        """
+        if content is None and metadata is None and valid_to is None:
+            raise InputError("update needs content, metadata or valid_to", field="content")
+        payload = {
+            "content": None if content is None else check_text(content, field="content"),
+            "metadata": None if metadata is None else inputs.metadata(metadata),
+            "valid_to": inputs.moment(valid_to, field="valid_to"),
+            "expected_version": inputs.version(expected_version),
+        }
+        return self._edit(id, "update", payload, reason, self._call(actor, idempotency_key, wait))
+
+    def archive(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        reason: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> EditResult:
+        """Take an item out of ordinary reads; it stays readable by id, and ``unarchive`` brings it back."""
+        return self._edit(id, "archive", {}, reason, self._call(actor, idempotency_key, wait))
+
+    def unarchive(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        reason: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> EditResult:
+        """Bring an archived item back into ordinary reads."""
+        return self._edit(id, "unarchive", {}, reason, self._call(actor, idempotency_key, wait))
+
+    def delete(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        reason: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> EditResult:
+        """Archive an item. To remove its text for good, ``erase`` it."""
+        return self._edit(id, "archive", {}, reason or "deleted", self._call(actor, idempotency_key, wait))
+
+    def pin(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        reason: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> EditResult:
+        """Keep an item in every composed context of its scope."""
+        return self._edit(id, "pin", {}, reason, self._call(actor, idempotency_key, wait))
+
+    def unpin(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        reason: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> EditResult:
+        """Let an item be found on its merits again."""
+        return self._edit(id, "unpin", {}, reason, self._call(actor, idempotency_key, wait))
+
+    def retract(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        reason: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> EditResult:
+        """Say that an item was wrong: it ends as ``retracted`` and keeps its history."""
+        return self._edit(id, "retract", {}, reason, self._call(actor, idempotency_key, wait))
+
+    def delete_all(
+        self,
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        run_id: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> EditResult:
+        """Archive everything in one user's lane, or in one namespace, that carries the named attributes."""
+        if user_id is None and namespace is None:
+            raise InputError("delete_all needs user_id or namespace, so that nothing is deleted by omission",
+                             field="user_id")  # fmt: skip
+        scope = make_scope(
+            user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id
+        )
+        call = self._call(actor, idempotency_key, wait)
+        return self._open_stages().editor.archive_all(call, scope.write_lane, scope.attributes)
+
+    def rollback(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        cascade: bool = False,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> EditResult:
+        """Take back one delta, or all that an entry changed. It is itself an entry, and can be taken back.
+
+        RollbackConflict lists later changes that stand on it; ``cascade`` takes them too.
+        """
+        target, cascade = parse_id(id, field="id"), inputs.flag(cascade, field="cascade")
+        call = self._call(actor, idempotency_key, wait)
+        return self._open_stages().editor.rollback(call, target, cascade=cascade)

@@ -1,0 +1,76 @@
+"""Asking a model for a role: within the budget, with the manners of its server, and every try written down."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import pydantic
+
+from phronesis.errors import ModelError
+from phronesis.models.calls import Limits
+from phronesis.models.conduct import Conduct
+from phronesis.models.language import Completion, Constraint, LanguageModel, Message
+from phronesis.models.purse import Purse
+from phronesis.models.structured import Attempt, Task, climb, rejected
+from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, TokenCounter
+
+_FORM = TypeVar("_FORM", bound=pydantic.BaseModel)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer(Generic[_FORM]):
+    """What asking came to: the value, or the error that says why there is none; and what the model said."""
+
+    value: _FORM | None
+    error: ModelError | None
+    attempts: Sequence[Attempt]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """A language model in a role. Thread-safe."""
+
+    role: str
+    model: LanguageModel
+    conduct: Conduct
+    purse: Purse
+    counter: TokenCounter
+    max_tokens: int
+
+    @property
+    def name(self) -> str:
+        """Gateway and model."""
+        return self.model.name
+
+    def ask(self, tenant: str, task: Task[_FORM]) -> Answer[_FORM]:
+        """Give an answer of the task's form, or why there is none. It raises nothing that a model or server causes."""
+        limits = self.conduct.limits()
+        attempts: list[Attempt] = []
+
+        def say(messages: Sequence[Message], constraint: Constraint) -> Completion:
+            return self._say(tenant, task, messages, constraint, limits)
+
+        try:
+            value = climb(task, say, attempts)
+        except ModelError as error:
+            return Answer(value=None, error=error, attempts=attempts)
+        return Answer(value=value, error=None if value is not None else rejected(attempts), attempts=attempts)
+
+    def _say(
+        self, tenant: str, task: Task[_FORM], messages: Sequence[Message], constraint: Constraint, limits: Limits
+    ) -> Completion:
+        asked = sum(self.counter.count(one.content) + MESSAGE_OVERHEAD for one in messages) + PRIMING_OVERHEAD
+        self.purse.allow(tenant, model=self.name, prompt_tokens=asked, max_tokens=self.max_tokens)
+
+        def once(limits: Limits) -> Completion:
+            with self.purse.recorded(tenant, role=self.role, model=self.name, prompt_tokens=asked) as tally:
+                completion = self.model.complete(
+                    messages, answer=task.answer, constraint=constraint, max_tokens=self.max_tokens, limits=limits
+                )
+                if completion.prompt_tokens is not None:
+                    tally.prompt_tokens = completion.prompt_tokens
+                said = completion.completion_tokens
+                tally.completion_tokens = self.counter.count(completion.text) if said is None else said
+                return completion
+
+        return self.conduct.run(once, limits)

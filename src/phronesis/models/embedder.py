@@ -1,0 +1,53 @@
+"""The port of sentence encoders, and the one clean-up that all of them share."""
+
+import re
+from collections.abc import Sequence
+from typing import Final, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into unit vectors whose dot product is their cosine.
+
+    ``name``, ``dimension`` and ``prefix_scheme`` are stored with every vector: vectors of different values never meet
+    in one comparison. Cosines of different encoders lie on different scales, so callers rank or standardise them and
+    set no absolute threshold.
+    """
+
+    @property
+    def name(self) -> str:
+        """The model's identity: package, model, version, quantisation; another value means other vectors."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Numbers per vector."""
+        ...
+
+    @property
+    def prefix_scheme(self) -> str:
+        """How queries and documents are told apart before encoding: ``none``, ``e5``, ``qwen3`` or another."""
+        ...
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Give a float32 matrix (n, dimension), rows of L2 length 1; a text without content has a zero row."""
+        ...
+
+    def embed_query(self, text: str) -> Floats:
+        """Give a float32 vector (dimension,) of L2 length 1, or zeros for a text without content."""
+        ...
+
+
+def encodable(text: str, *, characters: int) -> str:
+    """Give what an encoder can take: ``characters`` at most, NUL a space, lone surrogates U+FFFD, edges stripped.
+
+    C encoders end a text at NUL and refuse lone surrogates; NUL becomes a space so that it still parts words.
+    """
+    return _SURROGATE.sub("\ufffd", text[:characters].replace("\0", " ")).strip()

@@ -1,0 +1,104 @@
+"""What encoders and rerankers of this process share: prefixes, loading, vectors and scores as the ports want them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from phronesis.errors import AnswerRejected, ModelUnavailable
+from phronesis.models.calls import Limits
+from phronesis.models.embedder import Floats, encodable
+from phronesis.models.prefixes import PrefixScheme
+
+CHARACTERS: Final = 8000
+"""Characters read of a text. Most models cut at 512 tokens themselves, some at 8192: minutes of CPU for one batch."""
+BATCH: Final = 16
+"""Texts a model reads at once, all padded to the longest: more gain little on a CPU and take memory by the gigabyte."""
+
+_FAMILIES: Final[Sequence[tuple[str, PrefixScheme]]] = (
+    ("intfloat/multilingual-e5-", "e5"),
+    ("intfloat/e5-", "e5"),
+    ("baai/bge-small-en", "bge"),
+    ("baai/bge-base-en", "bge"),
+    ("baai/bge-large-en", "bge"),
+    ("mixedbread-ai/mxbai-embed-", "bge"),
+    ("snowflake/snowflake-arctic-embed-", "bge"),
+    ("nomic-ai/nomic-embed-text-v1", "nomic"),
+    ("google/embeddinggemma-", "gemma"),
+    ("qwen/qwen3-embedding-", "qwen3"),
+)
+
+
+def scheme_of(model: str) -> PrefixScheme:
+    """Give the prefixes that a model of a hub's name (``owner/model``) was trained with, as far as they are known."""
+    name = model.casefold()
+    # Version 1.5 does without, says its card; models that take instructions have the task in their prefix.
+    if (name.startswith("baai/bge-") and name.endswith("-v1.5")) or name.endswith("-instruct"):
+        return "none"
+    return next((scheme for family, scheme in _FAMILIES if name.startswith(family)), "none")
+
+
+def loaded(load: Callable[[], Any], *, model: str, field: str) -> Any:
+    """Give what ``load`` gives; ModelUnavailable when the weights cannot be had."""
+    try:
+        return load()
+    except (OSError, RuntimeError, ValueError) as error:
+        # Hubs' own messages may hold addresses with tokens in them: the kind of error is all that is repeated.
+        raise ModelUnavailable(
+            f"{field}: the weights of {model} could not be loaded ({type(error).__name__}); they are downloaded when"
+            " they are first used: look to the connection, or choose a model that is there",
+            field=field,
+        ) from error
+
+
+def unit_rows(texts: Sequence[str], encode: Callable[[list[str]], Any], *, dimension: int) -> Floats:
+    """Give a float32 matrix (n, dimension) of L2 length 1 from the vectors of ``encode``, zero rows for empty texts.
+
+    ``encode`` gets the texts with content alone, cut to 8000 characters. AnswerRejected when its vectors are not that
+    many, not that long, or not finite.
+    """
+    clean = [encodable(text, characters=CHARACTERS) for text in texts]
+    filled = [row for row, text in enumerate(clean) if text]
+    matrix = np.zeros((len(clean), dimension), np.float32)
+    if filled:
+        # Half precision would lose the length of the vector on the way.
+        vectors = np.asarray(encode([clean[row] for row in filled]), np.float32)
+        if vectors.shape != (len(filled), dimension) or not np.isfinite(vectors).all():
+            raise AnswerRejected(
+                f"the encoder gave {vectors.shape} for {len(filled)} texts of {dimension} numbers each"
+            )
+        length = np.linalg.norm(vectors, axis=1, keepdims=True)
+        matrix[filled] = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0.0)
+    return matrix
+
+
+def scores(
+    query: str,
+    texts: Sequence[str],
+    score: Callable[[str, list[str]], Any],
+    *,
+    limits: Limits,
+    logits: bool,
+) -> list[float]:
+    """Give 0 to 1 for each text from what ``score`` gives for a query and 16 texts; logits through a sigmoid.
+
+    Texts without content get 0, and so do all when the query has none. ModelUnavailable and ModelCancelled between
+    batches; AnswerRejected when a score is missing, not finite, or, without ``logits``, not between 0 and 1.
+    """
+    asked = encodable(query, characters=CHARACTERS)
+    clean = [encodable(text, characters=CHARACTERS) for text in texts]
+    filled = [place for place, text in enumerate(clean) if text and asked]
+    found = [0.0] * len(clean)
+    for start in range(0, len(filled), BATCH):
+        limits.check()
+        batch = filled[start : start + BATCH]
+        values = np.asarray(score(asked, [clean[place] for place in batch]), np.float64)
+        if values.shape != (len(batch),) or not np.isfinite(values).all():
+            raise AnswerRejected(f"the reranker gave {values.shape}, not {(len(batch),)} finite numbers")
+        if logits:
+            values = 0.5 + 0.5 * np.tanh(0.5 * values)  # the sigmoid, in the form that never overflows
+        elif values.min() < 0.0 or values.max() > 1.0:
+            raise AnswerRejected("the reranker's scores do not lie between 0 and 1: they are logits")
+        for place, value in zip(batch, values, strict=True):
+            found[place] = float(value)
+    return found

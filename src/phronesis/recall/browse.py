@@ -1,0 +1,203 @@
+"""Reading by id and by list: items as they are or were, their history, what explains them, and what was said."""
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+from phronesis.core.changes import Delta
+from phronesis.core.conversation import MessageRow, TurnRow
+from phronesis.core.entries import Entry
+from phronesis.core.instants import to_micros
+from phronesis.core.items import Item
+from phronesis.core.results import Explanation, Gated, HistoryEvent, SessionInfo, Turn
+from phronesis.core.scope import Scope
+from phronesis.core.undo import as_of as earlier_version
+from phronesis.errors import NotFound
+from phronesis.recall.evidence import known_evidence, sources_of
+from phronesis.recall.lanes import visible_lanes
+from phronesis.recall.past import held_at, known_at
+from phronesis.storage import conversations
+from phronesis.storage.database import Database, Unit
+from phronesis.storage.deltas import deltas_of_entry, deltas_of_items
+from phronesis.storage.eligible import Wanted, newest_items
+from phronesis.storage.items import lane_of_item, read_items
+from phronesis.storage.lanes import Lane, get_lane
+from phronesis.storage.log import find_entry
+from phronesis.storage.relations import read_edges
+from phronesis.truth.reader import load_listed
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """Reads what is held. It never writes."""
+
+    database: Database
+
+    def get(self, tenant: str, item_id: str, wanted: Wanted) -> Item:
+        """Give an item whatever its status; NotFound when there is none, or none at the times asked for."""
+        with self.database.transaction(tenant, "read") as unit:
+            return _find_at(unit, item_id, wanted)[1]
+
+    def list_items(self, tenant: str, scope: Scope, wanted: Wanted, *, limit: int) -> list[Item]:
+        """Give the items a scope sees, newest first."""
+        with self.database.transaction(tenant, "read") as unit:
+            return items_of(unit, visible_lanes(unit, scope), wanted, limit=limit)
+
+    def history(self, tenant: str, item_id: str, wanted: Wanted) -> list[HistoryEvent]:
+        """Give an item's changes up to ``as_of``, oldest first."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane, item = _find_at(unit, item_id, wanted)
+            return _history(unit, lane, item, wanted.as_of)
+
+    def explain(self, tenant: str, item_id: str, wanted: Wanted) -> Explanation:
+        """Give why an item is held, or was, down to the log."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane, item = _find_at(unit, item_id, wanted)
+            rows = known_evidence(unit, lane.lane_id, [item_id], as_of=wanted.as_of).get(item_id, [])
+            edges = read_edges(unit, lane.lane_id, [item_id]) + read_edges(unit, lane.lane_id, [item_id], incoming=True)
+            sources = sources_of(unit, lane.lane_id, [item], as_of=wanted.as_of)[item_id]
+            kept = [source for source in sources if find_entry(unit, source.entry_id) is not None]
+            return Explanation(
+                item=item,
+                sources=tuple(kept),
+                evidence=tuple(row.to_dict() for row in rows),
+                edges=tuple(edge.to_row() for edge in edges),
+                history=tuple(_history(unit, lane, item, wanted.as_of)),
+                needs_validation=not kept,
+            )
+
+    def made_by(self, tenant: str, entry: Entry) -> Sequence[Item]:
+        """Give the items an entry made or changed, as it left them, in its order."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane = get_lane(unit, entry.lane_id)
+            ids = [delta.item_id for delta in deltas_of_entry(unit, entry.lane_id, entry.id)]
+            found = read_items(unit, lane, ids)
+            present = [found[item_id] for item_id in ids if item_id in found]
+            return known_at(unit, lane.lane_id, present, to_micros(entry.recorded_at))
+
+    def gated_by(self, tenant: str, entry: Entry) -> list[Gated]:
+        """Give the messages of an entry that made no item of their own, and why."""
+        with self.database.transaction(tenant, "read") as unit:
+            rows = conversations.messages_of_entries(unit, [entry.id])
+            made = {delta.item_id for delta in deltas_of_entry(unit, entry.lane_id, entry.id) if delta.op == "create"}
+        return repeated_messages(entry, rows, made)
+
+    def sessions(self, tenant: str, scope: Scope, wanted: Wanted) -> list[SessionInfo]:
+        """Give the sessions a scope sees, latest first; with ``as_of`` those that had begun, as they are now."""
+        with self.database.transaction(tenant, "read") as unit:
+            lanes = {lane.lane_id: lane for lane in visible_lanes(unit, scope)}
+            return [
+                SessionInfo(
+                    session_id=row.session_id, user_id=lanes[lane_id].user_id, namespace=lanes[lane_id].namespace,
+                    created_at=row.created_at, updated_at=row.updated_at, turn_count=row.turn_count,
+                    message_count=row.message_count, metadata=row.metadata,
+                )
+                for lane_id, row in conversations.list_sessions(unit, list(lanes))
+                if wanted.as_of is None or to_micros(row.created_at) <= wanted.as_of
+            ]  # fmt: skip
+
+    def turns(
+        self, tenant: str, scope: Scope, session_id: str, *, last: int | None = None, as_of: int | None = None
+    ) -> list[Turn]:
+        """Give a session's turns exactly as they were recorded, in order: all, or the ``last`` ones, as of a time."""
+        with self.database.transaction(tenant, "read") as unit:
+            return turns_of(unit, visible_lanes(unit, scope), session_id, last=last, as_of=as_of)
+
+
+def items_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, *, limit: int) -> list[Item]:
+    """Give the lanes' items that are wanted, newest first."""
+    out: list[Item] = []
+    for lane in lanes:
+        found = newest_items(unit, lane, wanted, limit=None if wanted.as_of is not None else limit)
+        if wanted.as_of is not None:
+            found = [item for item in known_at(unit, lane.lane_id, found, wanted.as_of) if item.live]
+            if wanted.valid_at is not None:
+                found = [item for item in found if held_at(item, wanted.valid_at)]
+        out += found
+    out.sort(key=lambda item: (item.recorded_at, item.position or 0, item.id), reverse=True)
+    return out[:limit]
+
+
+def turns_of(
+    unit: Unit, lanes: Sequence[Lane], session_id: str, *, last: int | None = None, as_of: int | None = None
+) -> list[Turn]:
+    """Give a session's turns in these lanes, in order."""
+    out: list[Turn] = []
+    for lane in lanes:
+        rows = conversations.list_turns(unit, lane.lane_id, session_id, last=last, as_of=as_of)
+        entries = load_listed(unit, lane, [row.entry_id for row in rows]) if rows else {}
+        out += [_turn(row, entries[row.entry_id]) for row in rows]
+    return out
+
+
+def find_item(unit: Unit, item_id: str) -> tuple[Lane, Item]:
+    """Give an item with its lane; NotFound when this tenant has none of that id."""
+    lane_id = lane_of_item(unit, item_id)
+    if lane_id is None:
+        raise NotFound(f"there is no item {item_id} in this tenant; it may have been erased", field="id")
+    lane = get_lane(unit, lane_id)
+    return lane, read_items(unit, lane, [item_id])[item_id]
+
+
+def repeated_messages(entry: Entry, rows: Iterable[MessageRow], made: AbstractSet[str]) -> list[Gated]:
+    """Give the messages of an entry whose rows point to items that it did not make: the session had them already."""
+    return [
+        Gated(
+            str(entry.payload["messages"][row.n].get("content")),
+            "duplicate_message",
+            f"the session holds message {row.message_id!r} with these words already, as mem:{row.item_id}",
+        )
+        for row in rows
+        if row.item_id not in made
+    ]
+
+
+def _find_at(unit: Unit, item_id: str, wanted: Wanted) -> tuple[Lane, Item]:
+    lane, item = find_item(unit, item_id)
+    found = known_at(unit, lane.lane_id, [item], wanted.as_of) if wanted.as_of is not None else [item]
+    if wanted.valid_at is not None:
+        found = [version for version in found if held_at(version, wanted.valid_at)]
+    if not found:
+        raise NotFound(f"item {item_id} was not known or did not hold at the time asked for", field="id")
+    return lane, found[0]
+
+
+def _history(unit: Unit, lane: Lane, item: Item, as_of: int | None) -> list[HistoryEvent]:
+    """The events that led to ``item``, which is as it was at ``as_of``."""
+    deltas = deltas_of_items(unit, lane.lane_id, [item.id]).get(item.id, [])
+    deltas = [delta for delta in deltas if as_of is None or to_micros(delta.recorded_at) <= as_of]
+    return [_event(unit, item, delta, deltas[n + 1 :]) for n, delta in enumerate(deltas)]
+
+
+def _event(unit: Unit, item: Item, delta: Delta, later: Sequence[Delta]) -> HistoryEvent:
+    entry = find_entry(unit, delta.entry_id)
+    if delta.op == "create":
+        first = earlier_version(item, later[::-1]) if later else item
+        fields: dict[str, Sequence[Any]] = {
+            name: (None, value)
+            for name, value in first.to_dict().items()
+            if name in _CREATED and value not in (None, {}, [])
+        }
+    else:
+        fields = {name: tuple(change) for name, change in delta.patch.items()}
+    return HistoryEvent(
+        delta_id=delta.id, entry_id=delta.entry_id, verb=entry.verb if entry is not None else "", op=delta.op,
+        version=delta.version, at=delta.recorded_at, actor=delta.actor, reason=delta.reason, fields=fields,
+        evidence_added=delta.evidence_added, evidence_removed=delta.evidence_removed, edges_added=delta.edges_added,
+        edges_removed=delta.edges_removed,
+    )  # fmt: skip
+
+
+_CREATED = frozenset({"kind", "content", "subject", "key", "value", "metadata", "importance", "confidence", "label"})
+"""Fields that a creation shows in history; the rest is bookkeeping."""
+
+
+def _turn(row: TurnRow, entry: Entry) -> Turn:
+    payload = entry.payload
+    return Turn(
+        entry_id=entry.id, session_id=row.session_id, number=row.number, recorded_at=entry.recorded_at,
+        messages=tuple(payload.get("messages", ())), tool_calls=tuple(payload.get("tool_calls", ())),
+        refs=tuple(payload.get("refs", ())), session_metadata=payload.get("session_metadata") or {},
+        metadata=payload.get("metadata") or {},
+    )  # fmt: skip

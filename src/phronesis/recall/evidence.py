@@ -1,0 +1,83 @@
+"""From found rows to Evidence: items, the part that matched, and where each comes from."""
+
+from collections.abc import Mapping, Sequence
+
+from phronesis.core.changes import Delta
+from phronesis.core.instants import to_micros
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.results import Source
+from phronesis.storage.database import Unit
+from phronesis.storage.deltas import deltas_of_items
+from phronesis.storage.relations import read_evidence
+
+LEARNED_KINDS = frozenset({"trait", "pattern", "principle"})
+"""Kinds that only learning makes, from evidence."""
+
+SNIPPET_CHARACTERS = 240
+"""Length of a snippet: two or three sentences, what a list of results can show of each."""
+
+
+def snippet(text: str, words: Sequence[str] = ()) -> str:
+    """Give the stretch of ``text`` around the first of ``words`` that it holds, or its beginning."""
+    flat = " ".join(text.split())
+    if len(flat) <= SNIPPET_CHARACTERS:
+        return flat
+    lowered = flat.casefold()
+    places = [place for place in (lowered.find(word) for word in words) if place >= 0]
+    start = max(0, min(places, default=0) - SNIPPET_CHARACTERS // 4)
+    end = start + SNIPPET_CHARACTERS
+    return ("…" if start else "") + flat[start:end].strip() + ("…" if end < len(flat) else "")
+
+
+def own_source(item: Item, *, quote: str | None = None) -> Source:
+    """Give where an item was said: the entry that made it, and its words then (default: as they still are)."""
+    return Source(
+        entry_id=item.entry_id, source_ref=item.source_ref, session_id=item.session_id, message_id=item.message_id,
+        occurred_at=item.occurred_at, quote=item.content if quote is None else quote,
+    )  # fmt: skip
+
+
+def _stated(item: Item, deltas: Sequence[Delta]) -> list[Source]:
+    """The entry that made an item with its words then, and the entry that gave it the words it has now."""
+    edits = [delta for delta in deltas if "content" in delta.patch]
+    if not edits:
+        return [own_source(item)]
+    first, last = own_source(item, quote=edits[0].patch["content"][0]), edits[-1]
+    if item.content == first.quote:  # taken back
+        return [first]
+    return [first, Source(entry_id=last.entry_id, occurred_at=last.recorded_at, quote=item.content)]
+
+
+def known_evidence(
+    unit: Unit, lane_id: int, item_ids: Sequence[str], *, as_of: int | None = None
+) -> dict[str, list[EvidenceRow]]:
+    """Give the evidence of items, by item; with ``as_of`` (microseconds) without what came later."""
+    found = read_evidence(unit, lane_id, item_ids)
+    if as_of is None:
+        return found
+    return {item: [row for row in rows if to_micros(row.recorded_at) <= as_of] for item, rows in found.items()}
+
+
+def sources_of(
+    unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | None = None
+) -> Mapping[str, list[Source]]:
+    """Give each item's sources: for what was stated, its own entry first; and what its evidence names.
+
+    The entry that made a learned item is the act of learning, not a source of it: without evidence it has none.
+    """
+    rows = known_evidence(unit, lane_id, [item.id for item in items if item.kind != "message"], as_of=as_of)
+    edited = deltas_of_items(unit, lane_id, [item.id for item in items if item.version > 1])
+    out: dict[str, list[Source]] = {}
+    for item in items:
+        learned = [_source(row) for row in rows.get(item.id, ()) if row.polarity in ("source", "support")]
+        stated = [] if item.kind in LEARNED_KINDS else _stated(item, edited.get(item.id, ()))
+        out[item.id] = stated + learned
+    return out
+
+
+def _source(row: EvidenceRow) -> Source:
+    return Source(
+        entry_id=row.source_entry_id or row.entry_id, source_ref=row.source_ref, occurred_at=row.occurred_at,
+        message_id=None, session_id=None,
+    )  # fmt: skip

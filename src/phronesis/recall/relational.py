@@ -1,0 +1,61 @@
+"""The relational channel: what mentions the people, files and addresses that a question names."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from phronesis.core.entities import Entity, normal_name
+from phronesis.core.text import UNSPACED
+from phronesis.storage.database import Unit
+from phronesis.storage.relations import find_entities, read_families, read_mentions
+
+MAX_WORDS: Final = 4
+"""Words of a name: titles and double surnames fit."""
+
+MAX_QUERY_WORDS: Final = 64
+"""Words of a question that are looked up as names."""
+
+_WORD: Final = re.compile(rf"https?://\S+|(?:[^\W{UNSPACED}]|[@./~+-])+")
+_POSSESSIVE: Final = re.compile(r"['’]s\b")
+
+
+def names_in(text: str) -> set[str]:
+    """Give every run of one to four words of a question in normal form: what might be a name.
+
+    Chinese has no spaces: there, runs of two to four characters are candidates too.
+    """
+    words = [word.strip(".,;:!?-") for word in _WORD.findall(_POSSESSIVE.sub(" ", text))][:MAX_QUERY_WORDS]
+    out: set[str] = set()
+    for start in range(len(words)):
+        for end in range(start + 1, min(start + MAX_WORDS, len(words)) + 1):
+            out.add(normal_name(" ".join(words[start:end])))
+    for run in re.findall(r"[一-鿿]{2,}", text[:500]):
+        out |= {run[i : i + n] for n in range(2, MAX_WORDS + 1) for i in range(len(run) - n + 1)}
+    return out - {""}
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One that a question names: its entities by id, and every name that it goes by, in normal form."""
+
+    entity_ids: frozenset[str]
+    names: frozenset[str]
+
+
+def named_in(unit: Unit, lane_id: int, names: set[str]) -> list[Named]:
+    """Give whom and what these names mean in a lane, each with all its aliases."""
+    found = find_entities(unit, lane_id, sorted(names)) if names else []
+    families: dict[str, list[Entity]] = {}
+    for entity in read_families(unit, lane_id, sorted({entity.canonical_id or entity.id for entity in found})):
+        families.setdefault(entity.canonical_id or entity.id, []).append(entity)
+    return [
+        Named(frozenset(entity.id for entity in family), frozenset(entity.normal for entity in family))
+        for family in families.values()
+    ]
+
+
+def mentioned_items(unit: Unit, lane_id: int, named: Iterable[Named]) -> set[str]:
+    """Give the ids of items that mention any of what is named, under any of its names."""
+    ids = {entity_id for one in named for entity_id in one.entity_ids}
+    return {mention.item_id for mention in read_mentions(unit, lane_id, sorted(ids))}

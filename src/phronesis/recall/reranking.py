@@ -1,0 +1,61 @@
+"""Search with a second look: a reranker reads the best candidates whole, and says which answer the question."""
+
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from phronesis.core.results import Degraded, Evidence, SearchResult
+from phronesis.errors import ModelError
+from phronesis.models.judge import ROLE, Judge
+from phronesis.recall.search import Query
+
+SHOWN_CHARACTERS: Final = 2_000
+"""Characters of a text that the reranker reads: about 500 tokens, what the common ones were trained on."""
+
+FUSION: Final = "fusion"
+"""Who orders when the reranker does not: the sum of the channels."""
+
+
+class Search(Protocol):
+    """What answers a query (``recall.search.Searcher``)."""
+
+    def search(self, tenant: str, query: Query) -> SearchResult:
+        """Give the evidence for a query, best first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """A search whose best candidates are put in the order of a reranker. Without it, the order stays, and that is said.
+
+    It only orders: what is found, shown and abstained from is decided before. No transaction is open while it reads.
+    """
+
+    searcher: Search
+    judge: Judge
+
+    def search(self, tenant: str, query: Query) -> SearchResult:
+        """Give the evidence for a query; ``score`` and ``why["rerank"]`` are the reranker's, from 0 to 1."""
+        found = self.searcher.search(tenant, replace(query, limit=max(query.limit, self.judge.candidates)))
+        if len(found) <= 1:
+            return found
+        judged = found.evidence[: self.judge.candidates]
+        try:
+            scores = self.judge.judge(tenant, query.text, [_text(one) for one in judged])
+        except ModelError as error:
+            away = Degraded(ROLE, error.code, FUSION, self.judge.name)
+            return replace(found, evidence=found.evidence[: query.limit], degraded=(*found.degraded, away))
+        order = sorted(range(len(judged)), key=lambda n: (-scores[n], n))
+        ranked = [_scored(judged[n], scores[n], explain=query.explain) for n in order]
+        return replace(found, evidence=tuple([*ranked, *found.evidence[len(judged) :]][: query.limit]))
+
+
+def _text(evidence: Evidence) -> str:
+    """Give what was matched: a chunk of a long text, or its beginning."""
+    part = evidence.matched[0].part if evidence.matched else ""
+    start = int(part.removeprefix("chunk:")) if part.startswith("chunk:") else 0
+    return evidence.item.content[start : start + SHOWN_CHARACTERS]
+
+
+def _scored(evidence: Evidence, score: float, *, explain: bool) -> Evidence:
+    why = {**(evidence.why or {}), "rerank": round(score, 6)} if explain else evidence.why
+    return replace(evidence, score=round(score, 6), why=why)

@@ -1,0 +1,112 @@
+"""Sessions, turns, messages, tool calls and refs in the database."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from phronesis.core.conversation import ConversationRows, MessageRow, SessionRow, TurnRow
+from phronesis.core.instants import from_micros, optional_micros, optional_moment, to_micros
+from phronesis.storage.database import Unit
+from phronesis.storage.prepared import fetch
+from phronesis.storage.schema import messages, refs, sessions, tool_calls, turns
+from phronesis.storage.statements import insert, upsert
+
+_SESSION: Final = sa.select(
+    sessions.c.session_id, sessions.c.created_at, sessions.c.updated_at, sessions.c.turn_count,
+    sessions.c.message_count, sessions.c.metadata,
+)  # fmt: skip
+_ONE_SESSION: Final = _SESSION.where(
+    sessions.c.tenant_id == sa.bindparam("t"),
+    sessions.c.lane_id == sa.bindparam("l"),
+    sessions.c.session_id == sa.bindparam("s"),
+)
+_TURN: Final = sa.select(turns.c.entry_id, turns.c.session_id, turns.c.number, turns.c.recorded_at)
+
+
+def find_session(unit: Unit, lane_id: int, session_id: str) -> SessionRow | None:
+    """Give a session of the lane, or None."""
+    rows = fetch(unit, _ONE_SESSION, {"t": unit.tenant, "l": lane_id, "s": session_id})
+    return _session(rows[0]) if rows else None
+
+
+def list_sessions(unit: Unit, lane_ids: Sequence[int]) -> list[tuple[int, SessionRow]]:
+    """Give the lanes' sessions with their lane's number, latest first."""
+    query = _SESSION.add_columns(sessions.c.lane_id).where(
+        sessions.c.tenant_id == unit.tenant, sessions.c.lane_id.in_(lane_ids)
+    )
+    rows = unit.run(query.order_by(sessions.c.updated_at.desc(), sessions.c.session_id))
+    return [(row.lane_id, _session(row[:-1])) for row in rows]
+
+
+def list_turns(
+    unit: Unit, lane_id: int, session_id: str, *, last: int | None = None, as_of: int | None = None
+) -> list[TurnRow]:
+    """Give a session's turns in order, or the ``last`` few of them, as of a time in microseconds."""
+    query = _TURN.where(
+        turns.c.tenant_id == unit.tenant, turns.c.lane_id == lane_id, turns.c.session_id == session_id
+    ).order_by(turns.c.number.desc() if last is not None else turns.c.number)
+    if as_of is not None:
+        query = query.where(turns.c.recorded_at <= as_of)
+    rows = unit.run(query if last is None else query.limit(last))
+    found = [TurnRow(**{**row, "recorded_at": from_micros(row["recorded_at"])}) for row in rows.mappings()]
+    return found if last is None else found[::-1]
+
+
+def messages_of_entries(unit: Unit, entry_ids: Sequence[str]) -> list[MessageRow]:
+    """Give the messages of some entries, in payload order."""
+    columns = [messages.c[name] for name in MessageRow.__dataclass_fields__]
+    query = sa.select(*columns).where(messages.c.tenant_id == unit.tenant, messages.c.entry_id.in_(entry_ids))
+    return [
+        MessageRow(**{**row, "occurred_at": optional_moment(row["occurred_at"])})
+        for row in unit.run(query.order_by(messages.c.entry_id, messages.c.n)).mappings()
+    ]
+
+
+_ONE_MESSAGE: Final = sa.select(messages.c.n).where(
+    messages.c.tenant_id == sa.bindparam("t"),
+    messages.c.lane_id == sa.bindparam("l"),
+    messages.c.session_id == sa.bindparam("s"),
+    messages.c.message_id == sa.bindparam("m"),
+)
+
+
+def has_messages(unit: Unit, lane_id: int, session_id: str, message_ids: Sequence[str]) -> bool:
+    """Tell whether a session holds a message of any of these ids: hardly ever, and the index alone says so."""
+    bound = {"t": unit.tenant, "l": lane_id, "s": session_id}
+    return any(fetch(unit, _ONE_MESSAGE, {**bound, "m": message_id}) for message_id in message_ids)
+
+
+def write_conversation(unit: Unit, lane_id: int, rows: ConversationRows) -> None:
+    """Store what one entry adds."""
+    session = rows.session
+    upsert(unit, sessions, [{
+        "tenant_id": unit.tenant, "lane_id": lane_id, "session_id": session.session_id,
+        "created_at": to_micros(session.created_at), "updated_at": to_micros(session.updated_at),
+        "turn_count": session.turn_count, "message_count": session.message_count,
+        "metadata": dict(session.metadata) or None,
+    }])  # fmt: skip
+    turn = rows.turn
+    insert(unit, turns, [{
+        "tenant_id": unit.tenant, "lane_id": lane_id, "session_id": turn.session_id, "number": turn.number,
+        "entry_id": turn.entry_id, "recorded_at": to_micros(turn.recorded_at),
+    }])  # fmt: skip
+    insert(unit, messages, [_stored(unit, lane_id, row) for row in rows.messages])
+    insert(unit, tool_calls, [_stored(unit, lane_id, row) for row in rows.tool_calls])
+    insert(unit, refs, [_stored(unit, lane_id, row) for row in rows.refs])
+
+
+def _stored(unit: Unit, lane_id: int, record: Any) -> dict[str, Any]:
+    row: dict[str, Any] = {name: getattr(record, name) for name in type(record).__dataclass_fields__}
+    if "occurred_at" in row:
+        row["occurred_at"] = optional_micros(row["occurred_at"])
+    return {"tenant_id": unit.tenant, "lane_id": lane_id, **row}
+
+
+def _session(row: Sequence[Any]) -> SessionRow:
+    """Read a row of ``_SESSION``."""
+    session_id, created_at, updated_at, turn_count, message_count, metadata = row
+    return SessionRow(
+        session_id=session_id, created_at=from_micros(created_at), updated_at=from_micros(updated_at),
+        turn_count=turn_count, message_count=message_count, metadata=metadata or {},
+    )  # fmt: skip

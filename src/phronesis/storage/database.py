@@ -1,0 +1,247 @@
+"""One database: connections, transactions with the right durability, and the driver's errors in our terms."""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import sqlalchemy as sa
+
+from phronesis.core.canonical import dumps
+from phronesis.errors import InputError, MissingExtra
+from phronesis.storage.expressions import LOWER
+from phronesis.storage.faults import translated
+
+BUSY_TIMEOUT_MS: Final = 60_000
+"""How long a SQLite writer waits for another process. A write takes milliseconds; a rebuild or an erase, seconds."""
+
+APPLICATION_ROLE: Final = "phronesis_app"
+"""PostgreSQL's role of every transaction here. It owns nothing, so that row-level security binds whoever logs in."""
+
+TENANT_SETTING: Final = "phronesis.tenant_id"
+"""The setting that row-level security compares ``tenant_id`` with."""
+
+SEARCH_PATH: Final = "phronesis, public"
+"""PostgreSQL's schemas: our tables', and the one that the vector extension usually lives in."""
+
+_WAL_PAUSES: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+"""Seconds between tries: the switch takes milliseconds, and only the first processes to open a new file meet."""
+
+Mode = Literal["read", "append", "derive"]
+"""read: a snapshot. append: the log's writes, durable when acknowledged. derive: what the log can give again.
+
+What a crash may not bring back (an erasure) is written in ``append``, though it changes derived rows too.
+"""
+
+_SYNCHRONOUS: Final[dict[str, str]] = {"append": "FULL", "derive": "NORMAL"}
+
+# PostgreSQL. A snapshot for readers; writers take a row lock and must then see what its last holder committed. A
+# derive that a crash takes back takes ``applied_seq`` back with it, and no commit after it survives without it.
+_BEGINNING: Final[dict[str, tuple[str, ...]]] = {
+    "read": ("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",),
+    "append": ("SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",),
+    "derive": (
+        "SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE", "SET LOCAL synchronous_commit = off",
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One transaction of one tenant. Everything in ``storage`` takes a Unit first."""
+
+    connection: sa.Connection
+    tenant: str
+    dialect: str
+    driver: Any
+    """The driver's own connection."""
+    forms: dict[Any, Any]
+    """Statements as this database's driver takes them (``storage.prepared``)."""
+
+    def run(self, statement: sa.Executable, rows: Any = None) -> sa.CursorResult[Any]:
+        """Execute a statement; ``rows`` a mapping or a list of mappings of bound values."""
+        return self.connection.execute(statement, rows)
+
+
+@dataclass(slots=True)
+class Database:
+    """An engine with the transactions that Phronesis knows. Thread-safe; close it when done."""
+
+    engine: sa.Engine
+    path: str | None = None
+    _writing: threading.RLock = field(default_factory=threading.RLock)
+    _writer: sa.Connection | None = None
+    _forms: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def dialect(self) -> str:
+        """``sqlite`` or ``postgresql``."""
+        return self.engine.dialect.name
+
+    @contextmanager
+    def transaction(self, tenant: str, mode: Mode) -> Iterator[Unit]:
+        """Open a transaction of ``tenant``; commits at the end, rolls back on any exception."""
+        try:
+            with self._connection(mode) as connection:
+                self._begin(connection, tenant, mode)
+                driver = connection.connection.driver_connection
+                try:
+                    yield Unit(connection, tenant, self.dialect, driver, self._forms)
+                except BaseException:
+                    connection.rollback()
+                    raise
+                connection.commit()
+        except (sa.exc.SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error) as error:
+            # A driver's own error comes from the statements that go past SQLAlchemy (storage.prepared).
+            raise translated(error) from error
+
+    @contextmanager
+    def _connection(self, mode: Mode) -> Iterator[sa.Connection]:
+        """Give a connection of its own to a reader and on PostgreSQL.
+
+        In one process SQLite's writers queue here rather than at the file's lock, whose waiters poll, and share one
+        connection that stays open. A database in memory is one connection: its readers queue as well.
+        """
+        if self.dialect != "sqlite" or (mode == "read" and self.path is not None):
+            with self.engine.connect() as connection:
+                yield connection
+            return
+        with self._writing:
+            if self._writer is None:
+                self._writer = self.engine.connect()
+            try:
+                yield self._writer
+            except BaseException:
+                self._close_writer()
+                raise
+
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _begin(self, connection: sa.Connection, tenant: str, mode: Mode) -> None:
+        if self.dialect == "sqlite":
+            connection.begin()  # nothing at the driver: so that commit and rollback know of a transaction
+            # At the driver: these run before every transaction, and SQLAlchemy's context costs more than they do.
+            driver: Any = connection.connection.driver_connection
+            synchronous = _SYNCHRONOUS.get(mode)
+            if synchronous is not None and connection.info.get("synchronous") != synchronous:
+                driver.execute(f"PRAGMA synchronous={synchronous}")
+                connection.info["synchronous"] = synchronous
+            driver.execute("BEGIN" if mode == "read" else "BEGIN IMMEDIATE")
+            return
+        # One round trip. All of it ends with the transaction, so that poolers may share connections between them;
+        # Citus passes such settings on to its workers when told to, and elsewhere its own setting is a mere name.
+        # SET takes no bound value; a tenant's name holds no quotes (config.check_tenant).
+        settings = (
+            *_BEGINNING[mode],
+            "SET LOCAL citus.propagate_set_commands = 'local'",
+            f"SET LOCAL ROLE {APPLICATION_ROLE}",
+            f"SET LOCAL search_path = {SEARCH_PATH}",
+            f"SET LOCAL {TENANT_SETTING} = '{tenant}'",
+        )
+        connection.exec_driver_sql("; ".join(settings))
+
+    def close(self) -> None:
+        """Close every connection; a SQLite write-ahead log is folded into the file."""
+        with self._writing:
+            self._close_writer()
+        if self.dialect == "sqlite" and self.path is not None:
+            self.checkpoint()
+        self.engine.dispose()
+
+    def checkpoint(self) -> None:
+        """Fold SQLite's write-ahead log into the file and empty it; nothing on PostgreSQL or while others read."""
+        if self.dialect != "sqlite":
+            return
+        with self._writing, self.engine.connect() as connection:
+            try:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            except sa.exc.OperationalError as error:
+                fault = translated(error)
+                if fault.code not in {"storage.busy", "storage.read_only"}:
+                    raise fault from error
+
+
+def connect(url: str) -> Database:
+    """Give a Database for ``sqlite:///path``, ``sqlite://`` (in memory) or ``postgresql://…``.
+
+    InputError for another kind of URL, MissingExtra when the driver is not installed. Nothing is created yet but
+    the connection pool.
+    """
+    try:
+        parsed = sa.make_url(url)
+    except sa.exc.ArgumentError as error:
+        raise InputError(
+            "url must look like sqlite:///memory.db or postgresql://user@host/database", field="url"
+        ) from error
+    if parsed.get_backend_name() == "sqlite":
+        return _sqlite(parsed)
+    if parsed.get_backend_name() == "postgresql":
+        return _postgres(parsed)
+    raise InputError(f"url must be sqlite or postgresql, not {parsed.get_backend_name()}", field="url")
+
+
+def _sqlite(url: sa.URL) -> Database:
+    in_memory = url.database in (None, "", ":memory:")
+    pool: dict[str, Any] = {"poolclass": sa.pool.StaticPool} if in_memory else {"pool_size": 8, "max_overflow": 32}
+    engine = sa.create_engine(
+        url.set(drivername="sqlite+pysqlite"),
+        json_serializer=dumps,
+        connect_args={"check_same_thread": False, "isolation_level": None, "timeout": BUSY_TIMEOUT_MS / 1000},
+        **pool,
+    )
+
+    @sa.event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: Any) -> None:
+        cursor = connection.cursor()
+        # secure_delete from the first page on: what an erase removes is overwritten, not only unlinked.
+        for pragma in (f"busy_timeout={BUSY_TIMEOUT_MS}", "secure_delete=ON", "foreign_keys=ON",
+                       "temp_store=MEMORY", "cache_size=-32768"):  # fmt: skip
+            cursor.execute(f"PRAGMA {pragma}")
+        _use_wal(cursor)
+        cursor.close()
+        connection.create_function(LOWER, 1, _lower, deterministic=True)
+
+    return Database(engine, path=None if in_memory else url.database)
+
+
+def _use_wal(cursor: Any) -> None:
+    """Switch to write-ahead logging, waiting for others who do the same.
+
+    SQLite does not wait by itself here: the switch needs the file alone, and who holds a read lock while asking for
+    more would wait for ever for another who does. So it says busy at once, whatever the timeout.
+    """
+    for pause in _WAL_PAUSES:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:  # the primary code is in the lowest byte
+                raise
+            time.sleep(pause)
+        else:
+            return
+    cursor.execute("PRAGMA journal_mode=WAL")
+
+
+def _lower(text: Any) -> Any:
+    return text.lower() if isinstance(text, str) else text
+
+
+def _postgres(url: sa.URL) -> Database:
+    try:
+        import psycopg  # noqa: F401, PLC0415 - an optional package
+    except ImportError as error:
+        raise MissingExtra("PostgreSQL needs: pip install 'phronesis[postgres]'") from error
+    engine = sa.create_engine(
+        url.set(drivername="postgresql+psycopg"),
+        json_serializer=dumps,
+        pool_size=8,
+        max_overflow=32,
+        pool_pre_ping=True,
+    )
+    return Database(engine)

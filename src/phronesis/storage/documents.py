@@ -1,0 +1,224 @@
+"""Search documents and vectors in the database."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import sqlalchemy as sa
+
+from phronesis.storage.database import Unit
+from phronesis.storage.halfvec import Vector
+from phronesis.storage.schema import documents, embedding_models, items, vectors
+from phronesis.storage.statements import batches, insert, upsert
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentRow:
+    """A search document: one part of one version of an item, while it was current.
+
+    ``text`` is None for the whole item: its words are the item's own.
+    """
+
+    id: str
+    item_id: str
+    part: str
+    version: int
+    kind: str
+    session_id: str | None
+    position: int | None
+    speaker: str | None
+    text: str | None
+    terms: bytes
+    current_from: int
+    current_to: int | None
+    changed_seq: int
+
+
+_COLUMNS: Final = [documents.c[name] for name in DocumentRow.__dataclass_fields__]
+
+
+def insert_documents(unit: Unit, lane_id: int, rows: Sequence[DocumentRow]) -> None:
+    """Store new documents."""
+    names = DocumentRow.__dataclass_fields__
+    insert(unit, documents, [
+        {"tenant_id": unit.tenant, "lane_id": lane_id, **{name: getattr(row, name) for name in names}} for row in rows
+    ])  # fmt: skip
+
+
+def close_documents(unit: Unit, lane_id: int, item_ids: Sequence[str], *, at: int, seq: int) -> None:
+    """End the interval in which items' current documents were current."""
+    for batch in batches(item_ids):
+        unit.run(
+            sa.update(documents)
+            .where(
+                documents.c.tenant_id == unit.tenant,
+                documents.c.lane_id == lane_id,
+                documents.c.item_id.in_(batch),
+                documents.c.current_to.is_(None),
+            )
+            .values(current_to=at, changed_seq=seq)
+        )
+
+
+def changed_documents(unit: Unit, lane_id: int, *, after: int) -> list[Any]:
+    """Give the lane's documents that changed after entry ``after``: what an index in memory needs to catch up."""
+    query = sa.select(
+        documents.c.id, documents.c.item_id, documents.c.part, documents.c.kind, documents.c.session_id,
+        documents.c.position, documents.c.speaker, documents.c.terms, documents.c.current_from, documents.c.current_to,
+    ).where(
+        documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.changed_seq > after
+    )  # fmt: skip
+    # In the order in which things were said: ids are random, and equal scores must rank alike in every store.
+    order = (documents.c.changed_seq, sa.func.coalesce(documents.c.position, -1), documents.c.part, documents.c.id)
+    return list(unit.run(query.order_by(*order)))
+
+
+def document_texts(unit: Unit, owners: Mapping[str, str]) -> dict[str, str]:
+    """Give the text of documents that have their own; ``owners`` are the items' ids by the documents'."""
+    out: dict[str, str] = {}
+    for batch in batches(owners):
+        query = sa.select(documents.c.id, documents.c.text).where(
+            documents.c.tenant_id == unit.tenant, documents.c.item_id.in_({owners[one] for one in batch}),
+            documents.c.id.in_(batch), documents.c.text.is_not(None),
+        )  # fmt: skip
+        out.update({row.id: row.text for row in unit.run(query)})
+    return out
+
+
+class Unembedded(NamedTuple):
+    """A document that has no vector yet."""
+
+    id: str
+    item_id: str
+    text: str
+
+
+def documents_without_vector(unit: Unit, lane_id: int, model_id: str, *, limit: int) -> list[Unembedded]:
+    """Give current documents that have no vector of this model yet."""
+    missing = ~(
+        sa.exists()
+        .where(
+            vectors.c.tenant_id == unit.tenant, vectors.c.lane_id == lane_id, vectors.c.model_id == model_id,
+            vectors.c.document_id == documents.c.id,
+        )
+    )  # fmt: skip
+    text = sa.func.coalesce(documents.c.text, items.c.content)
+    query = (
+        sa.select(documents.c.id, documents.c.item_id, text.label("text"))
+        .join(items, sa.and_(items.c.tenant_id == unit.tenant, items.c.id == documents.c.item_id))
+        .where(
+            documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.current_to.is_(None),
+            missing,
+        )
+        .order_by(documents.c.changed_seq, documents.c.id)
+        .limit(limit)
+    )  # fmt: skip
+    return [Unembedded(row.id, row.item_id, row.text) for row in unit.run(query)]
+
+
+def existing_documents(unit: Unit, lane_id: int, known: Sequence[Unembedded]) -> set[str]:
+    """Give the ids of those of ``known`` that the lane still holds."""
+    out: set[str] = set()
+    for batch in batches(known):
+        query = sa.select(documents.c.id).where(
+            documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id,
+            documents.c.item_id.in_({one.item_id for one in batch}), documents.c.id.in_([one.id for one in batch]),
+        )  # fmt: skip
+        out |= set(unit.run(query).scalars())
+    return out
+
+
+def put_vectors(unit: Unit, lane_id: int, model_id: str, rows: Sequence[tuple[str, Vector]]) -> None:
+    """Store vectors; one that is there is replaced."""
+    upsert(unit, vectors, [
+        {"tenant_id": unit.tenant, "lane_id": lane_id, "model_id": model_id, "document_id": document_id,
+         "embedding": vector}
+        for document_id, vector in rows
+    ])  # fmt: skip
+
+
+def read_vectors(unit: Unit, lane_id: int, model_id: str, document_ids: Sequence[str] | None = None) -> list[Any]:
+    """Give rows (document_id, embedding float32) of a lane, or of some of its documents."""
+    query = sa.select(vectors.c.document_id, vectors.c.embedding).where(
+        vectors.c.tenant_id == unit.tenant, vectors.c.lane_id == lane_id, vectors.c.model_id == model_id
+    )
+    if document_ids is None:
+        return list(unit.run(query))
+    out: list[Any] = []
+    for batch in batches(document_ids):
+        out += unit.run(query.where(vectors.c.document_id.in_(batch)))
+    return out
+
+
+def delete_vectors(unit: Unit, lane_id: int, document_ids: Sequence[str]) -> None:
+    """Delete the vectors of some documents: they are embedded again."""
+    for batch in batches(document_ids):
+        unit.run(
+            sa.delete(vectors).where(
+                vectors.c.tenant_id == unit.tenant, vectors.c.lane_id == lane_id, vectors.c.document_id.in_(batch)
+            )
+        )
+
+
+def delete_stray_vectors(unit: Unit, lane_id: int) -> None:
+    """Delete vectors whose document is gone."""
+    live = sa.select(documents.c.id).where(documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id)
+    unit.run(
+        sa.delete(vectors).where(
+            vectors.c.tenant_id == unit.tenant, vectors.c.lane_id == lane_id, vectors.c.document_id.not_in(live)
+        )
+    )
+
+
+def active_model(unit: Unit) -> tuple[str, int] | None:
+    """Give (model id, dimension) of the model whose vectors searches use."""
+    query = sa.select(embedding_models.c.model_id, embedding_models.c.dimension).where(
+        embedding_models.c.tenant_id == unit.tenant, embedding_models.c.active.is_(True)
+    )
+    row = unit.run(query).one_or_none()
+    return None if row is None else (row.model_id, row.dimension)
+
+
+def has_model(unit: Unit, model_id: str) -> bool:
+    """Tell whether a model's vectors are kept: those of the active one, and of one that is being made."""
+    query = sa.select(embedding_models.c.model_id).where(
+        embedding_models.c.tenant_id == unit.tenant, embedding_models.c.model_id == model_id
+    )
+    return unit.run(query).one_or_none() is not None
+
+
+def count_without_vector(unit: Unit, model_id: str) -> int:
+    """Give how many current documents of the tenant have no vector of this model."""
+    made = sa.select(vectors.c.document_id).where(
+        vectors.c.tenant_id == unit.tenant, vectors.c.lane_id == documents.c.lane_id,
+        vectors.c.model_id == model_id, vectors.c.document_id == documents.c.id,
+    )  # fmt: skip
+    query = sa.select(sa.func.count()).where(
+        documents.c.tenant_id == unit.tenant, documents.c.current_to.is_(None), ~made.exists()
+    )
+    return int(unit.run(query).scalar_one())
+
+
+def put_model(unit: Unit, model_id: str, *, dimension: int, prefix_scheme: str, active: bool) -> None:
+    """Record an embedding model; an active one takes the place of the one before."""
+    if active:
+        unit.run(sa.update(embedding_models).where(embedding_models.c.tenant_id == unit.tenant).values(active=False))
+    row = {"tenant_id": unit.tenant, "model_id": model_id, "dimension": dimension, "prefix_scheme": prefix_scheme,
+           "active": active}  # fmt: skip
+    upsert(unit, embedding_models, [row])
+
+
+def drop_other_models(unit: Unit, model_id: str) -> None:
+    """Delete the vectors and records of every model but one."""
+    unit.run(sa.delete(vectors).where(vectors.c.tenant_id == unit.tenant, vectors.c.model_id != model_id))
+    unit.run(
+        sa.delete(embedding_models).where(
+            embedding_models.c.tenant_id == unit.tenant, embedding_models.c.model_id != model_id
+        )
+    )
+
+
+def stacked(rows: Sequence[Any]) -> Vector:
+    """Give the embeddings of rows as one (n, d) float32 matrix."""
+    return np.stack([row.embedding for row in rows]) if rows else np.zeros((0, 0), dtype=np.float32)

@@ -1,0 +1,84 @@
+"""Which items a read may show: scope, attributes, filters and both times, as conditions in the statement."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from phronesis.core.items import Item
+from phronesis.errors import InputError
+from phronesis.storage.database import Unit
+from phronesis.storage.filters import compile_filters, mentions_ended
+from phronesis.storage.items import read_where
+from phronesis.storage.lanes import Lane
+from phronesis.storage.schema import items
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a read asks for. Times are microseconds; ``attributes`` are ANDed hot columns."""
+
+    kinds: Sequence[str] | None = None
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    filters: Mapping[str, Any] | None = None
+    as_of: int | None = None
+    valid_at: int | None = None
+
+    @property
+    def past(self) -> bool:
+        """Whether it asks for items that ordinary reads leave out."""
+        return self.as_of is not None or self.valid_at is not None or mentions_ended(self.filters)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the database must say which items are meant; kinds alone an index in memory knows."""
+        return bool(self.attributes or self.filters) or self.past
+
+    def conditions(self) -> list[sa.ColumnElement[bool]]:
+        """Give the conditions on a lane's items.
+
+        With ``as_of``, ended and archived items are let through: what they were then is decided on their history.
+        """
+        out: list[sa.ColumnElement[bool]] = []
+        if self.kinds is not None:
+            out.append(items.c.kind.in_(list(self.kinds)))
+        out += [items.c[name] == value for name, value in self.attributes.items()]
+        compiled = compile_filters(self.filters)
+        if compiled is not None:
+            out.append(compiled)
+        if self.as_of is not None:
+            out.append(items.c.recorded_at <= self.as_of)
+        elif self.valid_at is not None:
+            out += [items.c.status == "active", items.c.quarantine.is_(None)]
+            out.append(sa.or_(items.c.ended.is_(None), items.c.ended.in_(("superseded", "retired"))))
+        elif not self.past:
+            out += [items.c.status == "active", items.c.ended.is_(None), items.c.quarantine.is_(None)]
+        if self.valid_at is not None and self.as_of is None:
+            out.append(sa.or_(items.c.valid_from.is_(None), items.c.valid_from <= self.valid_at))
+            out.append(sa.or_(items.c.valid_to.is_(None), items.c.valid_to > self.valid_at))
+        return out
+
+
+def check_kinds(kinds: object, known: Sequence[str]) -> list[str] | None:
+    """Give the kinds as a list, or None for all; InputError names an unknown one."""
+    if kinds is None:
+        return None
+    listed = [kinds] if isinstance(kinds, str) else list(kinds) if isinstance(kinds, list | tuple | set) else None
+    if listed is None or any(kind not in known for kind in listed):
+        raise InputError(f"kinds must be a list of {', '.join(known)}; got {kinds!r:.80}", field="kinds")
+    return listed
+
+
+def eligible_ids(unit: Unit, lane: Lane, wanted: Wanted) -> set[str]:
+    """Give the ids of the lane's items that may be shown."""
+    query = sa.select(items.c.id).where(
+        items.c.tenant_id == unit.tenant, items.c.lane_id == lane.lane_id, *wanted.conditions()
+    )
+    return set(unit.run(query).scalars())
+
+
+def newest_items(unit: Unit, lane: Lane, wanted: Wanted, *, limit: int | None) -> list[Item]:
+    """Give the lane's items that may be shown, newest first."""
+    order = (items.c.recorded_at.desc(), items.c.position.desc(), items.c.id)
+    return read_where(unit, lane, *wanted.conditions(), order=order, limit=limit)

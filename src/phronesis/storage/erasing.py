@@ -1,0 +1,180 @@
+"""What an erasure asks of the database: who leans on what is to go, and removing it."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from phronesis.core.relations import EvidenceRow
+from phronesis.storage.database import Unit
+from phronesis.storage.schema import deltas, edges, entries, evidence, failures, items, lanes, messages, outcomes
+from phronesis.storage.statements import batches
+
+_EVIDENCE: Final = [evidence.c[name] for name in EvidenceRow.__dataclass_fields__]
+_FETCHED: Final = 500
+
+
+def items_of_entries(unit: Unit, lane_id: int, entry_ids: Iterable[str]) -> set[str]:
+    """Give the ids of the items that some entries of a lane made."""
+    created: set[str] = set()
+    for batch in batches(entry_ids):
+        query = sa.select(deltas.c.item_id).where(
+            deltas.c.tenant_id == unit.tenant, deltas.c.lane_id == lane_id, deltas.c.entry_id.in_(batch),
+            deltas.c.op == "create",
+        )  # fmt: skip
+        created |= set(unit.run(query).scalars())
+    return created
+
+
+def items_of_session(unit: Unit, lane_id: int, session_id: str) -> set[str]:
+    """Give the ids of the lane's items that carry a session, whatever their status."""
+    return _ids(unit, items, lane_id, items.c.session_id, [session_id])
+
+
+def count_items(unit: Unit, lane_id: int, item_ids: Iterable[str] | None = None) -> int:
+    """Give how many items a lane holds, or how many of ``item_ids``."""
+    if item_ids is not None:
+        return len(_ids(unit, items, lane_id, items.c.id, item_ids))
+    query = sa.select(sa.func.count()).where(items.c.tenant_id == unit.tenant, items.c.lane_id == lane_id)
+    return int(unit.run(query).scalar_one())
+
+
+def message_places(unit: Unit, item_ids: Iterable[str]) -> list[tuple[str, int]]:
+    """Give (entry id, n) of every message that is one of these items: a repeated message is in several entries."""
+    out: list[tuple[str, int]] = []
+    for batch in batches(item_ids):
+        query = sa.select(messages.c.entry_id, messages.c.n).where(
+            messages.c.tenant_id == unit.tenant, messages.c.item_id.in_(batch)
+        )
+        out += [(row.entry_id, row.n) for row in unit.run(query)]
+    return out
+
+
+def sources_of_item(unit: Unit, lane_id: int, item_id: str) -> list[tuple[str | None, str | None]]:
+    """Give (item id, entry id) of what an item was taken from, as its evidence of polarity ``source`` says."""
+    query = sa.select(evidence.c.source_item_id, evidence.c.source_entry_id).where(
+        evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id, evidence.c.item_id == item_id,
+        evidence.c.polarity == "source",
+    )  # fmt: skip
+    return [(row.source_item_id, row.source_entry_id) for row in unit.run(query)]
+
+
+def taken_from(unit: Unit, lane_id: int, item_ids: Collection[str]) -> set[str]:
+    """Give the ids of the lane's items whose every source is one of these items."""
+    wanted: set[str] = set()
+    for batch in batches(item_ids):
+        query = sa.select(evidence.c.item_id).where(
+            evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id, evidence.c.polarity == "source",
+            evidence.c.source_item_id.in_(batch),
+        )  # fmt: skip
+        wanted |= set(unit.run(query).scalars())
+    gone = set(item_ids)
+    return {item for item in wanted if all(source in gone for source, _ in sources_of_item(unit, lane_id, item))}
+
+
+def evidence_from(unit: Unit, lane_id: int, gone: Collection[str]) -> list[EvidenceRow]:
+    """Give the lane's evidence that comes from any of these items or entries.
+
+    A row that names its item comes from that item alone, whatever entry it was in.
+    """
+    found: dict[Any, EvidenceRow] = {}
+    for batch in batches(sorted(gone)):
+        query = sa.select(*_EVIDENCE).where(
+            evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id, _comes_from(batch)
+        )
+        for row in unit.run(query).mappings():
+            found_row = EvidenceRow.from_row(dict(row))
+            found[found_row.identity] = found_row
+    return [found[identity] for identity in sorted(found)]
+
+
+def leaning_lanes(unit: Unit, gone: Collection[str], *, beside: int) -> dict[int, set[str]]:
+    """Give the tenant's other lanes whose evidence or edges name any of these ids, with the ids that they name."""
+    out: dict[int, set[str]] = {}
+    for batch in batches(sorted(gone)):
+        among = set(batch)
+        named = sa.select(
+            evidence.c.lane_id, evidence.c.source_item_id, evidence.c.source_entry_id, evidence.c.source_key
+        ).where(evidence.c.tenant_id == unit.tenant, evidence.c.lane_id != beside, _comes_from(batch))
+        for row in unit.run(named):
+            ids = (row.source_item_id, row.source_entry_id, row.source_key)
+            out.setdefault(row.lane_id, set()).update(among.intersection(ids))
+        reached = sa.select(edges.c.lane_id, edges.c.to_id).where(
+            edges.c.tenant_id == unit.tenant, edges.c.lane_id != beside, edges.c.to_id.in_(batch)
+        )
+        for row in unit.run(reached):
+            out.setdefault(row.lane_id, set()).add(row.to_id)
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeRow:
+    """An outcome as stored."""
+
+    lane_id: int
+    entry_id: str
+    role: str
+    n: int
+    body: bytes
+
+
+def all_outcomes(unit: Unit) -> Iterator[OutcomeRow]:
+    """Give every outcome of the tenant."""
+    columns = [outcomes.c[name] for name in OutcomeRow.__dataclass_fields__]
+    query = sa.select(*columns).where(outcomes.c.tenant_id == unit.tenant)
+    for row in unit.run(query.execution_options(yield_per=_FETCHED)).mappings():
+        yield OutcomeRow(**{**row, "body": bytes(row["body"])})
+
+
+def drop_outcome(unit: Unit, entry_id: str, role: str, n: int) -> None:
+    """Delete one outcome."""
+    unit.run(
+        sa.delete(outcomes).where(
+            outcomes.c.tenant_id == unit.tenant, outcomes.c.entry_id == entry_id, outcomes.c.role == role,
+            outcomes.c.n == n,
+        )
+    )  # fmt: skip
+
+
+def drop_outcomes(unit: Unit, entry_ids: Iterable[str], *, keep: str) -> None:
+    """Delete entries' outcomes, but those of role ``keep``, and what is noted of their failures."""
+    for batch in batches(entry_ids):
+        unit.run(
+            sa.delete(outcomes).where(
+                outcomes.c.tenant_id == unit.tenant, outcomes.c.entry_id.in_(batch), outcomes.c.role != keep
+            )
+        )
+        unit.run(sa.delete(failures).where(failures.c.tenant_id == unit.tenant, failures.c.entry_id.in_(batch)))
+
+
+def entries_of_lane(unit: Unit, lane_id: int, *, before: int) -> list[str]:
+    """Give the ids of a lane's entries below a ``seq``, in order."""
+    query = sa.select(entries.c.entry_id).where(
+        entries.c.tenant_id == unit.tenant, entries.c.lane_id == lane_id, entries.c.seq < before
+    )
+    return list(unit.run(query.order_by(entries.c.seq)).scalars())
+
+
+def is_named(unit: Unit, lane_id: int) -> bool:
+    """Tell whether a lane still says whose it is."""
+    query = sa.select(lanes.c.name).where(lanes.c.tenant_id == unit.tenant, lanes.c.lane_id == lane_id)
+    return unit.run(query).scalar_one_or_none() is not None
+
+
+def _comes_from(ids: Sequence[str]) -> sa.ColumnElement[bool]:
+    return sa.or_(
+        evidence.c.source_item_id.in_(ids),
+        sa.and_(evidence.c.source_item_id.is_(None), evidence.c.source_entry_id.in_(ids)),
+        evidence.c.source_key.in_(ids),
+    )
+
+
+def _ids(unit: Unit, table: sa.Table, lane_id: int, column: sa.Column[Any], values: Iterable[str]) -> set[str]:
+    out: set[str] = set()
+    for batch in batches(values):
+        query = sa.select(table.c.id).where(
+            table.c.tenant_id == unit.tenant, table.c.lane_id == lane_id, column.in_(batch)
+        )
+        out |= set(unit.run(query).scalars())
+    return out

@@ -1,0 +1,124 @@
+"""Expressions that the two databases write differently and must answer alike.
+
+Left to themselves they do not: SQLite's LIKE ignores case and its ``lower`` knows ASCII only; PostgreSQL fails where
+a metadata value is not of the type it is compared as, and each converts types in its own way.
+"""
+
+from typing import Any, Final, Literal
+
+import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+JsonKind = Literal["text", "number", "boolean"]
+
+LOWER: Final = "phronesis_lower"
+"""SQLite's function of this name, made for each connection: ``str.lower``."""
+
+_SQLITE_TYPES: Final[dict[JsonKind, str]] = {
+    "text": "('text')", "number": "('integer', 'real')", "boolean": "('true', 'false')",
+}  # fmt: skip
+_POSTGRES_TYPES: Final[dict[JsonKind, str]] = {"text": "string", "number": "number", "boolean": "boolean"}
+
+
+class contains(FunctionElement[bool]):  # noqa: N801 - reads as the SQL function that it is
+    """``contains(text, part)``: case and accents matter, ``%`` and ``_`` are letters."""
+
+    type = sa.Boolean()
+    inherit_cache = True
+
+
+class lowered(FunctionElement[str]):  # noqa: N801
+    """``lowered(text)``: lower case of every script."""
+
+    type = sa.Text()
+    inherit_cache = True
+
+
+class member_text(FunctionElement[str]):  # noqa: N801
+    """``member_text(json, key)``: the member when it is a string, else NULL. Likewise for the other two."""
+
+    type = sa.Text()
+    inherit_cache = True
+    kind: JsonKind = "text"
+
+
+class member_number(FunctionElement[float]):  # noqa: N801
+    """``member_number(json, key)``: the member when it is a number."""
+
+    type = sa.Double()
+    inherit_cache = True
+    kind: JsonKind = "number"
+
+
+class member_boolean(FunctionElement[bool]):  # noqa: N801
+    """``member_boolean(json, key)``: the member when it is true or false."""
+
+    type = sa.Boolean()
+    inherit_cache = True
+    kind: JsonKind = "boolean"
+
+
+class has_member(FunctionElement[bool]):  # noqa: N801
+    """``has_member(json, key)``: whether there is such a member that is not null."""
+
+    type = sa.Boolean()
+    inherit_cache = True
+
+
+class _Key(sa.types.TypeDecorator[str]):
+    """A member's name, as the dialect at hand writes it."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        if value is None or dialect.name != "sqlite":
+            return value
+        return f'$."{value}"'
+
+
+def key(name: str) -> sa.BindParameter[str]:
+    """Give a member's name to be bound; it may hold no quotation marks, backslashes or control characters."""
+    return sa.literal(name, _Key())
+
+
+def _arguments(element: FunctionElement[Any], compiler: Any, **kw: Any) -> list[str]:
+    return [compiler.process(clause, **kw) for clause in element.clauses]
+
+
+@compiles(contains)
+def _contains(element: contains, compiler: Any, **kw: Any) -> str:
+    text, part = _arguments(element, compiler, **kw)
+    name = "strpos" if compiler.dialect.name == "postgresql" else "instr"
+    return f"({name}({text}, {part}) > 0)"
+
+
+@compiles(lowered)
+def _lowered(element: lowered, compiler: Any, **kw: Any) -> str:
+    (text,) = _arguments(element, compiler, **kw)
+    # Under the columns' own collation, "C", PostgreSQL too would know ASCII only.
+    return f'lower({text} COLLATE "default")' if compiler.dialect.name == "postgresql" else f"{LOWER}({text})"
+
+
+@compiles(member_text)
+@compiles(member_number)
+@compiles(member_boolean)
+def _member(element: Any, compiler: Any, **kw: Any) -> str:
+    json, name = _arguments(element, compiler, **kw)
+    if compiler.dialect.name == "postgresql":
+        value = f"({json} ->> {name})"
+        cast = {"text": f'{value} COLLATE "C"', "number": f"{value}::float8", "boolean": f"{value}::boolean"}
+        wanted = _POSTGRES_TYPES[element.kind]
+        return f"(CASE json_typeof({json} -> {name}) WHEN '{wanted}' THEN {cast[element.kind]} END)"
+    value = f"json_extract({json}, {name})"
+    value = f"CAST({value} AS REAL)" if element.kind == "number" else value
+    return f"(CASE WHEN json_type({json}, {name}) IN {_SQLITE_TYPES[element.kind]} THEN {value} END)"
+
+
+@compiles(has_member)
+def _has_member(element: has_member, compiler: Any, **kw: Any) -> str:
+    json, name = _arguments(element, compiler, **kw)
+    if compiler.dialect.name == "postgresql":
+        return f"(({json} ->> {name}) IS NOT NULL)"
+    return f"(json_extract({json}, {name}) IS NOT NULL)"

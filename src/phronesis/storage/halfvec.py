@@ -1,0 +1,39 @@
+"""A column of half-precision vectors: ``halfvec`` under PostgreSQL (pgvector), little-endian bytes under SQLite."""
+
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float32]
+
+
+class HalfVector(sa.types.TypeDecorator[Vector]):
+    """Stores a float32 vector as float16; gives float32. The dimension is the model's, not the column's."""
+
+    impl = sa.LargeBinary
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: sa.Dialect) -> Any:
+        """Use pgvector's type where there is one."""
+        if dialect.name == "postgresql":
+            from pgvector.sqlalchemy import HALFVEC  # noqa: PLC0415 - an optional package
+
+            return dialect.type_descriptor(HALFVEC())
+        return dialect.type_descriptor(sa.LargeBinary())
+
+    def process_bind_param(self, value: Vector | None, dialect: sa.Dialect) -> Any:
+        """Give what the driver takes."""
+        if value is None:
+            return None
+        half = np.asarray(value, dtype="<f2")
+        return half.tolist() if dialect.name == "postgresql" else half.tobytes()
+
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
+        """Give a float32 vector."""
+        if value is None:
+            return None
+        if dialect.name == "postgresql":
+            return np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value, dtype=np.float32)
+        return np.frombuffer(value, dtype="<f2").astype(np.float32)

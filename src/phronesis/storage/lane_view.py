@@ -1,0 +1,139 @@
+"""What a handler may read of its own lane while it applies an entry."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+import sqlalchemy as sa
+
+from phronesis.core.changes import Delta
+from phronesis.core.conversation import MessageRow, SessionRow
+from phronesis.core.entities import Entity
+from phronesis.core.instants import from_micros
+from phronesis.core.items import Item
+from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.storage import conversations, deltas, erasing, relations
+from phronesis.storage.conversations import has_messages
+from phronesis.storage.database import Unit
+from phronesis.storage.items import read_items, read_where
+from phronesis.storage.lanes import Lane
+from phronesis.storage.log import entries_of_verb, read_outcomes
+from phronesis.storage.schema import items
+
+
+@dataclass(frozen=True)
+class LaneView:
+    """Read-only questions to the derived state of one lane, in the transaction of ``unit``.
+
+    The same entries give the same answers on every machine: nothing here depends on time, models or other lanes.
+    """
+
+    unit: Unit
+    lane: Lane
+    log: Unit | None = None
+    """Where the lane's entries are read from; None: from ``unit``."""
+
+    @cached_property
+    def lane_id(self) -> int:
+        """The lane's number."""
+        return self.lane.lane_id
+
+    def items(self, ids: Iterable[str]) -> dict[str, Item]:
+        """Give those of ``ids`` that the lane holds, ended and archived ones too."""
+        return read_items(self.unit, self.lane, ids)
+
+    def item(self, item_id: str) -> Item | None:
+        """Give one item, or None."""
+        return self.items([item_id]).get(item_id)
+
+    def find(
+        self,
+        *,
+        kinds: Sequence[str] = (),
+        subject: str | None = None,
+        key: str | None = None,
+        session_id: str | None = None,
+        live: bool = True,
+        limit: int | None = None,
+    ) -> list[Item]:
+        """Give items by their hot columns, oldest first; ``live`` leaves out what ended, is archived or quarantined."""
+        wanted: list[sa.ColumnElement[bool]] = []
+        if kinds:
+            wanted.append(items.c.kind.in_(kinds))
+        for column, value in ((items.c.subject, subject), (items.c.key, key), (items.c.session_id, session_id)):
+            if value is not None:
+                wanted.append(column == value)
+        if live:
+            wanted += [items.c.status == "active", items.c.ended.is_(None), items.c.quarantine.is_(None)]
+        return read_where(self.unit, self.lane, *wanted, limit=limit)
+
+    def edges_from(self, ids: Iterable[str], *types: str) -> list[Edge]:
+        """Give the edges that leave these nodes."""
+        return relations.read_edges(self.unit, self.lane_id, ids, types=types)
+
+    def edges_to(self, ids: Iterable[str], *types: str) -> list[Edge]:
+        """Give the edges that reach these nodes."""
+        return relations.read_edges(self.unit, self.lane_id, ids, incoming=True, types=types)
+
+    def evidence(self, item_ids: Iterable[str]) -> dict[str, list[EvidenceRow]]:
+        """Give the evidence of items, by item."""
+        return relations.read_evidence(self.unit, self.lane_id, item_ids)
+
+    def evidence_from(self, source_ids: Collection[str]) -> list[EvidenceRow]:
+        """Give the evidence that comes from any of these items or entries, whatever items it is for."""
+        return erasing.evidence_from(self.unit, self.lane_id, source_ids)
+
+    def deltas(self, item_ids: Sequence[str]) -> dict[str, list[Delta]]:
+        """Give items' deltas, oldest first."""
+        return deltas.deltas_of_items(self.unit, self.lane_id, item_ids)
+
+    def deltas_of_entry(self, entry_id: str) -> list[Delta]:
+        """Give what an earlier entry changed."""
+        return deltas.deltas_of_entry(self.unit, self.lane_id, entry_id)
+
+    def delta(self, delta_id: str) -> Delta | None:
+        """Give one delta of this lane, or None."""
+        found = deltas.find_delta(self.unit, delta_id)
+        return found[1] if found is not None and found[0] == self.lane_id else None
+
+    def last_recorded(self, verb: str, *, before: int, without: str) -> datetime | None:
+        """Give when the last entry of a verb ahead of seq ``before`` was recorded; None when there was none.
+
+        An entry that has an outcome of role ``without`` (one that failed) does not count.
+        """
+        log = self.log or self.unit
+        for row in reversed(entries_of_verb(log, self.lane_id, verb, before=before)):
+            if all(outcome["role"] != without for outcome in read_outcomes(log, [row.entry_id])[row.entry_id]):
+                return from_micros(row.recorded_at)
+        return None
+
+    def session(self, session_id: str) -> SessionRow | None:
+        """Give a session, or None."""
+        return conversations.find_session(self.unit, self.lane_id, session_id)
+
+    def messages_by_id(self, session_id: str, message_ids: Sequence[str]) -> list[Item]:
+        """Give the session's message items of these given ids."""
+        if not has_messages(self.unit, self.lane_id, session_id, message_ids):
+            return []
+        return read_where(
+            self.unit, self.lane, items.c.session_id == session_id, items.c.message_id.in_(message_ids),
+            items.c.kind == "message",
+        )  # fmt: skip
+
+    def messages_of(self, entry_ids: Sequence[str]) -> list[MessageRow]:
+        """Give where the messages of some entries went."""
+        return conversations.messages_of_entries(self.unit, entry_ids)
+
+    def entities(self, normals: Iterable[str]) -> list[Entity]:
+        """Give the lane's entities of these normal names."""
+        return relations.find_entities(self.unit, self.lane_id, normals)
+
+    def family(self, root_id: str) -> list[Entity]:
+        """Give an entity that is nobody's alias, and its aliases."""
+        return relations.read_families(self.unit, self.lane_id, [root_id])
+
+    def scope_fields(self) -> dict[str, Any]:
+        """Give what an item of this lane carries of its lane's name."""
+        return {"user_id": self.lane.user_id, "namespace": self.lane.namespace}

@@ -1,0 +1,98 @@
+"""The hottest statements, compiled once for a database and run at the driver.
+
+SQLAlchemy spends about ten times what SQLite needs to insert a row on building its execution context. A write runs
+some twenty statements, so the ones that every write runs go past it: same statement, same types, same SQL text.
+``docs/decisions/0005-statements-at-the-driver.md`` holds what was measured.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from phronesis.storage.database import Unit
+
+_FLOAT8: Final = 701  # pg_type.oid of double precision
+_Make = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A statement as one driver takes it: its text, how a row gives its values, and what is made of them."""
+
+    text: str
+    values: Callable[[Mapping[str, Any]], Any]
+    reading: Sequence[tuple[int, _Make]] = ()
+
+    def read(self, row: Sequence[Any]) -> Sequence[Any]:
+        values = list(row)
+        for n, make in self.reading:
+            values[n] = make(values[n])
+        return values
+
+
+def _form(unit: Unit, statement: Any, columns: tuple[str, ...]) -> _Form:
+    # A database holds as many as there are statements in this package: it never grows with data.
+    form: _Form | None = unit.forms.get((statement, columns))
+    if form is None:
+        form = unit.forms[statement, columns] = _compiled(statement, unit.connection.dialect, columns)
+    return form
+
+
+def _compiled(statement: Any, dialect: sa.Dialect, columns: tuple[str, ...]) -> _Form:
+    compiled = statement.compile(dialect=dialect, column_keys=list(columns) or None)
+    names = compiled.positiontup if compiled.positional else list(compiled.binds)
+    binds = [(name, compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect)) for name in names]
+    columns_read = enumerate(statement.selected_columns if isinstance(statement, sa.Select) else ())
+    made = ((n, c.type.dialect_impl(dialect).result_processor(dialect, _code(c.type))) for n, c in columns_read)
+    reading = [(n, make) for n, make in made if make is not None]
+    return _Form(str(compiled), _by_position(binds) if compiled.positional else _by_name(binds), reading)
+
+
+def _by_position(binds: Sequence[tuple[str, _Make | None]]) -> Callable[[Mapping[str, Any]], Any]:
+    names = [name for name, _ in binds]
+    making = [(n, make) for n, (_, make) in enumerate(binds) if make is not None]
+    pick = itemgetter(*names) if len(names) > 1 else lambda row: (row[names[0]],)
+    if not making:
+        return pick
+
+    def values(row: Mapping[str, Any]) -> Any:
+        picked = [*pick(row)]
+        for n, make in making:
+            picked[n] = make(picked[n])
+        return picked
+
+    return values
+
+
+def _by_name(binds: Sequence[tuple[str, _Make | None]]) -> Callable[[Mapping[str, Any]], Any]:
+    return lambda row: {name: row[name] if make is None else make(row[name]) for name, make in binds}
+
+
+def _code(kind: Any) -> int | None:
+    """Give PostgreSQL's type code of a float: SQLAlchemy asks for it to tell what psycopg reads from decimals."""
+    return _FLOAT8 if isinstance(kind, sa.Double) else None
+
+
+def run_many(unit: Unit, statement: Any, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Run an insert for each row; every row has the same keys."""
+    form = _form(unit, statement, tuple(rows[0]))
+    if len(rows) == 1:
+        unit.driver.cursor().execute(form.text, form.values(rows[0]))
+    else:
+        unit.driver.cursor().executemany(form.text, [form.values(row) for row in rows])
+
+
+def run_one(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> None:
+    """Run a statement that gives no rows; ``bound`` are its bind parameters."""
+    form = _form(unit, statement, ())
+    unit.driver.cursor().execute(form.text, form.values(bound))
+
+
+def fetch(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> list[Sequence[Any]]:
+    """Run a select; gives its rows."""
+    form = _form(unit, statement, ())
+    rows = unit.driver.cursor().execute(form.text, form.values(bound)).fetchall()
+    return [form.read(row) for row in rows] if form.reading else list(rows)

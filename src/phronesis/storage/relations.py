@@ -1,0 +1,175 @@
+"""Edges, evidence, entities and mentions in the database."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from phronesis.core.entities import Entity, Mention
+from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.storage.database import Unit
+from phronesis.storage.schema import edges, entities, evidence, mentions
+from phronesis.storage.statements import batches, insert_ignore, upsert
+
+_EDGE_COLUMNS: Final = [edges.c[name] for name in Edge.__dataclass_fields__]
+_EVIDENCE_COLUMNS: Final = [evidence.c[name] for name in EvidenceRow.__dataclass_fields__]
+_ENTITY_COLUMNS: Final = [entities.c[name] for name in Entity.__dataclass_fields__]
+_MENTION_COLUMNS: Final = [mentions.c[name] for name in Mention.__dataclass_fields__]
+
+
+def read_edges(
+    unit: Unit, lane_id: int, node_ids: Iterable[str], *, incoming: bool = False, types: Sequence[str] = ()
+) -> list[Edge]:
+    """Give the lane's edges that leave (or, ``incoming``, reach) any of ``node_ids``, in a fixed order."""
+    end = edges.c.to_id if incoming else edges.c.from_id
+    out: list[Edge] = []
+    for batch in batches(dict.fromkeys(node_ids)):
+        query = sa.select(*_EDGE_COLUMNS).where(
+            edges.c.tenant_id == unit.tenant, edges.c.lane_id == lane_id, end.in_(batch)
+        )
+        if types:
+            query = query.where(edges.c.type.in_(types))
+        out += [_edge(dict(row)) for row in unit.run(query).mappings()]
+    return sorted(out, key=lambda edge: edge.identity)
+
+
+def read_evidence(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> dict[str, list[EvidenceRow]]:
+    """Give the evidence of items, by item, ordered by identity."""
+    out: dict[str, list[EvidenceRow]] = {}
+    for batch in batches(dict.fromkeys(item_ids)):
+        query = sa.select(*_EVIDENCE_COLUMNS).where(
+            evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id, evidence.c.item_id.in_(batch)
+        )
+        for row in unit.run(query.order_by(*list(evidence.primary_key.columns)[1:])).mappings():
+            out.setdefault(row["item_id"], []).append(EvidenceRow.from_row(dict(row)))
+    return out
+
+
+def write_edges(unit: Unit, lane_id: int, added: Sequence[Edge], removed: Sequence[Edge]) -> None:
+    """Store edges, replacing those of the same identity, and delete others."""
+    for edge in removed:
+        type_, from_kind, from_id, to_kind, to_id = edge.identity
+        unit.run(
+            sa.delete(edges).where(
+                edges.c.tenant_id == unit.tenant, edges.c.lane_id == lane_id, edges.c.type == type_,
+                edges.c.from_kind == from_kind, edges.c.from_id == from_id, edges.c.to_kind == to_kind,
+                edges.c.to_id == to_id,
+            )
+        )  # fmt: skip
+    upsert(unit, edges, [{"tenant_id": unit.tenant, "lane_id": lane_id, **_none_for_empty(e.to_row())} for e in added])
+
+
+def write_evidence(unit: Unit, lane_id: int, added: Sequence[EvidenceRow], removed: Sequence[EvidenceRow]) -> None:
+    """Store evidence rows and delete others."""
+    for row in removed:
+        item_id, part, polarity, source_key = row.identity
+        unit.run(
+            sa.delete(evidence).where(
+                evidence.c.tenant_id == unit.tenant, evidence.c.item_id == item_id, evidence.c.part == part,
+                evidence.c.polarity == polarity, evidence.c.source_key == source_key,
+            )
+        )  # fmt: skip
+    upsert(unit, evidence, [{"tenant_id": unit.tenant, "lane_id": lane_id, **row.to_row()} for row in added])
+
+
+def find_entities(unit: Unit, lane_id: int, normals: Iterable[str]) -> list[Entity]:
+    """Give the lane's entities of these normal names."""
+    out: list[Entity] = []
+    for batch in batches(dict.fromkeys(normals)):
+        query = sa.select(*_ENTITY_COLUMNS).where(
+            entities.c.tenant_id == unit.tenant, entities.c.lane_id == lane_id, entities.c.normal.in_(batch)
+        )
+        out += [Entity(**row) for row in unit.run(query.order_by(entities.c.id)).mappings()]
+    return out
+
+
+def read_families(unit: Unit, lane_id: int, root_ids: Iterable[str]) -> list[Entity]:
+    """Give entities that are nobody's alias, and the entities that point to them."""
+    out: list[Entity] = []
+    for batch in batches(dict.fromkeys(root_ids)):
+        query = sa.select(*_ENTITY_COLUMNS).where(
+            entities.c.tenant_id == unit.tenant, entities.c.lane_id == lane_id,
+            sa.or_(entities.c.id.in_(batch), entities.c.canonical_id.in_(batch)),
+        )  # fmt: skip
+        out += [Entity(**row) for row in unit.run(query.order_by(entities.c.id)).mappings()]
+    return out
+
+
+def read_mentions(unit: Unit, lane_id: int, entity_ids: Iterable[str]) -> list[Mention]:
+    """Give where entities are mentioned."""
+    out: list[Mention] = []
+    for batch in batches(dict.fromkeys(entity_ids)):
+        query = sa.select(*_MENTION_COLUMNS).where(
+            mentions.c.tenant_id == unit.tenant, mentions.c.lane_id == lane_id, mentions.c.entity_id.in_(batch)
+        )
+        out += [Mention(**row) for row in unit.run(query.order_by(mentions.c.item_id, mentions.c.start)).mappings()]
+    return out
+
+
+def write_entities(unit: Unit, lane_id: int, found: Sequence[Entity], where: Sequence[Mention]) -> None:
+    """Store entities (a known one takes a new canonical entity only) and mentions."""
+    fresh = [{"tenant_id": unit.tenant, "lane_id": lane_id, **_values(entity)} for entity in found]
+    insert_ignore(unit, entities, fresh)
+    for entity in found:
+        if entity.canonical_id is not None:
+            unit.run(
+                sa.update(entities)
+                .where(entities.c.tenant_id == unit.tenant, entities.c.id == entity.id)
+                .values(canonical_id=entity.canonical_id)
+            )
+    insert_ignore(unit, mentions, [{"tenant_id": unit.tenant, "lane_id": lane_id, **_values(m)} for m in where])
+
+
+def drop_entities(unit: Unit, lane_id: int, entity_ids: Sequence[str], where: Sequence[Mention]) -> None:
+    """Delete entities and mentions."""
+    for batch in batches(entity_ids):
+        unit.run(
+            sa.delete(entities).where(
+                entities.c.tenant_id == unit.tenant, entities.c.lane_id == lane_id, entities.c.id.in_(batch)
+            )
+        )
+    for mention in where:
+        unit.run(
+            sa.delete(mentions).where(
+                mentions.c.tenant_id == unit.tenant, mentions.c.lane_id == lane_id,
+                mentions.c.item_id == mention.item_id, mentions.c.entity_id == mention.entity_id,
+                mentions.c.start == mention.start,
+            )
+        )  # fmt: skip
+
+
+def lane_edges(unit: Unit, lane_id: int) -> list[Edge]:
+    """Give all of a lane's edges."""
+    query = sa.select(*_EDGE_COLUMNS).where(edges.c.tenant_id == unit.tenant, edges.c.lane_id == lane_id)
+    return [_edge(dict(row)) for row in unit.run(query).mappings()]
+
+
+def lane_evidence(unit: Unit, lane_id: int) -> list[EvidenceRow]:
+    """Give all of a lane's evidence."""
+    query = sa.select(*_EVIDENCE_COLUMNS).where(evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id)
+    return [EvidenceRow.from_row(dict(row)) for row in unit.run(query).mappings()]
+
+
+def lane_entities(unit: Unit, lane_id: int) -> list[Entity]:
+    """Give all of a lane's entities."""
+    query = sa.select(*_ENTITY_COLUMNS).where(entities.c.tenant_id == unit.tenant, entities.c.lane_id == lane_id)
+    return [Entity(**row) for row in unit.run(query).mappings()]
+
+
+def lane_mentions(unit: Unit, lane_id: int) -> list[Mention]:
+    """Give all of a lane's mentions."""
+    query = sa.select(*_MENTION_COLUMNS).where(mentions.c.tenant_id == unit.tenant, mentions.c.lane_id == lane_id)
+    return [Mention(**row) for row in unit.run(query).mappings()]
+
+
+def _values(record: Entity | Mention) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in type(record).__dataclass_fields__}
+
+
+def _none_for_empty(row: dict[str, Any]) -> dict[str, Any]:
+    row["data"] = row["data"] or None
+    return row
+
+
+def _edge(row: Mapping[str, Any]) -> Edge:
+    return Edge(**{**row, "data": row["data"] or {}})

@@ -1,0 +1,379 @@
+"""The tables, once, for SQLite and PostgreSQL.
+
+Rules that hold for every table, so that the same schema distributes by tenant (tests/architecture checks them):
+``tenant_id`` is not null, leads every primary, unique and foreign key and is never updated; no enums, triggers or
+foreign keys that set null. Times are microseconds since 1970 UTC. Ids are canonical UUID text. Lanes are numbers:
+the user's name stands in ``lanes.name`` alone, so that erasing a person leaves pseudonymous rows.
+
+Truth (never derived): tenants, lanes, entries, payload_parts, blobs, outcomes, failures.
+Derived (rebuilt from truth): items … documents. Index (made anew any time, in no hash): vectors, embedding_models.
+Ledger (what was spent; no text, in no hash): model_calls.
+"""
+
+from typing import Final
+
+import sqlalchemy as sa
+
+from phronesis.storage.columns import big, blob, json, key, number, tenant, text
+from phronesis.storage.halfvec import HalfVector
+
+POSTGRES_SCHEMA: Final = "phronesis"
+"""The PostgreSQL schema of memory. Resources (documents, sections, chunks) have ``RESOURCE_SCHEMA`` to themselves."""
+
+RESOURCE_SCHEMA: Final = "phronesis_resources"
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _table(name: str, *columns: sa.schema.SchemaItem, small: bool = False) -> sa.Table:
+    # A small row lives in the key's own tree; a wide one would make that tree deep. Every tree that a write touches is
+    # a page more to write and to sync: an index must earn its keep.
+    return sa.Table(name, metadata, tenant(), *columns, sqlite_with_rowid=not small)
+
+
+# --- truth -----------------------------------------------------------------------------------------------------
+
+tenants = _table("tenants", big("created_at", required=True), blob("secret", required=True))
+
+lanes = _table(
+    "lanes",
+    key("lane_id", sa.BigInteger),
+    text("kind", required=True),
+    text("name"),
+    big("head_seq", required=True),
+    big("applied_seq", required=True),
+    big("documents_seq", required=True),
+    big("epoch", required=True),
+    big("last_recorded_at", required=True),
+    text("head_hash", required=True),
+    sa.CheckConstraint("kind IN ('user', 'shared')", name="kind"),
+    sa.UniqueConstraint("tenant_id", "kind", "name"),
+)
+
+entries = _table(
+    "entries",
+    key("lane_id", sa.BigInteger),
+    key("seq", sa.BigInteger),
+    text("entry_id", required=True),
+    text("verb", required=True),
+    sa.Column("handler_version", sa.Integer, nullable=False),
+    text("actor", required=True),
+    big("recorded_at", required=True),
+    text("parent_id"),
+    text("idempotency"),
+    json("paths"),
+    blob("commitments", required=True),
+    text("hash", required=True),
+    sa.UniqueConstraint("tenant_id", "entry_id"),
+    sa.Index(
+        "ix_entries_idempotency", "tenant_id", "idempotency", unique=True,
+        sqlite_where=sa.text("idempotency IS NOT NULL"), postgresql_where=sa.text("idempotency IS NOT NULL"),
+    ),
+    small=True,
+)  # fmt: skip
+
+payload_parts = _table(
+    "payload_parts",
+    key("entry_id"),
+    key("n", sa.Integer),
+    blob("salt", required=True),
+    blob("body"),
+    text("blob_id"),
+    small=True,
+)
+
+blobs = _table("blobs", key("blob_id"), blob("body", required=True))
+
+outcomes = _table(
+    "outcomes",
+    key("entry_id"),
+    key("role"),
+    key("n", sa.Integer),
+    big("lane_id", required=True),
+    text("made_by", required=True),
+    blob("body", required=True),
+    small=True,
+)
+
+failures = _table(
+    "failures",
+    key("entry_id"),
+    big("lane_id", required=True),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    text("code", required=True),
+    text("message", required=True),
+    big("at", required=True),
+    small=True,
+)
+
+# --- derived ---------------------------------------------------------------------------------------------------
+
+items = _table(
+    "items",
+    key("id"),
+    big("lane_id", required=True),
+    text("kind", required=True),
+    text("content", required=True),
+    text("entry_id", required=True),
+    big("recorded_at", required=True),
+    big("updated_at", required=True),
+    sa.Column("version", sa.Integer, nullable=False),
+    text("subject"),
+    text("key"),
+    json("value"),
+    json("metadata"),
+    sa.Column("importance", sa.SmallInteger, nullable=False),
+    text("status", required=True),
+    text("ended"),
+    text("ended_by"),
+    number("confidence"),
+    sa.Column("trust", sa.SmallInteger, nullable=False),
+    text("quarantine"),
+    sa.Column("pinned", sa.Boolean, nullable=False),
+    text("stage"),
+    text("label"),
+    text("source_type"),
+    text("source_ref"),
+    text("agent_id"),
+    text("session_id"),
+    text("run_id"),
+    text("message_id"),
+    text("role"),
+    text("name"),
+    sa.Column("position", sa.Integer),
+    big("occurred_at"),
+    big("valid_from"),
+    big("valid_to"),
+    json("data"),
+    sa.CheckConstraint("status IN ('active', 'archived')", name="status"),
+    sa.Index(None, "tenant_id", "lane_id", "kind", "recorded_at"),
+    sa.Index(None, "tenant_id", "lane_id", "session_id", "position"),
+    # Messages have no subject.
+    sa.Index(
+        "ix_items_subject", "tenant_id", "lane_id", "subject", "key",
+        sqlite_where=sa.text("subject IS NOT NULL"), postgresql_where=sa.text("subject IS NOT NULL"),
+    ),
+    # Few items are pinned, and every composed context asks for them.
+    sa.Index(
+        "ix_items_pinned", "tenant_id", "lane_id", "recorded_at", sqlite_where=sa.text("pinned = 1"),
+        postgresql_where=sa.text("pinned"),
+    ),
+)  # fmt: skip
+
+edges = _table(
+    "edges",
+    key("lane_id", sa.BigInteger),
+    key("type"),
+    key("from_kind"),
+    key("from_id"),
+    key("to_kind"),
+    key("to_id"),
+    text("entry_id", required=True),
+    number("weight"),
+    text("grade"),
+    text("origin", required=True),
+    json("data"),
+    sa.Index(None, "tenant_id", "from_id"),
+    sa.Index(None, "tenant_id", "to_id"),
+    small=True,
+)
+
+evidence = _table(
+    "evidence",
+    key("item_id"),
+    key("part"),
+    key("polarity"),
+    key("source_key"),
+    big("lane_id", required=True),
+    text("entry_id", required=True),
+    text("source_entry_id"),
+    text("source_item_id"),
+    text("source_ref"),
+    sa.Column("span_start", sa.Integer),
+    sa.Column("span_end", sa.Integer),
+    text("grade"),
+    text("origin", required=True),
+    number("weight"),
+    big("occurred_at"),
+    big("recorded_at", required=True),
+    sa.Index(None, "tenant_id", "lane_id"),
+    sa.Index(None, "tenant_id", "source_entry_id"),
+    small=True,
+)
+
+deltas = _table(
+    "deltas",
+    key("id"),
+    big("lane_id", required=True),
+    big("seq", required=True),
+    text("entry_id", required=True),
+    text("item_id", required=True),
+    sa.Column("n", sa.Integer, nullable=False),
+    text("op", required=True),
+    json("patch"),
+    text("actor", required=True),
+    text("reason", required=True),
+    big("recorded_at", required=True),
+    sa.Column("version", sa.Integer, nullable=False),
+    json("evidence_added"),
+    json("evidence_removed"),
+    json("edges_added"),
+    json("edges_removed"),
+    sa.Index(None, "tenant_id", "item_id", "version"),
+    sa.Index(None, "tenant_id", "lane_id", "entry_id"),
+    small=True,
+)
+
+entities = _table(
+    "entities",
+    key("id"),
+    big("lane_id", required=True),
+    text("name", required=True),
+    text("normal", required=True),
+    text("kind", required=True),
+    text("entry_id", required=True),
+    text("canonical_id"),
+    sa.Index(None, "tenant_id", "lane_id", "normal"),
+    small=True,
+)
+
+mentions = _table(
+    "mentions",
+    key("item_id"),
+    key("entity_id"),
+    key("start", sa.Integer),
+    big("lane_id", required=True),
+    sa.Column("end", sa.Integer, nullable=False),
+    text("entry_id", required=True),
+    sa.Index(None, "tenant_id", "lane_id", "entity_id"),
+    small=True,
+)
+
+sessions = _table(
+    "sessions",
+    key("lane_id", sa.BigInteger),
+    key("session_id"),
+    big("created_at", required=True),
+    big("updated_at", required=True),
+    sa.Column("turn_count", sa.Integer, nullable=False),
+    sa.Column("message_count", sa.Integer, nullable=False),
+    json("metadata"),
+)
+
+turns = _table(
+    "turns",
+    key("lane_id", sa.BigInteger),
+    key("session_id"),
+    key("number", sa.Integer),
+    text("entry_id", required=True),
+    big("recorded_at", required=True),
+    small=True,
+)
+
+messages = _table(
+    "messages",
+    key("entry_id"),
+    key("n", sa.Integer),
+    big("lane_id", required=True),
+    text("session_id", required=True),
+    text("item_id", required=True),
+    text("role", required=True),
+    text("message_id"),
+    text("name"),
+    big("occurred_at"),
+    sa.Index(None, "tenant_id", "lane_id", "session_id", "message_id"),
+    small=True,
+)
+
+tool_calls = _table(
+    "tool_calls",
+    key("entry_id"),
+    key("n", sa.Integer),
+    big("lane_id", required=True),
+    text("session_id", required=True),
+    text("name", required=True),
+    text("call_id"),
+    text("status"),
+    sa.Index(None, "tenant_id", "lane_id", "session_id"),
+    small=True,
+)
+
+refs = _table(
+    "refs",
+    key("entry_id"),
+    key("n", sa.Integer),
+    big("lane_id", required=True),
+    text("session_id", required=True),
+    text("ref_type", required=True),
+    text("uri", required=True),
+    sa.Index(None, "tenant_id", "lane_id", "session_id"),
+    small=True,
+)
+
+documents = _table(
+    "documents",
+    key("item_id"),
+    key("part"),
+    key("version", sa.Integer),
+    text("id", required=True),
+    big("lane_id", required=True),
+    text("kind", required=True),
+    text("session_id"),
+    sa.Column("position", sa.Integer),
+    text("speaker"),
+    text("text"),
+    blob("terms", required=True),
+    big("current_from", required=True),
+    big("current_to"),
+    big("changed_seq", required=True),
+    sa.Index(None, "tenant_id", "lane_id", "changed_seq"),
+    small=True,
+)
+
+# --- index -----------------------------------------------------------------------------------------------------
+
+embedding_models = _table(
+    "embedding_models",
+    key("model_id"),
+    sa.Column("dimension", sa.Integer, nullable=False),
+    text("prefix_scheme", required=True),
+    sa.Column("active", sa.Boolean, nullable=False),
+    small=True,
+)
+
+vectors = _table(
+    "vectors",
+    key("lane_id", sa.BigInteger),
+    key("model_id"),
+    key("document_id"),
+    sa.Column("embedding", HalfVector, nullable=False),
+)
+
+# --- ledger ----------------------------------------------------------------------------------------------------
+
+model_calls = _table(
+    "model_calls",
+    key("call_id"),
+    big("at", required=True),
+    text("role", required=True),
+    text("model", required=True),
+    text("status", required=True),
+    big("prompt_tokens", required=True),
+    big("completion_tokens", required=True),
+    number("cost"),
+    big("milliseconds", required=True),
+    sa.Index(None, "tenant_id", "at"),
+    small=True,
+)
+
+DERIVED: Final = (
+    items, edges, evidence, deltas, entities, mentions, sessions, turns, messages, tool_calls, refs, documents,
+)  # fmt: skip
+"""What a rebuild replays and a verify compares. Every one has ``lane_id``."""

@@ -1,0 +1,80 @@
+"""The few statements whose form differs between the two databases, and reading many ids at once."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from phronesis.storage.database import Unit
+from phronesis.storage.prepared import run_many
+
+_T = TypeVar("_T")
+
+BATCH: Final = 500
+"""Ids bound in one statement: SQLite allows 32,766 variables, PostgreSQL 65,535; plans stay cached at one size."""
+
+
+# Building a statement costs more than running it: each is built once for its table, and keeps its cache key.
+@cache
+def _inserting(table: sa.Table) -> sa.Insert:
+    return sa.insert(table)
+
+
+@cache
+def _ignoring(table: sa.Table, dialect: str) -> sa.Insert:
+    return (postgresql.insert if dialect == "postgresql" else sqlite.insert)(table).on_conflict_do_nothing()
+
+
+@cache
+def _replacing(table: sa.Table, dialect: str) -> sa.Insert:
+    statement = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(table)
+    values = {column.name: statement.excluded[column.name] for column in table.columns if not column.primary_key}
+    return statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values)
+
+
+def insert_ignore(unit: Unit, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows, passing over those whose primary or unique key is there already."""
+    if rows:
+        run_many(unit, _ignoring(table, unit.dialect), rows)
+
+
+def upsert(unit: Unit, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert whole rows; where the primary key is there, take the new values of the other columns."""
+    if rows:
+        run_many(unit, _replacing(table, unit.dialect), rows)
+
+
+def insert(unit: Unit, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows; nothing for none."""
+    if rows:
+        run_many(unit, _inserting(table), rows)
+
+
+def listed(column: sa.Column[str], dialect: str, name: str = "ids") -> sa.ColumnElement[bool]:
+    """Give "the column is one of a list" with the whole list bound as one value, so that the statement stays the same.
+
+    PostgreSQL takes an array, SQLite a JSON text: bind with ``list_value``.
+    """
+    if dialect == "postgresql":
+        return column == sa.func.any(sa.bindparam(name, type_=postgresql.ARRAY(sa.Text)))
+    return column.in_(sa.select(sa.column("value")).select_from(sa.func.json_each(sa.bindparam(name, type_=sa.Text))))
+
+
+def list_value(dialect: str, values: Sequence[str]) -> Any:
+    """Give a list as ``listed`` takes it."""
+    return list(values) if dialect == "postgresql" else json.dumps(list(values))
+
+
+def batches(values: Iterable[_T], size: int = BATCH) -> Iterator[list[_T]]:
+    """Give ``values`` in lists of at most ``size``."""
+    batch: list[_T] = []
+    for value in values:
+        batch.append(value)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

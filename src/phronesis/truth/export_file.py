@@ -1,0 +1,215 @@
+"""Reading an export: line by line, each checked before anything trusts it."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Final, TypeVar
+
+from phronesis.core.scope import LaneKind, LaneName
+from phronesis.errors import InputError, IntegrityError, SchemaTooNew
+from phronesis.storage.lanes import GENESIS
+from phronesis.storage.log import EntryRow, PartRow
+from phronesis.truth.chain import problems
+from phronesis.truth.exporting import ENTRY_FIELDS, FORMAT, VERSION
+
+REMEDY: Final = "the file is damaged: export again, or take another copy"
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class LaneRecord:
+    """A lane as the file has it."""
+
+    lane_id: int
+    kind: LaneKind
+    name: str | None
+    head_seq: int
+    head_hash: str
+    last_recorded_at: int
+
+    @property
+    def lane_name(self) -> LaneName | None:
+        """What callers call it; None when it was cut from its person."""
+        return None if self.name is None else LaneName(self.kind, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRecord:
+    """An entry as the file has it, with the parts that are left, its outcomes and its failed tries."""
+
+    row: EntryRow
+    parts: Sequence[tuple[PartRow, bytes]]
+    outcomes: Sequence[Mapping[str, Any]]
+    failure: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SecretRecord:
+    """The secret of the tenant that was exported."""
+
+    secret: bytes
+
+
+Record = SecretRecord | LaneRecord | EntryRecord
+
+
+def read_export(file: BinaryIO) -> Iterator[Record]:
+    """Give the file's records in order, chain and all checked; complete only when it ends without an error.
+
+    Raises:
+        InputError: it is no export, or damaged; the message names the line. SchemaTooNew: a newer Phronesis wrote it.
+        IntegrityError: its chain does not verify.
+    """
+    _check_header(file.readline())
+    total = hashlib.sha256()
+    counts = {"lanes": 0, "entries": 0}
+    lane: LaneRecord | None = None
+    seq, previous = 0, GENESIS
+    for number, line in enumerate(file, start=2):
+        name, body = _parsed(line, number)
+        if name == "end":
+            _check_finished(lane, seq, previous, number)
+            _check_end(body, {**counts, "sha256": total.hexdigest()}, file, number)
+            return
+        total.update(line)
+        if name == "entry":
+            record = _entry(body, lane, number)
+            found = problems(record.row, record.parts, previous=previous, expected=seq + 1)
+            if found:
+                raise _broken(number, found[0])
+            seq, previous = record.row.seq, record.row.hash
+            counts["entries"] += 1
+            yield record
+        elif name == "lane":
+            _check_finished(lane, seq, previous, number)
+            lane, seq, previous = _lane(body, number), 0, GENESIS
+            counts["lanes"] += 1
+            yield lane
+        else:
+            yield SecretRecord(_bytes(body, "secret", number))
+    raise InputError(f"path: the file ends without its last line; {REMEDY}", field="path")
+
+
+def _check_header(line: bytes) -> None:
+    try:
+        header = json.loads(line)
+    except ValueError:
+        header = None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise InputError("path: line 1 is not the header of an export of Phronesis; check path", field="path")
+    version = _field(header, "version", int, 1)
+    if version > VERSION:
+        raise SchemaTooNew(
+            f"the export is of version {version}, this Phronesis reads up to {VERSION}; use the one that wrote it",
+            details={"version": version, "known": VERSION},
+        )
+
+
+def _check_finished(lane: LaneRecord | None, seq: int, head: str, number: int) -> None:
+    if lane is not None and (lane.head_seq, lane.head_hash) != (seq, head):
+        raise _broken(number, f"lane {lane.lane_id} should end with entry {lane.head_seq}, and ends with {seq}")
+
+
+def _check_end(body: Mapping[str, Any], counted: Mapping[str, Any], file: BinaryIO, number: int) -> None:
+    if any(body.get(name) != value for name, value in counted.items()):
+        raise _damaged(number, "the lines before it are not those that were written")
+    if file.read(1):
+        raise _damaged(number + 1, "something follows the last line")
+
+
+def _parsed(line: bytes, number: int) -> tuple[str, Mapping[str, Any]]:
+    try:
+        value = json.loads(line)
+    except ValueError as error:
+        raise _damaged(number, "it is not JSON") from error
+    if not isinstance(value, dict) or len(value) != 1:
+        raise _damaged(number, "it is not one record")
+    name, body = next(iter(value.items()))
+    if name not in {"tenant", "lane", "entry", "end"} or not isinstance(body, dict):
+        raise _damaged(number, "it is no record of this format")
+    return name, body
+
+
+def _lane(body: Mapping[str, Any], number: int) -> LaneRecord:
+    kind: LaneKind
+    match body.get("kind"):
+        case "user":
+            kind = "user"
+        case "shared":
+            kind = "shared"
+        case _:
+            raise _damaged(number, "kind is neither user nor shared")
+    return LaneRecord(
+        lane_id=_field(body, "lane_id", int, number),
+        kind=kind,
+        name=_optional(body, "name", str, number),
+        head_seq=_field(body, "head_seq", int, number),
+        head_hash=_field(body, "head_hash", str, number),
+        last_recorded_at=_field(body, "last_recorded_at", int, number),
+    )
+
+
+def _entry(body: Mapping[str, Any], lane: LaneRecord | None, number: int) -> EntryRecord:
+    if lane is None:
+        raise _damaged(number, "an entry stands before its lane")
+    kinds: dict[str, type] = {"seq": int, "handler_version": int, "recorded_at": int, "paths": list}
+    values: dict[str, Any] = {}
+    for name in ENTRY_FIELDS:
+        read: Callable[..., Any] = _optional if name in {"parent_id", "idempotency"} else _field
+        values[name] = read(body, name, kinds.get(name, str), number)
+    row = EntryRow(lane_id=lane.lane_id, commitments=_bytes(body, "commitments", number), **values)
+    parts: list[tuple[PartRow, bytes]] = []
+    for part in _mappings(body, "parts", number):
+        text = _field(part, "body", str, number).encode()
+        n, salt = _field(part, "n", int, number), _bytes(part, "salt", number)
+        parts.append((PartRow(entry_id=row.entry_id, n=n, salt=salt, body=text, blob_id=None), text))
+    outcomes = [
+        {"role": _field(o, "role", str, number), "n": _field(o, "n", int, number),
+         "made_by": _field(o, "made_by", str, number), "body": _field(o, "body", str, number).encode()}
+        for o in _mappings(body, "outcomes", number)
+    ]  # fmt: skip
+    failure = _optional(body, "failure", dict, number)
+    if failure is not None:
+        types = {"attempts": int, "code": str, "message": str, "at": int}
+        failure = {name: _field(failure, name, kind, number) for name, kind in types.items()}
+    return EntryRecord(row, parts, outcomes, failure)
+
+
+def _field(body: Mapping[str, Any], name: str, kind: type[_T], number: int) -> _T:
+    value = body.get(name)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise _damaged(number, f"{name} is missing or no {kind.__name__}")
+    return value
+
+
+def _optional(body: Mapping[str, Any], name: str, kind: type[_T], number: int) -> _T | None:
+    return None if body.get(name) is None else _field(body, name, kind, number)
+
+
+def _mappings(body: Mapping[str, Any], name: str, number: int) -> list[Mapping[str, Any]]:
+    members: list[Any] = _field(body, name, list, number)
+    if not all(isinstance(member, dict) for member in members):
+        raise _damaged(number, f"{name} has a member that is no record")
+    return members
+
+
+def _bytes(body: Mapping[str, Any], name: str, number: int) -> bytes:
+    try:
+        return base64.b64decode(_field(body, name, str, number), validate=True)
+    except ValueError as error:
+        raise _damaged(number, f"{name} is not base64") from error
+
+
+def _damaged(number: int, problem: str) -> InputError:
+    return InputError(f"path: line {number}: {problem}; {REMEDY}", field="path", details={"line": number})
+
+
+def _broken(number: int, problem: str) -> IntegrityError:
+    return IntegrityError(
+        f"line {number} of the file: {problem}; the file was altered or damaged: export again, or take another copy",
+        field="path",
+        details={"line": number},
+    )

@@ -1,0 +1,250 @@
+"""What callers give, checked and made into payloads. A payload keeps every character; a wrong field is named."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from phronesis.core.canonical import plain
+from phronesis.core.conversation import REF_TYPES, ROLES
+from phronesis.core.entries import is_erased
+from phronesis.core.instants import isoformat, parse_moment, parse_past
+from phronesis.core.items import KINDS
+from phronesis.core.text import check_id, check_text
+from phronesis.errors import InputError
+
+MAX_MESSAGES: Final = 10_000
+"""Messages in one call. A longer history is added in several calls, each atomic."""
+
+STATED_KINDS: Final = frozenset(KINDS) - {"message", "trait", "l1", "pattern", "principle", "reasoning", "section"}
+"""Kinds that a caller may state outright; the others are made by their own verbs."""
+
+MAX_URI_BYTES: Final = 2_000
+"""A URI is a key of an index; what is longer is data (``data:`` …) and belongs in a file."""
+
+_MAY_BE_EMPTY: Final = frozenset({"assistant", "tool"})
+"""A message that only calls a tool, or a tool that answers nothing, has no words."""
+
+
+def metadata(value: object, *, field: str = "metadata") -> dict[str, Any]:
+    """Give a JSON object; {} for None."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InputError(f"{field} must be a mapping, not {type(value).__name__}", field=field)
+    checked: dict[str, Any] = plain(value, field=field)
+    return checked
+
+
+def importance(value: object) -> int | None:
+    """Give an integer 1–10, or None."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10:  # noqa: PLR2004 - the scale
+        raise InputError(f"importance must be an integer from 1 to 10, not {value!r:.40}", field="importance")
+    return value
+
+
+def stated_kind(value: object) -> str:
+    """Give a kind that may be stated."""
+    if not isinstance(value, str) or value not in STATED_KINDS:
+        raise InputError(f"kind must be one of {', '.join(sorted(STATED_KINDS))}; got {value!r:.40}", field="kind")
+    return value
+
+
+def item(content: object, *, kind: object, subject: object, key: object, value: object) -> dict[str, Any]:
+    """Give the payload of a stated item."""
+    if not isinstance(content, str):
+        raise InputError(f"content must be a string when kind is given, not {type(content).__name__}", field="content")
+    payload = {
+        "kind": stated_kind(kind),
+        "content": check_text(content, field="content"),
+        "subject": None if subject is None else check_id(subject, field="subject"),
+        "key": None if key is None else check_id(key, field="key"),
+        "value": plain(value, field="value"),
+    }
+    return {name: member for name, member in payload.items() if member is not None}
+
+
+def refuse_without_kind(**given: object) -> None:
+    """Refuse what only a stated item has."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"{name} belongs to an item: give its kind too, such as kind='fact'", field=name)
+
+
+def version(value: object) -> int | None:
+    """Give a version number from 1, or None."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InputError(f"expected_version must be a positive integer, not {value!r:.40}", field="expected_version")
+    return value
+
+
+def limit(value: object, *, most: int, field: str = "limit") -> int:
+    """Give a count from 1 to ``most``."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise InputError(f"{field} must be an integer from 1 to {most:,}, not {value!r:.40}", field=field)
+    return value
+
+
+def past(value: object, *, field: str, now: datetime) -> str | None:
+    """Give ISO 8601 in UTC of a time that is not in the future, or None."""
+    return None if value is None else isoformat(parse_past(value, field=field, now=now))
+
+
+def moment(value: object, *, field: str) -> str | None:
+    """Give ISO 8601 in UTC of any time, or None."""
+    return None if value is None else isoformat(parse_moment(value, field=field))
+
+
+def flag(value: object, *, field: str) -> bool:
+    """Give True or False: the string "false" would count as true."""
+    if not isinstance(value, bool):
+        raise InputError(f"{field} must be True or False, not {type(value).__name__}", field=field)
+    return value
+
+
+def messages(
+    value: object, *, now: datetime, field: str = "content", may_be_none: bool = False
+) -> list[dict[str, Any]]:
+    """Give checked messages from a string (one user message) or a list of ``{role, content, …}``."""
+    if isinstance(value, str):
+        return [{"role": "user", "content": check_text(value, field=field)}]
+    if not isinstance(value, Sequence) or isinstance(value, bytes):
+        raise InputError(
+            f"{field} must be a string or a list of {{role, content}} messages, not {type(value).__name__}", field=field
+        )
+    if not value and not may_be_none:
+        raise InputError(f"{field} holds no message: there is nothing to remember", field=field)
+    if len(value) > MAX_MESSAGES:
+        raise InputError(f"{field} has {len(value)} messages; give at most {MAX_MESSAGES} in one call", field=field)
+    checked = [_message(member, now=now, field=f"{field}[{n}]") for n, member in enumerate(value)]
+    _distinct(checked, field=field)
+    return checked
+
+
+def tool_calls(value: object, *, now: datetime) -> list[dict[str, Any]]:
+    """Give checked tool calls ``{id?, name, args, result, status, created_at?, metadata?}``."""
+    out: list[dict[str, Any]] = []
+    for n, member in enumerate(_members(value, field="tool_calls")):
+        where = f"tool_calls[{n}]"
+        call = _mapping(member, field=where)
+        row = plain(call, field=where)
+        row["name"] = check_id(call.get("name"), field=f"{where}.name")
+        if call.get("id") is not None:
+            row["id"] = check_id(call["id"], field=f"{where}.id")
+        if call.get("status") is not None:
+            row["status"] = check_id(call["status"], field=f"{where}.status")
+        if call.get("created_at") is not None:
+            row["created_at"] = past(call["created_at"], field=f"{where}.created_at", now=now)
+        out.append(row)
+    _distinct(out, field="tool_calls")
+    return out
+
+
+def refs(value: object) -> list[dict[str, Any]]:
+    """Give checked refs ``{type: file|url|artifact, uri, metadata?}``."""
+    out: list[dict[str, Any]] = []
+    for n, member in enumerate(_members(value, field="refs")):
+        where = f"refs[{n}]"
+        ref = _mapping(member, field=where)
+        if ref.get("type") not in REF_TYPES:
+            raise InputError(f"{where}.type must be one of {', '.join(REF_TYPES)}", field=f"{where}.type")
+        uri = check_text(ref.get("uri"), field=f"{where}.uri")
+        if len(uri.encode("utf-8", "surrogatepass")) > MAX_URI_BYTES:
+            raise InputError(
+                f"{where}.uri is longer than {MAX_URI_BYTES:,} bytes; keep the data in a file and refer to it",
+                field=f"{where}.uri",
+            )
+        out.append({**plain(ref, field=where), "uri": uri})
+    return out
+
+
+def turn(events: object, *, now: datetime) -> dict[str, Any]:
+    """Give the payload of a turn from ``{messages, tool_calls?, refs?, session_metadata?}``."""
+    given = _mapping(events, field="turn_events")
+    unknown = set(given) - {"messages", "tool_calls", "refs", "session_metadata", "metadata"}
+    if unknown:
+        raise InputError(
+            f"turn_events has unknown fields: {', '.join(sorted(map(str, unknown)))};"
+            " it takes messages, tool_calls, refs, session_metadata, metadata",
+            field="turn_events",
+        )
+    payload = {
+        "messages": _turn_messages(given.get("messages"), now=now),
+        "tool_calls": tool_calls(given.get("tool_calls"), now=now),
+        "refs": refs(given.get("refs")),
+        "session_metadata": metadata(given.get("session_metadata"), field="session_metadata"),
+        "metadata": metadata(given.get("metadata")),
+    }
+    if not (payload["messages"] or payload["tool_calls"] or payload["refs"]):
+        raise InputError("turn_events holds no message, tool call or ref: there is nothing to commit",
+                         field="turn_events")  # fmt: skip
+    return {name: value for name, value in payload.items() if value}
+
+
+def _turn_messages(value: object, *, now: datetime) -> list[dict[str, Any]]:
+    return [] if value is None else messages(value, now=now, field="messages", may_be_none=True)
+
+
+def _message(member: object, *, now: datetime, field: str) -> dict[str, Any]:
+    message = _mapping(member, field=field)
+    role = message.get("role", "user")
+    if role not in ROLES:
+        raise InputError(f"{field}.role must be one of {', '.join(ROLES)}; got {role!r:.40}", field=f"{field}.role")
+    row: dict[str, Any] = plain(message, field=field)
+    row["role"] = role
+    row["content"] = _content(message.get("content"), field=f"{field}.content", may_be_empty=role in _MAY_BE_EMPTY)
+    for name in ("id", "name", "model"):
+        if message.get(name) is not None:
+            row[name] = check_id(message[name], field=f"{field}.{name}")
+    if message.get("created_at") is not None:
+        row["created_at"] = past(message["created_at"], field=f"{field}.created_at", now=now)
+    if message.get("metadata") is not None:
+        row["metadata"] = metadata(message["metadata"], field=f"{field}.metadata")
+    return row
+
+
+def _content(value: object, *, field: str, may_be_empty: bool) -> Any:
+    if value is None and may_be_empty:
+        return ""
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        parts = plain(value, field=field)
+        texts = [part.get("text") if isinstance(part, dict) else None for part in parts]
+        if not may_be_empty and not any(isinstance(text, str) and text.strip() for text in texts):
+            raise InputError(f"{field} has no part with text: there is nothing to remember", field=field)
+        for n, text in enumerate(texts):
+            if isinstance(text, str):
+                check_text(text, field=f"{field}[{n}].text", allow_empty=True)
+        return parts
+    return check_text(value, field=field, allow_empty=may_be_empty)
+
+
+def _distinct(rows: Sequence[Mapping[str, Any]], *, field: str) -> None:
+    seen: set[str] = set()
+    for n, row in enumerate(rows):
+        given = row.get("id")
+        if given is not None and given in seen:
+            raise InputError(f"{field}[{n}].id repeats {given!r:.80}; ids are unique in a session",
+                             field=f"{field}[{n}].id")  # fmt: skip
+        if given is not None:
+            seen.add(given)
+
+
+def _members(value: object, *, field: str) -> Sequence[Any]:
+    if value is None:
+        return ()
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        raise InputError(f"{field} must be a list, not {type(value).__name__}", field=field)
+    if len(value) > MAX_MESSAGES:
+        raise InputError(f"{field} has {len(value)} members; give at most {MAX_MESSAGES} in one call", field=field)
+    return value
+
+
+def _mapping(value: object, *, field: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{field} must be a mapping, not {type(value).__name__}", field=field)
+    if is_erased(value):
+        raise InputError(f"{field} carries the mark of an erased part, '$erased'; leave it out", field=field)
+    return value

@@ -1,0 +1,81 @@
+"""A payload in parts, each under its own salted commitment, so that one message can be erased and the chain holds."""
+
+import hashlib
+import hmac
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from phronesis.core.canonical import decode, encode
+from phronesis.core.entries import ERASED
+
+SPLIT: Final = ("messages", "tool_calls", "refs")
+"""The lists of a payload whose members are parts of their own. What stays is the envelope, part 0."""
+
+SALT_BYTES: Final = 16
+COMMITMENT_BYTES: Final = 32
+ENVELOPE: Final = 0
+"""The number of the part that holds what is in no part of its own. Its path is empty."""
+
+METADATA: Final = "metadata"
+"""The path of metadata given for all messages of a payload: it goes when the last of them is erased."""
+
+_ENVELOPE_PATH: Final = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part: its path in the payload (``messages/3``; the envelope's is empty) and its canonical body."""
+
+    path: str
+    body: bytes
+
+
+def split(payload: Mapping[str, Any]) -> list[Part]:
+    """Cut a payload into the envelope, the members of its ``SPLIT`` lists, and the metadata of its messages."""
+    apart = {*SPLIT, METADATA} if payload.get("messages") and payload.get(METADATA) else set(SPLIT)
+    envelope = {name: value for name, value in payload.items() if name not in apart}
+    parts = [Part(_ENVELOPE_PATH, encode(envelope))]
+    for name in SPLIT:
+        parts += [Part(f"{name}/{n}", encode(member)) for n, member in enumerate(payload.get(name) or ())]
+    if METADATA in apart:
+        parts.append(Part(METADATA, encode(payload[METADATA])))
+    return parts
+
+
+def join(paths: Sequence[str], bodies: Mapping[int, bytes]) -> dict[str, Any]:
+    """Put a payload together again; a part without a body was erased, and ``ERASED`` stands in its place.
+
+    An erased envelope gives a payload that is itself marked: ``{"$erased": True, …}``. Erased metadata is left out.
+    """
+    envelope = decode(bodies[ENVELOPE]) if ENVELOPE in bodies else dict(ERASED)
+    payload: dict[str, Any] = dict(envelope)
+    for n, path in enumerate(paths):
+        if path == METADATA:
+            payload |= {METADATA: decode(bodies[n])} if n in bodies else {}
+        elif path != _ENVELOPE_PATH:
+            member = decode(bodies[n]) if n in bodies else dict(ERASED)
+            payload.setdefault(path.partition("/")[0], []).append(member)
+    return payload
+
+
+def as_read(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Part]]:
+    """Give a payload as it comes back from its parts, which is what a replay sees, and the parts.
+
+    JSON joins the two halves of a character that came as two surrogates, and sorts keys, which decides between two
+    that differ in a character that no database holds.
+    """
+    parts = split(payload)
+    if not any(b"\\u" in part.body for part in parts):
+        return payload, parts
+    return join([part.path for part in parts], {n: part.body for n, part in enumerate(parts)}), parts
+
+
+def commitment(part: Part, salt: bytes) -> bytes:
+    """Give SHA-256 over salt, path and body: without the salt, a short sentence cannot be guessed from it."""
+    return hashlib.sha256(salt + len(part.path).to_bytes(4, "big") + part.path.encode() + part.body).digest()
+
+
+def keyed(secret: bytes, purpose: str, data: bytes) -> str:
+    """Give a keyed hash (HMAC-SHA-256): blob addresses and idempotency keys mean nothing outside their tenant."""
+    return hmac.new(secret, purpose.encode() + b"\0" + data, hashlib.sha256).hexdigest()

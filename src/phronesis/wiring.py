@@ -1,0 +1,121 @@
+"""The composition root: the only place where the parts are joined."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+
+from phronesis.compose.assembly import Assembler
+from phronesis.config import PolicySource, api_keys, load_settings
+from phronesis.core.changes import Fold
+from phronesis.core.claims import REASONING
+from phronesis.core.instants import parse_moment
+from phronesis.derive import conversation, edits, erasure, experience, reasoning, reflection, typed_items
+from phronesis.derive.doctor import Doctor
+from phronesis.derive.editor import Editor
+from phronesis.derive.eraser import Eraser
+from phronesis.derive.extraction import ByModel
+from phronesis.derive.handler import Handler, Prepare, Registry
+from phronesis.derive.interpreter import Interpreter
+from phronesis.derive.rederive import rederive_handler
+from phronesis.derive.replay import Replayer
+from phronesis.derive.retry import retry_handler
+from phronesis.derive.rollback import undo_handler
+from phronesis.derive.step import Stepper
+from phronesis.derive.writer import Writer
+from phronesis.errors import InputError
+from phronesis.index.claims import project_claims
+from phronesis.index.projections import Projector
+from phronesis.index.vectorizer import Vectorizer
+from phronesis.memory import Memory
+from phronesis.memory.inside import Stages
+from phronesis.models.embedder import Embedder
+from phronesis.models.embedders import Embedders, load_embedder
+from phronesis.models.roster import Roster
+from phronesis.models.token_counter import load_token_counter
+from phronesis.recall.browse import Browser
+from phronesis.recall.reranking import Reranking, Search
+from phronesis.recall.scope_index import ScopeIndexes
+from phronesis.recall.search import Searcher
+from phronesis.storage.database import connect
+from phronesis.storage.migrate import open_schema
+from phronesis.storage.model_calls import StoredLedger
+from phronesis.truth.recorder import Recorder
+
+
+def make_registry(extract: Prepare | None = None) -> Registry:
+    """Give every verb's handler; ``extract`` finds names by a model. A new engine is a new line here."""
+    handlers: list[Handler] = [*conversation.handlers(extract), *typed_items.HANDLERS, *edits.HANDLERS]
+    handlers += [*reasoning.HANDLERS, *reflection.HANDLERS, *experience.HANDLERS, *erasure.HANDLERS]
+    folds = {**reasoning.FOLDS, **reflection.FOLDS}
+    return with_keeping([*handlers, undo_handler(folds)], folds)
+
+
+def make_projector() -> Projector:
+    """Give the projector; a kind that is searched in parts of its own is a line here."""
+    return Projector({REASONING: project_claims})
+
+
+def with_keeping(handlers: Sequence[Handler], folds: Mapping[str, Fold]) -> Registry:
+    """Give a registry of ``handlers`` and of the verbs that stand on them all: retry and rederive."""
+    retrying = [*handlers, retry_handler(Registry(handlers, folds))]
+    return Registry([*retrying, rederive_handler(Stepper(Registry(retrying, folds), make_projector()))], folds)
+
+
+def open_memory(
+    url: str | None,
+    *,
+    policy: PolicySource | None,
+    tenant: str | None,
+    clock: Callable[[], datetime] | None,
+    embedder: Embedder | None = None,
+) -> Memory:
+    """Open a store and join the stages over it; see ``Memory.open``."""
+    settings = load_settings(url, tenant=tenant, policy=policy)
+    database = connect(settings.url)
+    open_schema(database)
+    time = _now if clock is None else _in_utc(clock)
+    # The counter's vocabulary takes half a second to load: not before somebody counts.
+    counter = cache(lambda: load_token_counter(settings.policy.token_counter))
+    roster = Roster(
+        settings.policy, api_keys(settings.policy), tenant=settings.tenant, ledger=StoredLedger(database), clock=time,
+        counter=counter,
+    )  # fmt: skip
+    asker, judge = roster.asker("extract"), roster.judge()
+    embedders = Embedders(embedder or roster.embedder() or load_embedder(settings.policy.embedder))
+    recorder = Recorder(database, time)
+    registry = make_registry(None if asker is None else ByModel(asker))
+    stepper = Stepper(registry, make_projector())
+    replayer = Replayer(database, stepper)
+    interpreter = Interpreter(database, recorder, stepper, time, erasure.effects(replayer))
+    writer = Writer(recorder, interpreter)
+    browser = Browser(database)
+    indexes = ScopeIndexes()
+    searcher: Search = Searcher(database, embedders, indexes)
+    if judge is not None:
+        searcher = Reranking(searcher, judge)
+    stages = Stages(
+        database=database,
+        writer=writer,
+        editor=Editor(database, writer, browser, registry.folds),
+        browser=browser,
+        searcher=searcher,
+        assembler=Assembler(browser, searcher, counter),
+        budget=settings.policy.budget,
+        replayer=replayer,
+        doctor=Doctor(database, registry, embedders, counter, roster),
+        roster=roster,
+        eraser=Eraser(database, recorder, interpreter, indexes),
+        vectorizer=Vectorizer(database, embedders),
+        clock=time,
+    )
+    return Memory(stages, settings.tenant)
+
+
+def _in_utc(clock: Callable[[], datetime]) -> Callable[[], datetime]:
+    if not callable(clock):
+        raise InputError(f"clock must be a function that gives the time, not {type(clock).__name__}", field="clock")
+    return lambda: parse_moment(clock(), field="clock")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

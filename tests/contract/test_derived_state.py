@@ -1,0 +1,274 @@
+"""What is derived is stored and read alike on both databases: every column, every type, and names that SQL reserves."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from phronesis.core.canonical import rounded
+from phronesis.core.changes import Changes, Delta, Settled
+from phronesis.core.conversation import ConversationRows, MessageRow, RefRow, SessionRow, ToolCallRow, TurnRow
+from phronesis.core.entities import Entity, Mention
+from phronesis.core.instants import from_micros
+from phronesis.core.items import Item, Trust
+from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.core.scope import LaneName
+from phronesis.errors import StorageRefused
+from phronesis.storage import conversations, documents, relations
+from phronesis.storage.compare import differences, make_equal, snapshot
+from phronesis.storage.database import Database, Unit, connect
+from phronesis.storage.deltas import deltas_of_entry, deltas_of_items, find_delta, insert_deltas
+from phronesis.storage.derived import clear_lane, write_settled
+from phronesis.storage.documents import DocumentRow
+from phronesis.storage.items import insert_items, lane_of_item, read_items, read_where, update_items
+from phronesis.storage.lanes import Lane, ensure_lane
+from phronesis.storage.scratch import open_scratch
+
+AT = from_micros(1_750_000_000_123_456)
+FULL = Item(
+    id="i1", kind="fact", content="a\nb \U0001f469 绿茶 'quoted' \\ %", entry_id="e1", recorded_at=AT, updated_at=AT,
+    version=3, subject="S", key="k", value={"a": [1, 1.5, None, True, "é", 1e16]}, metadata={"z": 1, "a": {"b": []}},
+    importance=9, status="archived", ended="superseded", ended_by="e9", confidence=0.123456789, trust=Trust.TOOL,
+    quarantine="q", pinned=True, stage="core", label="success", source_type="run", source_ref="run:1", agent_id="ag",
+    session_id="s", run_id="r", message_id="m", role="user", name="Ada", position=7, occurred_at=AT,
+    valid_from=from_micros(-1), valid_to=from_micros(253_402_300_799_999_999), data={"claims": [{"id": "c1"}]},
+    user_id="ada",
+)  # fmt: skip
+BARE = Item(id="i2", kind="message", content="", entry_id="e1", recorded_at=AT, updated_at=AT, user_id="ada")
+EDGE = Edge(type="supports", from_kind="item", from_id="i1", to_kind="entry", to_id="e2", entry_id="e1", weight=0.5,
+            grade="A", origin="human", data={"x": [1]})  # fmt: skip
+EVIDENCE = EvidenceRow(
+    item_id="i1", polarity="support", source_key="e2", entry_id="e1", recorded_at=AT, part="claim-1",
+    source_entry_id="e2", source_item_id="i2", source_ref="run:1", span_start=0, span_end=5, grade="B",
+    origin="model", weight=0.25, occurred_at=AT,
+)  # fmt: skip
+ENTITIES = [
+    Entity(id="n1", name="Ada", normal="ada", kind="name", entry_id="e1", canonical_id=None),
+    Entity(id="n2", name="Ada L.", normal="ada l.", kind="name", entry_id="e1", canonical_id="n1"),
+]
+MENTION = Mention(entity_id="n1", item_id="i1", start=0, end=3, entry_id="e1")
+CONVERSATION = ConversationRows(
+    session=SessionRow(session_id="s/1", created_at=AT, updated_at=AT, turn_count=1, message_count=1,
+                       metadata={"k": 1}),
+    turn=TurnRow(entry_id="e1", session_id="s/1", number=1, recorded_at=AT),
+    messages=(MessageRow(entry_id="e1", n=0, session_id="s/1", item_id="i1", role="user", message_id="m", name="Ada",
+                         occurred_at=AT),),
+    tool_calls=(ToolCallRow(entry_id="e1", n=0, session_id="s/1", name="look", call_id="c", status="ok"),),
+    refs=(RefRow(entry_id="e1", n=0, session_id="s/1", ref_type="url", uri="https://example.org/" + "a" * 1900),),
+)  # fmt: skip
+DOCUMENT = DocumentRow(
+    id="d1", item_id="i1", part="whole", version=1, kind="fact", session_id="s/1", position=7, speaker="Ada", text=None,
+    terms=bytes(range(256)), current_from=5, current_to=None, changed_seq=2,
+)  # fmt: skip
+DELTA = Delta(
+    id="x1", entry_id="e1", item_id="i1", n=0, op="update", patch={"value": [None, {"a": 1e16}], "content": ["a", "b"]},
+    actor="agent", reason="why not", recorded_at=AT, version=2, evidence_added=({"item_id": "i1"},),
+    evidence_removed=(), edges_added=(), edges_removed=({"type": "about", "data": {}},),
+)  # fmt: skip
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    database = connect(database_url)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def lane(database: Database) -> Lane:
+    with database.transaction("t", "derive") as unit:
+        return ensure_lane(unit, LaneName("user", "ada"), new_id=1 << 61)
+
+
+def _fill(unit: Unit, lane: Lane) -> None:
+    changes = Changes(
+        edges=[EDGE], evidence=[EVIDENCE], entities=ENTITIES, mentions=[MENTION], conversation=CONVERSATION
+    )
+    settled = Settled(created=[FULL, BARE], updated=[], deltas=[DELTA], changes=changes)
+    write_settled(unit, lane.lane_id, 2, settled, documents=[DOCUMENT], closed=[], at=9)
+
+
+def test_everything_comes_back_as_it_was_written(database: Database, lane: Lane) -> None:
+    with database.transaction("t", "derive") as unit:
+        _fill(unit, lane)
+    with database.transaction("t", "read") as unit:
+        assert read_items(unit, lane, ["i1", "i2", "i3"]) == {"i1": FULL, "i2": BARE}
+        assert read_where(unit, lane) == [FULL, BARE]
+        assert (lane_of_item(unit, "i1"), lane_of_item(unit, "i3")) == (lane.lane_id, None)
+        assert relations.read_edges(unit, lane.lane_id, ["i1"]) == [EDGE]
+        assert relations.read_edges(unit, lane.lane_id, ["e2"], incoming=True, types=["supports"]) == [EDGE]
+        assert relations.read_edges(unit, lane.lane_id, ["i1"], types=["about"]) == []
+        assert relations.read_evidence(unit, lane.lane_id, ["i1"]) == {"i1": [EVIDENCE]}
+        assert relations.find_entities(unit, lane.lane_id, ["ada", "ada l."]) == ENTITIES
+        assert relations.read_families(unit, lane.lane_id, ["n1"]) == ENTITIES
+        assert relations.read_mentions(unit, lane.lane_id, ["n1"]) == [MENTION]
+        assert conversations.find_session(unit, lane.lane_id, "s/1") == CONVERSATION.session
+        assert conversations.list_turns(unit, lane.lane_id, "s/1", last=5) == [CONVERSATION.turn]
+        assert conversations.messages_of_entries(unit, ["e1"]) == list(CONVERSATION.messages)
+        assert [DocumentRow(**{**_row(row), "text": None, "version": 1, "changed_seq": 2})
+                for row in documents.changed_documents(unit, lane.lane_id, after=1)] == [DOCUMENT]  # fmt: skip
+        assert deltas_of_entry(unit, lane.lane_id, "e1") == [DELTA]
+        assert deltas_of_items(unit, lane.lane_id, ["i1"]) == {"i1": [DELTA]}
+        assert find_delta(unit, "x1") == (lane.lane_id, DELTA)
+
+
+def _row(row: Any) -> dict[str, Any]:
+    return {name: bytes(value) if name == "terms" else value for name, value in row._mapping.items()}
+
+
+def test_other_tenants_and_lanes_hold_none_of_it(database: Database, lane: Lane) -> None:
+    with database.transaction("t", "derive") as unit:
+        _fill(unit, lane)
+        other = ensure_lane(unit, LaneName("user", "Ada"), new_id=7)
+        assert read_items(unit, other, ["i1"]) == {}
+        assert not any(snapshot(unit, other.lane_id).tables.values())
+    with database.transaction("rival", "read") as unit:
+        assert read_items(unit, lane, ["i1"]) == {}
+        assert (lane_of_item(unit, "i1"), find_delta(unit, "x1")) == (None, None)
+        assert deltas_of_entry(unit, lane.lane_id, "e1") == []
+        assert conversations.messages_of_entries(unit, ["e1"]) == []
+        assert not any(snapshot(unit, lane.lane_id).tables.values())
+
+
+def test_new_versions_replace_and_the_same_rows_are_written_twice(database: Database, lane: Lane) -> None:
+    with database.transaction("t", "derive") as unit:
+        _fill(unit, lane)
+        changed = dataclasses.replace(FULL, content="new", value=None, metadata={}, valid_to=None, pinned=False)
+        update_items(unit, [changed])
+        relations.write_edges(unit, lane.lane_id, [dataclasses.replace(EDGE, weight=0.75)], [])
+        relations.write_evidence(unit, lane.lane_id, [dataclasses.replace(EVIDENCE, weight=1.0)], [])
+        relations.write_entities(unit, lane.lane_id, ENTITIES, [MENTION])
+        documents.close_documents(unit, lane.lane_id, ["i1"], at=99, seq=3)
+        assert read_items(unit, lane, ["i1"])["i1"] == changed
+        assert [edge.weight for edge in relations.read_edges(unit, lane.lane_id, ["i1"])] == [0.75]
+        assert relations.read_evidence(unit, lane.lane_id, ["i1"])["i1"][0].weight == 1.0
+        assert documents.changed_documents(unit, lane.lane_id, after=2)[0].current_to == 99
+        relations.write_edges(unit, lane.lane_id, [], [EDGE])
+        relations.write_evidence(unit, lane.lane_id, [], [EVIDENCE])
+        assert relations.read_edges(unit, lane.lane_id, ["i1"]) == []
+        assert relations.read_evidence(unit, lane.lane_id, ["i1"]) == {}
+        clear_lane(unit, lane.lane_id)
+        assert not any(snapshot(unit, lane.lane_id).tables.values())
+
+
+def test_a_snapshot_is_the_same_on_every_database(database: Database, lane: Lane) -> None:
+    with database.transaction("t", "derive") as unit, open_scratch("t", lane) as scratch:
+        _fill(unit, lane)
+        _fill(scratch, lane)
+        live, again = snapshot(unit, lane.lane_id), snapshot(scratch, lane.lane_id)
+        assert differences(live, again) == []
+        assert live.digest == again.digest
+        update_items(unit, [dataclasses.replace(FULL, content="drifted")])
+        relations.write_edges(unit, lane.lane_id, [], [EDGE])
+        insert_items(unit, lane.lane_id, [dataclasses.replace(BARE, id="stray")])
+        found = differences(snapshot(unit, lane.lane_id), again)
+        assert [name.partition(": ")[2] for name in found] == ["missing", "altered", "stray"] or len(found) == 3
+        assert make_equal(unit, scratch, lane.lane_id) == 3
+        assert snapshot(unit, lane.lane_id).digest == again.digest
+
+
+_NAMES = st.text('abé "\\', max_size=3)
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False).map(rounded)
+    | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES, inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@pytest.fixture
+def scratch(lane: Lane) -> Iterator[Unit]:
+    with open_scratch("t", lane) as unit:
+        yield unit
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(value=_JSON)
+def test_any_json_comes_back_the_same_and_hashes_the_same(
+    database: Database, lane: Lane, scratch: Unit, value: Any
+) -> None:
+    item = dataclasses.replace(BARE, value=value, metadata={"v": value})
+    with database.transaction("t", "derive") as unit:
+        for store in (unit, scratch):
+            clear_lane(store, lane.lane_id)
+            insert_items(store, lane.lane_id, [item])
+        (back,) = read_where(unit, lane)
+        assert repr(back.value) == repr(item.value) or _sorted(back.value) == _sorted(item.value)
+        live, again = snapshot(unit, lane.lane_id), snapshot(scratch, lane.lane_id)
+        assert live.tables["items"] == again.tables["items"]
+        assert live.digest == again.digest
+
+
+def _sorted(value: Any) -> str:
+    if isinstance(value, dict):
+        return repr(sorted((key, _sorted(inner)) for key, inner in value.items()))
+    return repr([_sorted(inner) for inner in value]) if isinstance(value, list) else repr(value)
+
+
+def test_vectors_are_halves_and_can_be_replaced(database: Database, lane: Lane) -> None:
+    vectors = np.random.default_rng(1).normal(size=(40, 384)).astype(np.float32)
+    halves = vectors.astype(np.float16).astype(np.float32)
+    with database.transaction("t", "derive") as unit:
+        rows = [(f"d{n}", vectors[n]) for n in range(40)]
+        documents.put_vectors(unit, lane.lane_id, "m", rows)
+        documents.put_vectors(unit, lane.lane_id, "m", [("d0", vectors[1])])
+        documents.put_vectors(unit, lane.lane_id, "other", [("d0", np.ones(3, dtype=np.float32))])
+        documents.put_model(unit, "m", dimension=384, prefix_scheme="none", active=True)
+    with database.transaction("t", "read") as unit:
+        found = {row.document_id: row.embedding for row in documents.read_vectors(unit, lane.lane_id, "m")}
+        some = documents.read_vectors(unit, lane.lane_id, "m", ["d3", "missing"])
+        assert documents.active_model(unit) == ("m", 384)
+        assert documents.read_vectors(unit, lane.lane_id, "other")[0].embedding.tolist() == [1, 1, 1]
+    assert found["d0"].dtype == np.float32
+    np.testing.assert_array_equal(found["d0"], halves[1])
+    for n in range(1, 40):
+        np.testing.assert_array_equal(found[f"d{n}"], halves[n])
+    np.testing.assert_array_equal(documents.stacked(some), halves[3:4])
+    with database.transaction("t", "derive") as unit:
+        documents.drop_other_models(unit, "other")
+        assert documents.read_vectors(unit, lane.lane_id, "m") == []
+        documents.delete_stray_vectors(unit, lane.lane_id)
+        assert documents.read_vectors(unit, lane.lane_id, "other") == []
+
+
+def test_documents_wait_for_their_vectors(database: Database, lane: Lane) -> None:
+    with database.transaction("t", "derive") as unit:
+        _fill(unit, lane)
+        assert documents.documents_without_vector(unit, lane.lane_id, "m", limit=5) == [("d1", "i1", FULL.content)]
+        documents.put_vectors(unit, lane.lane_id, "m", [("d1", np.ones(2, dtype=np.float32))])
+        assert documents.documents_without_vector(unit, lane.lane_id, "m", limit=5) == []
+        known = [documents.Unembedded("d1", "i1", ""), documents.Unembedded("d2", "i1", "")]
+        assert documents.existing_documents(unit, lane.lane_id, known) == {"d1"}
+
+
+def test_many_ids_are_read_in_batches(database: Database, lane: Lane) -> None:
+    with database.transaction("t", "derive") as unit:
+        insert_items(unit, lane.lane_id, [dataclasses.replace(BARE, id=f"i{n}") for n in range(1200)])
+        assert len(read_items(unit, lane, [f"i{n}" for n in range(2000)])) == 1200
+
+
+def _write_both(database: Database, lane: Lane, item: Item) -> None:
+    with database.transaction("t", "derive") as unit:
+        insert_deltas(unit, lane.lane_id, 1, [DELTA])
+        insert_items(unit, lane.lane_id, [item])
+
+
+@pytest.mark.parametrize(
+    "fields", [{"content": None}, {"content": "\ud800"}, {"status": "gone"}, {"id": "i1"}, {"version": 2**70}]
+)
+def test_what_the_schema_does_not_take_is_refused_and_nothing_is_kept(
+    database: Database, lane: Lane, fields: dict[str, Any]
+) -> None:
+    with database.transaction("t", "derive") as unit:
+        insert_items(unit, lane.lane_id, [FULL])
+    bad = dataclasses.replace(BARE, **fields)
+    with pytest.raises((StorageRefused, UnicodeEncodeError, OverflowError)):
+        _write_both(database, lane, bad)
+    with database.transaction("t", "read") as unit:
+        assert deltas_of_entry(unit, lane.lane_id, "e1") == []
+        assert read_where(unit, lane) == [FULL]

@@ -1,0 +1,154 @@
+"""Users whose names look alike, namespaces and tenants see nothing of each other, by any verb that reads."""
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from phronesis import Memory
+from phronesis.errors import NotFound
+
+USERS = ["alice", "Alice", "alice-2", "ålice", "alice@corp.com", "a\u030alice", "alic", "ALICE", "%", "alice "]
+COMMON = "The password of the safe is"
+
+
+@pytest.fixture(scope="module", params=["none", "hashing"])
+def policy(request: pytest.FixtureRequest) -> dict[str, str]:
+    return {"embedder": request.param}
+
+
+@pytest.fixture
+def memory(database_url: str, policy: dict[str, str]) -> Iterator[Memory]:
+    with Memory.open(database_url, policy=policy, tenant="acme") as memory:
+        yield memory
+
+
+def _fill(memory: Memory, users: list[str]) -> dict[str, str]:
+    """Give each user a secret under the same session, subject, key and message id; gives an item's id by user."""
+    out: dict[str, str] = {}
+    for user in users:
+        turn = {"messages": [{"role": "user", "content": f"{COMMON} <{user}> turned", "id": "m1"}]}
+        memory.commit_turn("s", turn, user_id=user, idempotency_key=f"turn {user}")
+        fact = memory.add(f"{COMMON} <{user}>", user_id=user, kind="fact", subject="safe", key="password",
+                          metadata={"of": user}, session_id="s")  # fmt: skip
+        out[user] = fact.items[0].id
+    memory.flush()
+    return out
+
+
+def _seen(memory: Memory, user: str) -> dict[str, str]:
+    """What each reading verb shows a user, as text."""
+    moment = memory.get_all(user_id=user)[0].recorded_at
+    shown: dict[str, Any] = {
+        "get_all": memory.get_all(user_id=user),
+        "get_all as_of": memory.get_all(user_id=user, as_of=moment),
+        "get_all filters": memory.get_all(user_id=user, filters={"content": {"contains": "safe"}}),
+        "get_all session": memory.get_all(user_id=user, session_id="s"),
+        "search": memory.search(COMMON, user_id=user, limit=100),
+        "search as_of": memory.search(COMMON, user_id=user, limit=100, as_of=moment),
+        "search valid_at": memory.search(COMMON, user_id=user, limit=100, valid_at=moment),
+        "search filters": memory.search(COMMON, user_id=user, limit=100, filters={"importance": {"gt": 0}}),
+        "search names": memory.search("safe", user_id=user, limit=100, kinds=["fact"]),
+        "list_sessions": memory.list_sessions(user_id=user),
+        "get_turns": memory.get_turns("s", user_id=user),
+    }
+    if hasattr(memory, "compose_context"):
+        shown["compose_context"] = [memory.compose_context("s", COMMON, user_id=user)]
+    return {verb: repr([result.to_dict() for result in found]) for verb, found in shown.items()}
+
+
+def test_users_see_nothing_of_each_other(memory: Memory) -> None:
+    _fill(memory, USERS)
+    for user in USERS:
+        for verb, shown in _seen(memory, user).items():
+            assert f"<{user}>" in shown or verb == "list_sessions", (user, verb)
+            assert [other for other in USERS if other != user and f"<{other}>" in shown] == [], (user, verb)
+    for info in (memory.list_sessions(user_id="alice"), memory.list_sessions(user_id="Alice")):
+        assert [(session.session_id, session.turn_count) for session in info] == [("s", 1)]
+
+
+def test_who_wrote_nothing_sees_nothing(memory: Memory) -> None:
+    _fill(memory, USERS)
+    strangers: list[dict[str, Any]] = [
+        {"user_id": "bob"},
+        {"user_id": "alice\u200b"},
+        {},
+        {"namespace": "alice"},
+        {"user_id": "_"},
+    ]
+    for scope in strangers:
+        assert memory.get_all(**scope) == []
+        assert len(memory.search(COMMON, **scope)) == 0
+        assert memory.list_sessions(**scope) == []
+        assert memory.get_turns("s", **scope) == []
+
+
+def test_the_shared_namespace_is_seen_by_all_and_no_other_is(memory: Memory) -> None:
+    memory.add(f"{COMMON} shared", kind="fact")
+    memory.add(f"{COMMON} of lab one", kind="fact", namespace="lab1")
+    memory.add(f"{COMMON} of lab two", kind="fact", namespace="lab2")
+    memory.add(f"{COMMON} alice's", kind="fact", user_id="alice")
+
+    def ends(**scope: Any) -> tuple[set[str], set[str]]:
+        listed = {item.content.removeprefix(COMMON) for item in memory.get_all(**scope)}
+        found = {evidence.item.content.removeprefix(COMMON) for evidence in memory.search(COMMON, **scope)}
+        return listed, found
+
+    assert ends(user_id="alice") == ({" shared", " alice's"},) * 2
+    assert ends(user_id="bob") == ({" shared"},) * 2
+    assert ends() == ({" shared"},) * 2
+    assert ends(namespace="lab1") == ({" of lab one"},) * 2
+    assert ends(user_id="alice", namespace="lab2") == ({" of lab two", " alice's"},) * 2
+    assert ends(across="tenant") == ({" shared", " of lab one", " of lab two", " alice's"},) * 2
+
+
+def test_attributes_narrow_and_never_widen(memory: Memory) -> None:
+    for agent, session, run in (("a", "s", "r"), ("A", "s", "r"), ("a", "S", "r"), ("a", "s", "R")):
+        memory.add(f"{COMMON} {agent}{session}{run}", kind="fact", user_id="alice", agent_id=agent, session_id=session,
+                   run_id=run)  # fmt: skip
+    wanted: dict[str, Any] = {"user_id": "alice", "agent_id": "a", "session_id": "s", "run_id": "r"}
+    assert [item.content for item in memory.get_all(**wanted)] == [f"{COMMON} asr"]
+    assert [evidence.item.content for evidence in memory.search(COMMON, **wanted)] == [f"{COMMON} asr"]
+    assert memory.get_all(**{**wanted, "user_id": "Alice"}) == []
+
+
+def test_tenants_see_nothing_of_each_other_even_by_id(memory: Memory) -> None:
+    ids = _fill(memory, ["alice"])
+    entry = memory.history(ids["alice"])[0]
+    with memory.for_tenant("rival") as rival:
+        _fill(rival, ["bob"])
+        for name, tenant in (("search", rival), ("get_all", rival)):
+            arguments = {"query": COMMON} if name == "search" else {}
+            for scope in ({"user_id": "alice"}, {"across": "tenant"}):
+                shown = [getattr(found, "item", found).content for found in getattr(tenant, name)(**arguments, **scope)]
+                assert not [content for content in shown if "alice" in content]
+        assert rival.list_sessions(user_id="alice") == []
+        assert rival.get_turns("s", user_id="alice") == []
+        for verb in ("get", "history", "explain", "archive", "unarchive", "pin", "unpin", "retract", "delete"):
+            with pytest.raises(NotFound):
+                getattr(rival, verb)(ids["alice"])
+        with pytest.raises(NotFound):
+            rival.update(ids["alice"], content="mine")
+        for target in (entry.delta_id, entry.entry_id):
+            with pytest.raises(NotFound):
+                rival.rollback(target)
+        with pytest.raises(NotFound):
+            rival.delete_all(user_id="alice")
+        rival.rebuild()
+    with memory.for_tenant("ACME") as other_case:
+        assert other_case.get_all(across="tenant") == []
+    assert memory.get(ids["alice"]).content == f"{COMMON} <alice>"
+    assert memory.rebuild(verify=True).equal
+
+
+def test_every_reading_verb_is_looked_at() -> None:
+    """A verb that reads by scope is to be added to ``_seen``; this fails when one appears."""
+    by_scope = {
+        name
+        for name, verb in inspect.getmembers(Memory, inspect.isfunction)
+        if not name.startswith("_") and "user_id" in inspect.signature(verb).parameters
+    }
+    looked_at = {"get_all", "search", "list_sessions", "get_turns", "compose_context"}
+    writing = {"add", "commit_turn", "delete_all", "rederive", "erase", "forget", "ingest", "reinforce"}
+    assert by_scope <= looked_at | writing

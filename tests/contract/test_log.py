@@ -1,0 +1,232 @@
+"""The log on both databases: order, durability of every character, idempotency, and a chain that finds tampering."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from phronesis.core.scope import LaneName
+from phronesis.errors import IdempotencyConflict, NotFound
+from phronesis.storage import schema
+from phronesis.storage.database import Database, Unit, connect
+from phronesis.storage.lanes import find_lane, get_lane, list_behind, list_lanes, lock_lane
+from phronesis.storage.log import count_failure, find_failure, put_outcomes, read_outcomes
+from phronesis.truth.reader import check_chain, iterate, load_entry
+from phronesis.truth.recorder import BLOB_BYTES, Recorder
+
+ADA = LaneName("user", "ada")
+START = datetime(2026, 5, 1, tzinfo=UTC)
+
+PAYLOADS: list[dict[str, Any]] = [
+    {"content": "NUL \x00, lone \ud800 and \udfff, pair \U0001f469\u200d\U0001f52c, \u202ertl, \ufffe, \x1b[31m"},
+    {"messages": [{"content": "\x00"}, {"content": "\ud83d"}, {"content": ""}], "refs": [{"uri": "\ud800"}]},
+    {"nul\x00key": {"\ud800": [None, True, False, 0, -1, 2**63 - 1, -(2**63), 1.5, 1e300, 1e-9, "", [], {}]}},
+    {"content": "word " * 40_000},
+    {"messages": [{"content": "长" * BLOB_BYTES}, {"content": "short"}, {"content": "\ud800" * BLOB_BYTES}]},
+    {},
+]
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    database = connect(database_url)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def recorder(database: Database, clock: Clock) -> Recorder:
+    return Recorder(database, clock)
+
+
+def _append(recorder: Recorder, payload: dict[str, Any], lane: Any = ADA, **options: Any) -> Any:
+    tenant = options.pop("tenant", "t")
+    return recorder.append(tenant, lane, verb="item", version=1, payload=payload, actor="agent", **options)
+
+
+def test_payloads_come_back_character_for_character(database: Database, recorder: Recorder) -> None:
+    entries = [_append(recorder, payload).entry for payload in PAYLOADS]
+    with database.transaction("t", "read") as unit:
+        assert [load_entry(unit, entry.id).payload for entry in entries] == PAYLOADS
+        lane = find_lane(unit, ADA)
+        assert lane is not None
+        assert [entry.payload for entry in iterate(unit, lane)] == PAYLOADS
+        assert check_chain(unit, lane) == []
+        assert unit.run(sa.select(sa.func.count()).select_from(schema.blobs)).scalar_one() == 3
+
+
+def test_a_blob_that_is_there_is_stored_once_for_each_tenant(database: Database, recorder: Recorder) -> None:
+    long = {"content": "word " * 40_000}
+    for tenant in ("t", "t", "other"):
+        _append(recorder, long, tenant=tenant)
+    counts = []
+    for tenant in ("t", "other"):
+        with database.transaction(tenant, "read") as unit:
+            query = sa.select(schema.blobs.c.blob_id).where(schema.blobs.c.tenant_id == tenant)
+            counts.append(unit.run(query).scalars().all())
+    assert [len(found) for found in counts] == [1, 1]
+    assert counts[0] != counts[1]  # keyed by the tenant's secret: nobody learns what another has
+
+
+def test_seq_has_no_gaps_whoever_writes(database: Database, recorder: Recorder) -> None:
+    lanes = [ADA, LaneName("shared", "ada"), LaneName("user", "Ada")]
+
+    def write(n: int) -> None:
+        for k in range(8):
+            _append(recorder, {"n": n, "k": k}, lanes[k % len(lanes)])
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with database.transaction("t", "read") as unit:
+        for lane in list_lanes(unit):
+            entries = list(iterate(unit, lane))
+            assert [entry.seq for entry in entries] == list(range(1, lane.head_seq + 1))
+            own = [[entry.payload["k"] for entry in entries if entry.payload["n"] == n] for n in range(4)]
+            assert all(order == sorted(order) for order in own)
+            assert check_chain(unit, lane) == []
+        assert sum(lane.head_seq for lane in list_lanes(unit)) == 32
+        assert len(list_behind(unit)) == 3
+
+
+def test_instants_of_a_lane_differ_on_clocks_that_run_backwards(recorder: Recorder, clock: Clock) -> None:
+    moments = []
+    for step in (0, 0, -3600, 5):
+        clock.now += timedelta(seconds=step)
+        moments.append(_append(recorder, {}).entry.recorded_at)
+    assert moments == sorted(set(moments))
+
+
+def test_the_same_key_gives_the_same_entry(database: Database, recorder: Recorder) -> None:
+    payload = {"messages": [{"content": "长" * BLOB_BYTES}, {"content": "\ud800"}]}
+    first = _append(recorder, payload, idempotency_key="k\u202e1")
+    again = _append(recorder, payload, idempotency_key="k\u202e1")
+    assert (again.entry.id, again.entry.seq, first.repeated, again.repeated) == (first.entry.id, 1, False, True)
+    assert _append(recorder, payload, idempotency_key="k\u202e1", tenant="other").repeated is False
+    assert _append(recorder, payload, idempotency_key="K\u202e1").repeated is False
+    for other, lane in (({"messages": []}, ADA), (payload, LaneName("user", "Ada"))):
+        with pytest.raises(IdempotencyConflict):
+            _append(recorder, other, lane, idempotency_key="k\u202e1")
+    with database.transaction("t", "read") as unit:
+        assert sum(lane.head_seq for lane in list_lanes(unit)) == 2
+
+
+def test_one_key_from_many_threads_is_one_entry(recorder: Recorder) -> None:
+    seen: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: seen.append(_append(recorder, {"x": 1}, idempotency_key="k").entry.id))
+        for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 6
+    assert len(set(seen)) == 1
+
+
+def test_lanes_whose_names_differ_in_anything_are_different(database: Database, recorder: Recorder) -> None:
+    names = ["alice", "Alice", "alice ", "ålice", "a\u030alice", "alice-2", "alice@corp.com", "ALICE", "a%", "a_"]
+    for name in names:
+        _append(recorder, {"of": name}, LaneName("user", name))
+    with database.transaction("t", "read") as unit:
+        for name in names:
+            lane = find_lane(unit, LaneName("user", name))
+            assert lane is not None
+            assert [entry.payload for entry in iterate(unit, lane)] == [{"of": name}]
+        assert find_lane(unit, LaneName("shared", "alice")) is None
+    assert lane is not None
+    with database.transaction("other", "read") as unit:
+        assert find_lane(unit, ADA) is None
+        with pytest.raises(NotFound):
+            get_lane(unit, lane.lane_id)
+    with pytest.raises(NotFound), database.transaction("other", "derive") as unit:
+        lock_lane(unit, lane.lane_id)
+
+
+TAMPERINGS: dict[str, Any] = {
+    "a column": sa.update(schema.entries).where(schema.entries.c.seq == 3).values(actor="mallory"),
+    "the time": sa.update(schema.entries).where(schema.entries.c.seq == 3).values(recorded_at=1),
+    "an entry is gone": sa.delete(schema.entries).where(schema.entries.c.seq == 3),
+    "the last entry is gone": sa.delete(schema.entries).where(schema.entries.c.seq == 6),
+    "a body": sa.update(schema.payload_parts).where(schema.payload_parts.c.n == 1).values(body=b'{"content":"other"}'),
+    "a salt": sa.update(schema.payload_parts).where(schema.payload_parts.c.n == 1).values(salt=b"0" * 16),
+    "a blob": sa.update(schema.blobs).values(body=b"x\x9c\x03\x00\x00\x00\x00\x01"),
+    "a blob's form": sa.update(schema.blobs).values(body=b"not compressed"),
+    "a blob is gone": sa.delete(schema.blobs),
+    "the head": sa.update(schema.lanes).values(head_hash="0" * 64),
+    "a path": sa.update(schema.entries).where(schema.entries.c.seq == 2).values(paths=["", "messages/0", "refs/7"]),
+}
+
+
+@pytest.mark.parametrize("what", TAMPERINGS)
+def test_tampering_is_found(database: Database, recorder: Recorder, what: str) -> None:
+    for payload in PAYLOADS:
+        _append(recorder, payload)
+    with database.transaction("t", "derive") as unit:
+        assert unit.run(TAMPERINGS[what]).rowcount > 0
+    with database.transaction("t", "read") as unit:
+        (lane,) = list_lanes(unit)
+        assert check_chain(unit, lane) != []
+
+
+def test_entries_that_changed_places_are_found(database: Database, recorder: Recorder) -> None:
+    for n in range(3):
+        _append(recorder, {"n": n})
+    with database.transaction("t", "derive") as unit:
+        for before, after in ((1, 9), (2, 1), (9, 2)):
+            unit.run(sa.update(schema.entries).where(schema.entries.c.seq == before).values(seq=after))
+    with database.transaction("t", "read") as unit:
+        (lane,) = list_lanes(unit)
+        assert {found.seq for found in check_chain(unit, lane)} >= {1, 2}
+        assert check_chain(unit, replace(lane, head_seq=4)) != []
+
+
+def test_a_transaction_that_fails_leaves_nothing(database: Database, recorder: Recorder) -> None:
+    def fail(unit: Unit) -> None:
+        recorder.tenant_secret(unit)
+        raise KeyError("on the way")
+
+    with pytest.raises(KeyError), database.transaction("t", "append") as unit:
+        fail(unit)
+    with database.transaction("t", "read") as unit:
+        assert unit.run(sa.select(schema.tenants)).all() == []
+
+
+def test_outcomes_and_failures(database: Database, recorder: Recorder) -> None:
+    entry = _append(recorder, {}).entry
+    rows = [
+        {"role": "b", "n": 0, "made_by": "m/1", "body": b"\x00{}"},
+        {"role": "a", "n": 1, "made_by": "m", "body": b""},
+    ]
+    with database.transaction("t", "derive") as unit:
+        put_outcomes(unit, entry.lane_id, entry.id, rows)
+        put_outcomes(unit, entry.lane_id, entry.id, [{**rows[0], "body": b"again"}])
+        for n in (1, 2):
+            assert count_failure(unit, entry.lane_id, entry.id, code="x", message=f"try {n}", at=n) == n
+    with database.transaction("t", "read") as unit:
+        stored = read_outcomes(unit, [entry.id, "missing"])
+        assert [(row["role"], bytes(row["body"])) for row in stored[entry.id]] == [("a", b""), ("b", b"again")]
+        assert stored["missing"] == []
+        failure = find_failure(unit, entry.id)
+        assert failure is not None
+        assert (failure["attempts"], failure["message"]) == (2, "try 2")

@@ -1,0 +1,253 @@
+"""The migrations make the schema that the code believes in, on both databases, whoever comes first."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from psycopg import conninfo
+
+from phronesis import Memory
+from phronesis.errors import InputError, SchemaMissing, SchemaTooNew, StorageError, StorageReadOnly
+from phronesis.storage import schema
+from phronesis.storage.database import Database, connect
+from phronesis.storage.migrate import HEAD, check, open_schema, read_version, upgrade
+from postgres_databases import Databases, _url
+
+TABLES = sorted(schema.metadata.tables)
+NO_MODEL = {"embedder": "none"}
+OPENING = "import sys; from phronesis import Memory; Memory.open(sys.argv[1], policy={'embedder': 'none'}).close()"
+
+
+@pytest.fixture
+def bare_dsn(postgres_databases: Databases) -> Iterator[str]:
+    """A PostgreSQL database of the owner's where nothing was ever migrated."""
+    name = postgres_databases.create()
+    with psycopg.connect(postgres_databases.admin_dsn(name)) as connection:
+        connection.execute("CREATE EXTENSION vector")
+    yield postgres_databases.dsn(name)
+    postgres_databases.drop(name)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def bare_url(request: pytest.FixtureRequest) -> str:
+    url: str = request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "bare_dsn")
+    return url
+
+
+@pytest.fixture
+def bound() -> Iterator[Callable[[str], Database]]:
+    databases: list[Database] = []
+
+    def bind(url: str) -> Database:
+        databases.append(connect(url))
+        return databases[-1]
+
+    yield bind
+    for database in databases:
+        database.engine.dispose()
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Run the body without root's right to write everywhere; nothing changes for anybody else."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that anybody may enter and write; pytest's own are private to root."""
+    with Memory.open("sqlite://", policy=NO_MODEL) as memory:
+        memory.add("whatever is imported late is loaded now: nobody may not be able to read it", user_id="ada")
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        yield folder
+        folder.chmod(0o777)
+
+
+def _inspected(database: Database) -> tuple[sa.Connection, sa.Inspector]:
+    connection = database.engine.connect()
+    if database.dialect == "postgresql":
+        # Alembic and the inspector ask for what lies in the connection's first schema.
+        connection.exec_driver_sql("SET search_path = phronesis, public")
+        connection.dialect.default_schema_name = "phronesis"
+    return connection, sa.inspect(connection)
+
+
+def test_migrations_and_code_have_the_same_schema(database_url: str, bound: Callable[[str], Database]) -> None:
+    connection, inspector = _inspected(bound(database_url))
+    with connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        assert compare_metadata(context, schema.metadata) == []
+        assert sorted(inspector.get_table_names()) == sorted([*TABLES, "alembic_version"])
+        for name, table in schema.metadata.tables.items():
+            assert _keys_of(inspector, name) == _keys_of_code(table)
+            if connection.dialect.name == "sqlite":
+                text = connection.exec_driver_sql(f"SELECT sql FROM sqlite_master WHERE name = '{name}'").scalar_one()
+                assert ("WITHOUT ROWID" in text) is (table.dialect_options["sqlite"]["with_rowid"] is False), name
+
+
+def _keys_of(inspector: sa.Inspector, name: str) -> Any:
+    primary = inspector.get_pk_constraint(name)
+    checks = {check["name"] for check in inspector.get_check_constraints(name)}
+    return primary["name"], primary["constrained_columns"], checks
+
+
+def _keys_of_code(table: sa.Table) -> Any:
+    checks = {f"ck_{table.name}_{c.name}" for c in table.constraints if isinstance(c, sa.CheckConstraint)}
+    checks = {name.replace(f"ck_{table.name}_ck_{table.name}_", f"ck_{table.name}_") for name in checks}
+    return f"pk_{table.name}", [column.name for column in table.primary_key.columns], checks
+
+
+def test_text_is_ordered_by_its_bytes_on_postgres(postgres_dsn: str) -> None:
+    with psycopg.connect(postgres_dsn) as connection:
+        rows = connection.execute(
+            "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'phronesis'"
+            " AND data_type = 'text' AND table_name <> 'alembic_version' AND collation_name IS DISTINCT FROM 'C'"
+        ).fetchall()
+    assert rows == []
+
+
+def test_opening_prepares_an_empty_database(bare_url: str, bound: Callable[[str], Database]) -> None:
+    with Memory.open(bare_url, policy=NO_MODEL) as memory:
+        memory.add("hello", user_id="ada")
+    with Memory.open(bare_url, policy=NO_MODEL) as memory:
+        assert [item.content for item in memory.get_all(user_id="ada")] == ["hello"]
+    database = bound(bare_url)
+    check(database)
+    upgrade(database)
+    assert read_version(database) == HEAD
+
+
+def test_opening_what_is_ready_does_not_load_alembic(database_url: str) -> None:
+    code = f"{OPENING}; print('alembic' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, database_url], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_processes_that_open_a_new_database_together_all_succeed(
+    bare_url: str, bound: Callable[[str], Database]
+) -> None:
+    command = [sys.executable, "-c", OPENING, bare_url]
+    racing = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    assert [(process.communicate()[1], process.returncode) for process in racing] == [("", 0)] * 4
+    assert read_version(bound(bare_url)) == HEAD
+
+
+def test_check_tells_an_empty_database(bare_url: str, bound: Callable[[str], Database]) -> None:
+    with pytest.raises(SchemaMissing, match="phronesis db upgrade"):
+        check(bound(bare_url))
+
+
+@pytest.mark.parametrize("version", ["9999", "ae1027a6acf"])
+def test_a_newer_database_is_left_alone(database_url: str, version: str, bound: Callable[[str], Database]) -> None:
+    database = bound(database_url)
+    with database.engine.begin() as connection:
+        prefix = "phronesis." if database.dialect == "postgresql" else ""
+        connection.exec_driver_sql(f"UPDATE {prefix}alembic_version SET version_num = '{version}'")
+    for act in (open_schema, upgrade, check):
+        with pytest.raises(SchemaTooNew, match=version):
+            act(database)
+
+
+def test_an_older_postgres_waits_for_its_operator(postgres_dsn: str, bound: Callable[[str], Database]) -> None:
+    with psycopg.connect(postgres_dsn) as connection:
+        connection.execute("UPDATE phronesis.alembic_version SET version_num = '0000'")
+    with pytest.raises(SchemaMissing, match="phronesis db upgrade"):
+        open_schema(bound(postgres_dsn))
+
+
+def test_a_login_that_may_not_create_is_told_who_may(
+    bare_dsn: str, postgres_databases: Databases, bound: Callable[[str], Database]
+) -> None:
+    with _login(postgres_databases, bare_dsn) as url, pytest.raises(SchemaMissing, match="phronesis db upgrade"):
+        open_schema(bound(url))
+
+
+def test_a_login_without_the_role_is_told_what_to_grant(
+    postgres_dsn: str, postgres_databases: Databases, bound: Callable[[str], Database]
+) -> None:
+    with _login(postgres_databases, postgres_dsn) as url:
+        with pytest.raises(StorageError, match="GRANT phronesis_app TO"):
+            open_schema(bound(url))
+        name = conninfo.conninfo_to_dict(url)["user"]
+        with psycopg.connect(postgres_dsn) as owner:
+            owner.execute(f'GRANT phronesis_app TO "{name}"'.encode())
+        with Memory.open(url, policy=NO_MODEL) as memory:
+            memory.add("hello", user_id="ada")
+            assert len(memory.get_all(user_id="ada")) == 1
+
+
+@contextmanager
+def _login(databases: Databases, dsn: str) -> Iterator[str]:
+    """A role that may log in and nothing else."""
+    parts = {name: str(value) for name, value in conninfo.conninfo_to_dict(dsn).items()}
+    name = f"{parts['dbname']}_guest"
+    admin = databases.admin_dsn(parts["dbname"])
+    with psycopg.connect(admin) as connection:
+        connection.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'guest'".encode())
+    yield _url(parts | {"user": name, "password": "guest"})
+    with psycopg.connect(admin) as connection:
+        connection.execute(f"DROP ROLE {name}".encode())
+
+
+def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, but long enough to be read as a header " * 40)
+    before = path.read_bytes()
+    with pytest.raises(StorageError, match="not a SQLite database"):
+        Memory.open(f"sqlite:///{path}", policy=NO_MODEL)
+    assert path.read_bytes() == before
+
+
+def test_a_path_that_leads_nowhere(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="does not exist") as missing:
+        Memory.open(f"sqlite:///{tmp_path / 'nowhere' / 'memory.db'}", policy=NO_MODEL)
+    with pytest.raises(InputError, match="folder") as folder:
+        Memory.open(f"sqlite:///{tmp_path}", policy=NO_MODEL)
+    assert (missing.value.field, folder.value.field) == ("url", "url")
+
+
+def test_a_folder_that_cannot_be_written(open_folder: Path) -> None:
+    open_folder.chmod(0o555)
+    with as_nobody(), pytest.raises(StorageReadOnly):
+        Memory.open(f"sqlite:///{open_folder / 'memory.db'}", policy=NO_MODEL)
+
+
+def test_a_file_that_cannot_be_written(open_folder: Path, sqlite_template: Path) -> None:
+    path = open_folder / "memory.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    path.chmod(0o444)
+    open_folder.chmod(0o555)
+    with as_nobody(), pytest.raises(StorageReadOnly), Memory.open(f"sqlite:///{path}", policy=NO_MODEL) as memory:
+        memory.add("hello", user_id="ada")
+    open_folder.chmod(0o755)
+
+
+def test_a_server_that_is_not_there() -> None:
+    with pytest.raises(StorageError, match="cannot be reached"):
+        Memory.open("postgresql://nobody@127.0.0.1:1/nothing", policy=NO_MODEL)
+
+
+def test_a_damaged_file(tmp_path: Path, sqlite_template: Path) -> None:
+    path = tmp_path / "memory.db"
+    path.write_bytes(sqlite_template.read_bytes()[:4096] + b"\x00" * 8192)
+    with pytest.raises(StorageError, match=r"damaged|not a SQLite"):
+        Memory.open(f"sqlite:///{path}", policy=NO_MODEL)

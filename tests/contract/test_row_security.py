@@ -1,0 +1,151 @@
+"""PostgreSQL itself keeps tenants apart: whoever logs in, whatever a statement forgets."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from psycopg import sql
+
+from phronesis import Memory
+from phronesis.errors import StorageError
+from phronesis.storage import schema
+from phronesis.storage.database import Database, Mode, connect
+from postgres_databases import Databases
+
+TABLES = sorted(schema.metadata.tables)
+
+
+@pytest.fixture
+def filled(postgres_dsn: str) -> Iterator[Database]:
+    """Two tenants with a row in most tables."""
+    policy = {"embedder": "hashing"}
+    with Memory.open(postgres_dsn, policy=policy, tenant="acme") as acme, acme.for_tenant("rival") as rival:
+        for memory in (acme, rival):
+            turn = {
+                "messages": [{"role": "user", "content": "Ada met Grace Hopper", "id": "m1"}],
+                "tool_calls": [{"name": "look", "args": {}}],
+                "refs": [{"type": "url", "uri": "https://example.org"}],
+            }
+            memory.commit_turn("s1", turn, user_id="ada")
+            memory.add("tea", user_id="ada", kind="preference", subject="Ada", key="drink")
+            memory.flush()
+    database = connect(postgres_dsn)
+    yield database
+    database.engine.dispose()
+
+
+def test_every_table_forces_row_security_on_its_owner(postgres_dsn: str) -> None:
+    with psycopg.connect(postgres_dsn) as connection:
+        rows = connection.execute(
+            "SELECT c.relname, c.relrowsecurity AND c.relforcerowsecurity, p.polpermissive, p.polcmd,"
+            " pg_get_expr(p.polqual, c.oid), pg_get_expr(p.polwithcheck, c.oid)"
+            " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+            " LEFT JOIN pg_policy p ON p.polrelid = c.oid"
+            " WHERE n.nspname LIKE 'phronesis%' AND c.relkind IN ('r', 'p') AND c.relname <> 'alembic_version'"
+        ).fetchall()
+    rule = "(tenant_id = current_setting('phronesis.tenant_id'::text, true))"
+    assert sorted(rows) == [(name, True, True, "*", rule, rule) for name in TABLES]
+
+
+def test_the_role_owns_nothing_and_may_not_log_in(postgres_dsn: str) -> None:
+    with psycopg.connect(postgres_dsn) as connection:
+        role = connection.execute(
+            "SELECT rolcanlogin, rolsuper, rolbypassrls, rolcreaterole, rolcreatedb FROM pg_roles"
+            " WHERE rolname = 'phronesis_app'"
+        ).fetchone()
+        owned = connection.execute("SELECT count(*) FROM pg_class WHERE relowner = 'phronesis_app'::regrole").fetchone()
+    assert (role, owned) == ((False,) * 5, (0,))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_connection_without_a_tenant_sees_nothing(filled: Database, table: str) -> None:
+    counts: dict[str, int] = {}
+    for tenant in ("acme", None):
+        with filled.engine.connect() as connection:
+            connection.exec_driver_sql("SET LOCAL ROLE phronesis_app")
+            if tenant is not None:
+                connection.exec_driver_sql(f"SET LOCAL phronesis.tenant_id = '{tenant}'")
+            query = f"SELECT count(*), count(*) FILTER (WHERE tenant_id = 'acme') FROM phronesis.{table}"
+            total, own = connection.exec_driver_sql(query).one()
+            assert total == own
+            counts[tenant or ""] = total
+    assert counts[""] == 0
+    assert counts["acme"] > 0 or table in {"blobs", "failures", "edges", "evidence", "model_calls"}
+
+
+def test_owner_and_former_tenant_see_nothing_either(filled: Database) -> None:
+    with filled.transaction("acme", "read") as unit:
+        assert unit.run(sa.select(sa.func.count()).select_from(schema.items)).scalar_one() == 2
+    with filled.engine.connect() as connection:  # the pooled connection that acme just used, as its owner
+        assert connection.exec_driver_sql("SELECT count(*) FROM phronesis.items").scalar_one() == 0
+        assert connection.exec_driver_sql("SELECT current_setting('phronesis.tenant_id', true)").scalar_one() == ""
+
+
+def test_a_superusers_login_is_bound_too(filled: Database, postgres_databases: Databases) -> None:
+    database = connect(postgres_databases.admin_dsn(str(filled.engine.url.database)))
+    try:
+        with database.transaction("rival", "read") as unit:
+            seen = unit.run(sa.select(schema.items.c.tenant_id).distinct()).scalars().all()
+            assert unit.connection.exec_driver_sql("SELECT current_user").scalar_one() == "phronesis_app"
+        assert seen == ["rival"]
+    finally:
+        database.engine.dispose()
+
+
+def test_rows_of_another_tenant_can_be_neither_written_nor_touched(filled: Database) -> None:
+    row = {"model_id": "m", "dimension": 1, "prefix_scheme": "", "active": False}
+    with pytest.raises(StorageError) as refused, filled.transaction("acme", "derive") as unit:
+        unit.run(sa.insert(schema.embedding_models), [{"tenant_id": "rival", **row}])
+    assert refused.value.details["sqlstate"] == "42501"
+    with filled.transaction("acme", "derive") as unit:
+        assert unit.run(sa.update(schema.items).values(content="mine")).rowcount == 2
+        assert unit.run(sa.delete(schema.deltas).where(schema.deltas.c.tenant_id == "rival")).rowcount == 0
+    with filled.transaction("rival", "read") as unit:
+        assert "mine" not in unit.run(sa.select(schema.items.c.content)).scalars().all()
+
+
+def test_the_application_may_not_alter_tables_or_versions(filled: Database) -> None:
+    for statement in (
+        "ALTER TABLE items DISABLE ROW LEVEL SECURITY", "DROP TABLE items", "TRUNCATE items",
+        "UPDATE alembic_version SET version_num = '9999'", "CREATE TABLE phronesis.mine (n int)",
+    ):  # fmt: skip
+        with pytest.raises(StorageError) as refused, filled.transaction("acme", "derive") as unit:
+            unit.connection.exec_driver_sql(statement)
+        assert refused.value.details["sqlstate"] == "42501", statement
+
+
+def test_tables_that_come_later_are_the_applications_to_use(postgres_dsn: str) -> None:
+    with psycopg.connect(postgres_dsn) as connection:
+        for name in ("phronesis.later", "phronesis_resources.chunks"):
+            table = sql.Identifier(*name.split("."))
+            connection.execute(sql.SQL("CREATE TABLE {} (n bigserial PRIMARY KEY, text text)").format(table))
+        connection.execute("SET ROLE phronesis_app")
+        for name in ("phronesis.later", "phronesis_resources.chunks"):
+            table = sql.Identifier(*name.split("."))
+            connection.execute(sql.SQL("INSERT INTO {} (text) VALUES ('x')").format(table))
+            connection.execute(sql.SQL("UPDATE {} SET text = 'y' WHERE text = 'x'").format(table))
+            assert connection.execute(sql.SQL("DELETE FROM {} RETURNING text").format(table)).fetchall() == [("y",)]
+
+
+def test_readers_see_one_snapshot_and_write_nothing(filled: Database) -> None:
+    count = sa.select(sa.func.count()).select_from(schema.items)
+    with filled.transaction("acme", "read") as reader:
+        before = reader.run(count).scalar_one()
+        with filled.transaction("acme", "derive") as writer:
+            writer.run(sa.delete(schema.items).where(schema.items.c.tenant_id == "acme"))
+        assert reader.run(count).scalar_one() == before > 0
+    with pytest.raises(StorageError), filled.transaction("acme", "read") as unit:
+        unit.run(sa.delete(schema.items).where(schema.items.c.tenant_id == "acme"))
+
+
+def test_the_log_is_synced_and_what_follows_from_it_need_not_be(filled: Database) -> None:
+    asked = {}
+    modes: tuple[Mode, ...] = ("append", "derive")
+    for mode in modes:
+        with filled.transaction("acme", mode) as unit:
+            asked[mode] = unit.connection.exec_driver_sql("SHOW synchronous_commit").scalar_one()
+    assert asked["derive"] == "off"
+    with psycopg.connect(filled.engine.url.render_as_string(hide_password=False).replace("+psycopg", "")) as connection:
+        server = connection.execute("SHOW synchronous_commit").fetchone()
+    assert (asked["append"],) == server

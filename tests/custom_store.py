@@ -1,0 +1,50 @@
+"""A Memory whose handlers a test chooses: joined as ``wiring`` does it, with another registry."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from unittest import mock
+
+from phronesis import wiring
+from phronesis.core.changes import Changes
+from phronesis.core.entries import Entry
+from phronesis.core.scope import LaneName
+from phronesis.derive.handler import Handler, Outcomes
+from phronesis.derive.writer import Written
+from phronesis.memory import Memory
+from phronesis.storage.lane_view import LaneView
+
+USER = LaneName("user", "alice")
+
+
+def open_with(url: str, handlers: Iterable[Handler], **options: Any) -> Memory:
+    """Open a store whose registry has these handlers too; one of a verb that exists takes its place."""
+    given = {handler.verb: handler for handler in handlers}
+    make = wiring.make_registry
+
+    def registry(*_extract: Any) -> Any:
+        ours = {handler.verb: handler for handler in make() if handler.verb not in {"retry", "rederive"}}
+        return wiring.with_keeping(list({**ours, **given}.values()), {})
+
+    with mock.patch.object(wiring, "make_registry", registry):
+        return Memory.open(url, policy={"embedder": "none"}, **options)
+
+
+def write(
+    memory: Memory, verb: str, payload: Mapping[str, Any], *, wait: bool = True, key: str | None = None
+) -> Written:
+    """Record an entry of any verb in alice's lane."""
+    return memory.stages.writer.write(
+        memory.tenant, USER, verb=verb, payload=payload, actor="tester", wait=wait, idempotency_key=key
+    )
+
+
+def failing(apply: Callable[[LaneView, Entry, Outcomes], Changes], fails: Callable[[Entry], bool]) -> Any:
+    """Give an ``apply`` that raises where ``fails`` says so, after it has read and before it gives anything."""
+
+    def half(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+        changes = apply(view, entry, outcomes)
+        if fails(entry):
+            raise ZeroDivisionError(entry.payload)
+        return changes
+
+    return half

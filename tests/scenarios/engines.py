@@ -1,0 +1,101 @@
+"""A store with a clock that tests move, and the engines' entry points on one lane of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Self
+
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.scope import LaneName
+from phronesis.derive import experience, reasoning, reflection
+from phronesis.derive.editor import Call
+from phronesis.derive.writer import Written
+from phronesis.memory import Memory
+from phronesis.storage.lane_view import LaneView
+from phronesis.storage.lanes import find_lane
+
+USER = "alice"
+
+
+@dataclass
+class Clock:
+    now: datetime = field(default_factory=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_days(self, days: float) -> None:
+        self.now += timedelta(days=days)
+
+
+class EngineStore:
+    """One user's lane in a fresh SQLite file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.clock = Clock()
+        self.memory = Memory.open(f"sqlite:///{folder / 'engines.db'}", policy={"embedder": "none"}, clock=self.clock)
+        self.call = Call(self.memory.tenant, actor="tester")
+        self.lane = LaneName("user", USER)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.memory.close()
+
+    @property
+    def writer(self) -> Any:
+        return self.memory._stages.writer
+
+    def reason(self, *claims: str | Mapping[str, Any], **given: Any) -> Item:
+        full = [{"claim_id": c, "inference": f"{c} holds."} if isinstance(c, str) else c for c in claims]
+        return made(reasoning.record_reasoning(self.writer, self.call, self.lane, {"claims": full, **given}))[0]
+
+    def judge(self, run_id: str, item: Item | str, **judgements: str) -> Written:
+        item_id = item if isinstance(item, str) else item.id
+        rows = [{"item_id": item_id, "claim_id": claim, "judgement": said} for claim, said in judgements.items()]
+        return reasoning.record_verdict(self.writer, self.call, self.lane, run_id=run_id, judgements=rows)
+
+    def state(self, value: str = "tea", *, times: int = 1, key: str = "drink") -> list[Item]:
+        return [
+            self.memory.add(f"Alice takes {value}", user_id=USER, kind="preference", subject=USER, key=key,
+                            value=value).items[0]
+            for _ in range(times)
+        ]  # fmt: skip
+
+    def reflect(self) -> Written:
+        return reflection.record_reflect(self.writer, self.call, self.lane)
+
+    def experience(self, attempt: str, label: str = "success", **given: Any) -> Item:
+        number = len(self.live("l1"))
+        full = {"attempt": attempt, "label": label, "source_ref": f"log:{number}", **given}
+        return made(experience.record_experience(self.writer, self.call, self.lane, full))[0]
+
+    def aggregate(self) -> Written:
+        return experience.record_aggregate(self.writer, self.call, self.lane)
+
+    def live(self, *kinds: str) -> list[Item]:
+        return self.memory.get_all(user_id=USER, kinds=list(kinds), limit=1000)
+
+    def evidence(self, item_id: str) -> Sequence[EvidenceRow]:
+        with self.memory._stages.database.transaction(self.memory.tenant, "read") as unit:
+            lane = find_lane(unit, self.lane)
+            assert lane is not None
+            return LaneView(unit, lane).evidence([item_id]).get(item_id, [])
+
+    def verified(self) -> bool:
+        result = self.memory.rebuild(verify=True)
+        assert result.differences == ()
+        return result.equal
+
+
+def made(written: Written) -> list[Item]:
+    assert written.applied is not None
+    return list(written.applied.settled.created)
+
+
+def deltas(written: Written) -> int:
+    assert written.applied is not None
+    return len(written.applied.settled.deltas)

@@ -1,0 +1,262 @@
+"""Bad input is refused by the field's name and leaves nothing behind, or is kept exactly as it came."""
+
+import unicodedata
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+
+import pytest
+
+from phronesis.errors import InputError, NotFound, PhronesisError
+from phronesis.memory import Memory
+from phronesis.storage.lanes import list_lanes
+from scenarios.refusals import NO_JSON, NOW, REFUSED, Call, item_of
+from scenarios.writers import POLICY
+
+
+@pytest.fixture(scope="module")
+def held() -> Iterator[Memory]:
+    """One store for all calls that must leave it as it is."""
+    with Memory.open("sqlite://", policy=POLICY, clock=lambda: NOW) as memory:
+        memory.add("Alice lives in Kyoto", user_id="alice")
+        yield memory
+
+
+def heads(memory: Memory) -> list[tuple[int, str]]:
+    with memory._stages.database.transaction(memory.tenant, "read") as unit:
+        return [(lane.head_seq, lane.head_hash) for lane in list_lanes(unit)]
+
+
+class Nowhere(tzinfo):
+    def utcoffset(self, _when: datetime | None, /) -> None:
+        return None
+
+    def dst(self, _when: datetime | None, /) -> None:
+        return None
+
+    def tzname(self, _when: datetime | None, /) -> None:
+        return None
+
+
+@pytest.mark.parametrize(("field", "call"), REFUSED, ids=[f"{n}-{field}" for n, (field, _) in enumerate(REFUSED)])
+def test_a_wrong_field_is_named_and_nothing_is_stored(held: Memory, field: str, call: Call) -> None:
+    before = heads(held)
+    with pytest.raises(InputError) as caught:
+        call(held)
+    assert caught.value.field is not None
+    assert caught.value.field == field or (field == "filters" and caught.value.field.startswith("filters."))
+    assert len(str(caught.value)) < 2000
+    str(caught.value).encode("utf-8")  # it can be printed
+    assert heads(held) == before
+
+
+@pytest.mark.parametrize("bad", NO_JSON, ids=range(len(NO_JSON)))
+def test_what_is_no_json_is_refused_wherever_it_stands(held: Memory, bad: Any) -> None:
+    before = heads(held)
+    calls: list[Call] = [
+        lambda m: m.add("x", metadata={"a": bad}),
+        lambda m: m.add("x", kind="fact", value=bad),
+        lambda m: m.commit_turn("s", {"messages": [{"content": "x", "metadata": {"a": bad}}]}),
+        lambda m: m.commit_turn("s", {"messages": [{"content": [{"text": "x", "a": bad}]}]}),
+        lambda m: m.commit_turn("s", {"tool_calls": [{"name": "f", "result": bad}]}),
+        lambda m: m.commit_turn("s", {"messages": [{"content": "x"}], "session_metadata": {"a": bad}}),
+        lambda m: m.update(item_of(m), metadata={"a": bad}),
+    ]
+    for call in calls:
+        with pytest.raises(InputError):
+            call(held)
+    assert heads(held) == before
+
+
+def test_an_unknown_id_is_not_found_by_any_verb(held: Memory) -> None:
+    before, nobody = heads(held), str(uuid.uuid4())
+    for verb in ("get", "archive", "unarchive", "delete", "pin", "unpin", "retract", "history", "explain", "rollback"):
+        with pytest.raises(NotFound):
+            getattr(held, verb)(nobody)
+    with pytest.raises(NotFound):
+        held.update(nobody, content="x")
+    with pytest.raises(NotFound):
+        held.delete_all(user_id="nobody")
+    assert heads(held) == before
+
+
+EXACT = [
+    "NUL \x00 inside", "\x00", "lone \ud800 surrogate", "\udfff", "paired \ud83d\ude00 halves",
+    "😀👩‍👩‍👧‍👦🇯🇵", "שלום עולם مرحبا",
+    "\u202eevil\u202c \u2066bidi\u2069", "\x01\x07\x1b[31m\x7f\x85", "\ufeffBOM", "zero\u200bwidth", "e\u0301 é",
+    "ﷺ" * 50,
+    "a\r\nb\rc\u2028d", "\U0010ffff\ufffe", "𠮷野家 漢字", "'; DROP TABLE items; --", '{"$erased": true}',
+    "%s {0} $1 ?1 :t",
+    "a" * 100_000, "一" * 50_000, "\u0301" * 20_000, "<|endoftext|>",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", EXACT, ids=range(len(EXACT)))
+def test_any_text_comes_back_as_it_was_said(text: str) -> None:
+    with Memory.open("sqlite://", policy={"embedder": "hashing"}) as memory:
+        call = {"name": "f", "args": {"x": text, text[:50] or "k": 1}, "result": text}
+        message = {"role": "user", "content": text, "metadata": {"note": text}}
+        memory.commit_turn("s/ü\u202e", {"messages": [message], "tool_calls": [call]}, user_id="u")
+        [turn] = memory.get_turns("s/ü\u202e", user_id="u")
+        if "\ud83d\ude00" in text:  # two halves of one character are that character
+            text = text.replace("\ud83d\ude00", "😀")
+            message, call = {**message, "content": text, "metadata": {"note": text}}, {}
+        assert list(turn.messages) == [message]
+        assert not call or list(turn.tool_calls) == [call]
+        [item] = memory.get_all(user_id="u")
+        assert item.content.encode()  # fit for any database
+        memory.search(text, user_id="u", filters={"content": {"contains": text[:1000]}}, explain=True)
+        memory.search(f"https://{text}", user_id="u")
+        memory.update(item.id, content=text, metadata={"again": text}, reason=text)
+        memory.flush()
+        memory.explain(item.id).to_dict()
+        assert memory.rebuild(verify=True).equal
+
+
+def test_a_call_that_is_too_large_as_a_whole_is_refused(held: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No part of it is: each text and each list is within its own bound."""
+    monkeypatch.setattr("phronesis.truth.recorder.MAX_PAYLOAD_BYTES", 5_000)
+    before = heads(held)
+    many = [{"role": "user", "content": "长" * 100}] * 20
+    with pytest.raises(InputError, match="Split it into several calls") as told:
+        held.add(many, user_id="alice")
+    assert told.value.field == "payload"
+    assert heads(held) == before
+    held.add(many[:10], user_id="whoever")
+
+
+def test_a_million_characters_are_stored_and_found() -> None:
+    text = "filler words " * 38_000 + "the heron nests at Lake Biwa " + "more filler " * 42_000
+    assert len(text) > 1_000_000 - 5_000
+    with Memory.open("sqlite://", policy=POLICY) as memory:
+        memory.commit_turn("s", {"messages": [{"role": "user", "content": text}]}, user_id="u")
+        memory.add("nothing of the kind", user_id="u")
+        first = memory.search("heron Lake Biwa", user_id="u")[0]
+        assert "heron" in first.matched[0].snippet
+        assert first.item.content == text
+        assert memory.get_turns("s", user_id="u")[0].messages[0]["content"] == text
+        assert memory.rebuild(verify=True).equal
+
+
+@pytest.mark.slow
+def test_ten_thousand_messages_are_one_entry() -> None:
+    with Memory.open("sqlite://", policy=POLICY) as memory:
+        messages = [{"role": "user", "content": f"m{n}", "id": str(n)} for n in range(10_000)]
+        assert len(memory.commit_turn("s", {"messages": messages}).stored) == 10_000
+        assert heads(memory)[0][0] == 1
+        assert len(memory.commit_turn("s", {"messages": messages}).gated) == 10_000
+
+
+def test_times_are_utc_and_may_be_a_day_ahead() -> None:
+    with Memory.open("sqlite://", policy=POLICY, clock=lambda: NOW) as memory:
+        given: list[datetime | str] = [
+            datetime(2026, 5, 1, 8),  # noqa: DTZ001 - naive is meant
+            "2026-05-01T08:00",
+            "2026-05-01T10:00+02:00",
+            " 2026-05-01T08:00Z ",
+        ]
+        given.append(datetime(2026, 5, 1, 8, tzinfo=Nowhere()))
+        made = [memory.add("x", occurred_at=when).items[0] for when in given]
+        assert {item.occurred_at for item in made} == {datetime(2026, 5, 1, 8, tzinfo=UTC)}
+        ahead = NOW + timedelta(days=1)
+        assert memory.add("x", occurred_at=ahead).items[0].occurred_at == ahead
+        memory.add("x", occurred_at="0001-01-01")
+        assert memory.update(made[0].id, valid_to="2999-01-01").items[0].valid_to is not None
+        assert memory.rebuild(verify=True).equal
+
+
+@pytest.mark.parametrize("start", [NOW, datetime(1969, 1, 1, tzinfo=UTC), datetime(2026, 5, 1)])  # noqa: DTZ001
+def test_a_clock_that_runs_backwards_changes_no_order(start: datetime) -> None:
+    hours = iter([5, 4, 4, -3000, 7, 0, -1, 9, *range(-100, 0)])
+    with Memory.open("sqlite://", policy=POLICY, clock=lambda: start + timedelta(hours=next(hours))) as memory:
+        said = [memory.commit_turn("s", {"messages": [{"content": str(n)}]}).entry_id for n in range(8)]
+        assert [turn.entry_id for turn in memory.get_turns("s")] == said
+        times = [turn.recorded_at for turn in memory.get_turns("s")]
+        assert times == sorted(set(times))
+        assert [item.content for item in memory.get_all()] == list("76543210")
+        assert memory.rebuild(verify=True).equal
+
+
+USERS = ["alice", "Alice", "ALICE", "alice-2", "alice 2", " alice", "alic", "alice@corp.com", "user:alice", "alice%",
+         "al_ce", "alice/", "alıce", "аlice", unicodedata.normalize("NFC", "ålice"),
+         unicodedata.normalize("NFD", "ålice")]  # fmt: skip
+
+
+def test_users_whose_ids_look_alike_see_nothing_of_each_other() -> None:
+    with Memory.open("sqlite://", policy={"embedder": "hashing"}) as memory:
+        for n, user in enumerate(USERS):
+            memory.add(f"secret number {n} of {user}", user_id=user)
+            memory.commit_turn("work/2026", {"messages": [{"content": f"plan {n}", "id": "1"}]}, user_id=user)
+        memory.flush()
+        for n, user in enumerate(USERS):
+            own = {f"secret number {n} of {user}", f"plan {n}"}
+            found = memory.search("secret number plan alice", user_id=user, limit=100)
+            assert {evidence.item.content for evidence in found} == own
+            assert {item.content for item in memory.get_all(user_id=user)} == own
+            assert [info.user_id for info in memory.list_sessions(user_id=user)] == [user]
+            assert [turn.messages[0]["content"] for turn in memory.get_turns("work/2026", user_id=user)] == [
+                f"plan {n}"
+            ]
+            assert (
+                memory.get_all(filters={"OR": [{"content": {"contains": "secret"}}]}, user_id=user)[0].user_id == user
+            )
+        assert not memory.search("secret number plan alice")
+        assert not memory.get_all()
+        assert not memory.list_sessions()
+        assert not memory.for_tenant("other").search("secret", across="tenant")
+        assert {each.item.user_id for each in memory.search("secret", across="tenant", limit=100)} == set(USERS)
+        memory.delete_all(user_id="alice")
+        assert [len(memory.get_all(user_id=user)) for user in USERS] == [0] + [2] * (len(USERS) - 1)
+
+
+def test_sessions_and_namespaces_that_look_alike_are_their_own() -> None:
+    with Memory.open("sqlite://", policy=POLICY) as memory:
+        names = ["a", "A", "a/b", "a/", "/a", "a//b", "å", "a\u030a", "a%2Fb", "..", "?session_id=a", "#"]
+        for name in names:
+            memory.commit_turn(name, {"messages": [{"content": f"in {name}"}]}, namespace=name)
+        for name in names:
+            [turn] = memory.get_turns(name, namespace=name)
+            assert turn.messages[0]["content"] == f"in {name}"
+            assert [item.content for item in memory.get_all(session_id=name, namespace=name)] == [f"in {name}"]
+            assert [info.session_id for info in memory.list_sessions(namespace=name)] == [name]
+
+
+def test_a_message_said_again_is_told_from_another_of_the_same_id() -> None:
+    with Memory.open("sqlite://", policy=POLICY) as memory:
+
+        def say(text: str) -> tuple[int, int]:
+            done = memory.commit_turn("s", {"messages": [{"content": text, "id": "1"}]})
+            return len(done.stored), len(done.gated)
+
+        assert [say("one"), say("one"), say("two"), say("one"), say("two")] == [(1, 0), (0, 1), (1, 0), (0, 1), (0, 1)]
+        first = memory.get_all(limit=2)[1]
+        memory.update(first.id, content="one, edited")
+        assert (say("one"), say("one, edited")) == ((0, 1), (1, 0))
+        assert len(memory.get_turns("s")) == 7
+        assert memory.rebuild(verify=True).equal
+
+
+def test_keys_that_become_one_in_the_database_do_so_alike_in_a_replay() -> None:
+    with Memory.open("sqlite://", policy=POLICY) as memory:
+        for keys in (["a\ufffd", "a\x00"], ["a\x00", "a\ud800", "a\ufffd"]):
+            metadata = {key: n for n, key in enumerate(keys)}
+            memory.add("x", metadata=metadata)
+            memory.commit_turn(
+                "s", {"messages": [{"content": "x", "metadata": metadata}], "session_metadata": metadata}
+            )
+            assert memory.get_turns("s")[-1].session_metadata == metadata
+        assert memory.rebuild(verify=True).equal
+
+
+def test_an_update_that_changes_nothing_is_no_conflict() -> None:
+    with Memory.open("sqlite://", policy=POLICY) as memory:
+        [item] = memory.add("Alice lives in Kyoto").items
+        assert memory.update(item.id, content=item.content, expected_version=1).items == ()
+        assert memory.get(item.id).version == 1
+
+
+def test_every_error_is_one_of_ours_and_can_be_shown(held: Memory) -> None:
+    with pytest.raises(PhronesisError) as caught:
+        held.add("x", user_id="\ud800")
+    assert caught.value.to_dict()["code"] == "input.invalid"

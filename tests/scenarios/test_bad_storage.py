@@ -1,0 +1,159 @@
+"""A disk that is full or read-only, a file that is none of ours: a clear error, and nothing half-written."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from phronesis.errors import InputError, PhronesisError, SchemaTooNew, StorageError, StorageFull, StorageReadOnly
+from phronesis.memory import Memory
+from phronesis.storage.lanes import list_lanes
+from phronesis.truth.reader import check_chain
+from scenarios.writers import POLICY, heard, start, try_to_write
+
+NOBODY = 65534
+
+
+def heads(memory: Memory) -> dict[str | None, tuple[int, int]]:
+    with memory._stages.database.transaction(memory.tenant, "read") as unit:
+        return {lane.name: (lane.head_seq, lane.applied_seq) for lane in list_lanes(unit)}
+
+
+class Disk:
+    """The room that every connection of a store finds: so many pages, or without an end."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._engine = memory._stages.database.engine
+        self._pages = 1 << 30
+        sa.event.listen(self._engine, "checkout", self._allow)  # never removed: the background thread looks at it
+
+    def _allow(self, connection: Any, *_rest: Any) -> None:
+        connection.execute(f"PRAGMA max_page_count={self._pages}")
+
+    @contextmanager
+    def full_after(self, pages: int) -> Iterator[None]:
+        with self._engine.connect() as connection:
+            self._pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one() + pages
+        try:
+            yield
+        finally:
+            self._pages = 1 << 30
+
+
+@pytest.mark.parametrize("pages", [0, 1, 2, 4, 8, 12, 16, 24, 32, 48])
+def test_a_full_disk_stores_all_of_a_call_or_nothing(tmp_path: Path, pages: int) -> None:
+    with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=POLICY) as memory:
+        memory.add("Alice lives in Kyoto", user_id="u")
+        disk, before, kept = Disk(memory), heads(memory), 0
+        long = " ".join(f"word{n}" for n in range(6000))
+        with disk.full_after(pages):
+            for n in range(6):
+                try:
+                    done = memory.commit_turn("s", {"messages": [{"content": f"{n} {long}"}]}, user_id="u")
+                except StorageFull:
+                    continue
+                kept += 1
+                assert done.pending or done.stored
+            assert memory.get_all(user_id="u")  # reading goes on
+        assert heads(memory)["u"][0] == before["u"][0] + kept
+        memory.add("and now there is room", user_id="u")
+        assert heads(memory)["u"] == (before["u"][0] + kept + 1,) * 2
+        assert len(memory.get_turns("s", user_id="u")) == kept
+        with memory._stages.database.transaction(memory.tenant, "read") as unit:
+            assert [check_chain(unit, lane) for lane in list_lanes(unit)] == [[]]
+        result = memory.rebuild(verify=True)
+        assert result.equal, result.differences
+
+
+def test_what_was_recorded_on_a_disk_that_then_was_full_is_pending(tmp_path: Path) -> None:
+    with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=POLICY) as memory:
+        memory.add("Alice lives in Kyoto", user_id="u")
+        tried = list[str]()
+
+        def failing(*_: Any, **__: Any) -> None:
+            tried.append("items")
+            raise StorageFull("the disk is full")
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("phronesis.storage.derived.insert_items", failing)
+            done = memory.add("said once", user_id="u", idempotency_key="k")
+        assert done.pending
+        assert len(tried) == 2  # in the entry's transaction, and in one of its own
+        assert [item.content for item in memory.add("said once", user_id="u", idempotency_key="k").items] == [
+            "said once"
+        ]
+        assert len(memory.get_all(user_id="u")) == 2
+
+
+@pytest.mark.parametrize("what", ["file", "directory"])
+def test_a_read_only_place_is_named_as_such(tmp_path: Path, what: str) -> None:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    store = folder / "memory.db"
+    if what == "file":
+        with Memory.open(f"sqlite:///{store}", policy=POLICY) as memory:
+            memory.add("Alice lives in Kyoto", user_id="u")
+        store.chmod(0o444)
+    folder.chmod(0o555)
+    for above in [tmp_path, *tmp_path.parents]:  # an unprivileged child must reach it
+        if above.stat().st_uid == os.getuid() and not above.stat().st_mode & 0o001:
+            above.chmod(above.stat().st_mode | 0o011)
+    said = tmp_path / "said"
+    said.touch()
+    said.chmod(0o666)
+    content = store.read_bytes() if store.exists() else b""
+    start(try_to_write, f"sqlite:///{store}", str(said), NOBODY if os.getuid() == 0 else os.getuid()).join()
+    folder.chmod(0o755)
+    [told] = heard(said)
+    assert told["code"] == StorageReadOnly.code
+    assert (store.read_bytes() if store.exists() else b"") == content
+
+
+def test_a_folder_that_is_not_there_is_named_as_such(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="does not exist") as caught:
+        Memory.open(f"sqlite:///{tmp_path / 'nowhere' / 'memory.db'}", policy=POLICY)
+    assert caught.value.field == "url"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_no_database_is_named_as_such(tmp_path: Path) -> None:
+    (tmp_path / "memory.db").write_text("Dear diary, " * 1000)
+    with pytest.raises(StorageError):
+        Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=POLICY)
+    assert (tmp_path / "memory.db").read_text() == "Dear diary, " * 1000
+
+
+def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    store = tmp_path / "memory.db"
+    with Memory.open(f"sqlite:///{store}", policy=POLICY) as memory:
+        memory.add("from the future")
+    with sqlite3.connect(store) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+    before = store.read_bytes()
+    with pytest.raises(SchemaTooNew):
+        Memory.open(f"sqlite:///{store}", policy=POLICY)
+    assert store.read_bytes() == before
+
+
+def write_and_verify(url: str) -> None:
+    with Memory.open(url, policy=POLICY) as memory:
+        memory.add("one more", user_id="u")
+        memory.rebuild(verify=True)
+
+
+def test_a_damaged_file_is_told_and_not_made_worse(tmp_path: Path) -> None:
+    store = tmp_path / "memory.db"
+    with Memory.open(f"sqlite:///{store}", policy=POLICY) as memory:
+        for n in range(50):
+            memory.add(f"Alice lives in Kyoto {n}", user_id="u")
+    content = bytearray(store.read_bytes())
+    content[8192:] = bytes(reversed(content[8192:]))
+    store.write_bytes(content)
+    with pytest.raises(PhronesisError):
+        write_and_verify(f"sqlite:///{store}")

@@ -1,0 +1,127 @@
+"""Events and patterns in a real store: every pattern reaches its sources, and keeps its id while its members stay."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from phronesis.core.items import Item
+from scenarios.engines import EngineStore, deltas, made
+
+PINNED = "pin the dependency before the release build"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[EngineStore]:
+    with EngineStore(tmp_path) as opened:
+        yield opened
+
+
+def members(store: EngineStore, pattern: Item) -> set[str]:
+    edges = store.memory.explain(pattern.id).edges
+    return {edge["from_id"] for edge in edges if edge["type"] == "member_of" and edge["to_id"] == pattern.id}
+
+
+def test_an_event_keeps_what_was_given(store: EngineStore) -> None:
+    event = store.experience(
+        "simp loops", "failure", situation="a lemma about lists", observations=["timeout", {"heartbeats": 200000}],
+        source_type="lean", source_ref="Main.lean:12", occurred_at="2025-12-31T10:00:00+01:00",
+    )  # fmt: skip
+    assert (event.label, event.source_type, event.source_ref, event.trust.name) == (
+        "failure", "lean", "Main.lean:12", "TOOL"
+    )  # fmt: skip
+    assert event.content == "situation: a lemma about lists\nattempt: simp loops"
+    assert event.data["observations"] == ["timeout", {"heartbeats": 200000}]
+    assert str(event.occurred_at) == "2025-12-31 09:00:00+00:00"
+    assert store.experience("by hand").trust.name == "USER"
+    assert store.verified()
+
+
+def test_like_events_make_a_pattern_that_reaches_every_source(store: EngineStore) -> None:
+    events = [store.experience(f"{PINNED} {n}", situation="release") for n in ("one", "two", "three")]
+    store.experience("an unrelated walk in the park")
+    (pattern,) = made(store.aggregate())
+    assert members(store, pattern) == {event.id for event in events}
+    explained = store.memory.explain(pattern.id)
+    assert {source.source_ref for source in explained.sources} == {event.source_ref for event in events}
+    assert not explained.needs_validation
+    assert all(0.5 <= edge["weight"] <= 1 for edge in explained.edges)
+    assert (pattern.label, pattern.data["cluster_info"]["size"]) == ("success", 3)
+    assert pattern.content in {event.data["attempt"] for event in events}
+    assert store.verified()
+
+
+def test_aggregating_again_without_news_changes_nothing(store: EngineStore) -> None:
+    for n in ("one", "two"):
+        store.experience(f"{PINNED} {n}")
+    assert deltas(store.aggregate()) > 0
+    before = store.live("pattern")
+    assert [deltas(store.aggregate()) for _ in range(2)] == [0, 0]
+    assert store.live("pattern") == before
+    assert store.verified()
+
+
+def test_a_pattern_keeps_its_id_while_it_grows(store: EngineStore) -> None:
+    for n in ("one", "two"):
+        store.experience(f"{PINNED} {n}")
+    (pattern,) = made(store.aggregate())
+    third = store.experience(f"{PINNED} three")
+    grown = store.aggregate()
+    assert made(grown) == []
+    (now,) = store.live("pattern")
+    assert now.id == pattern.id
+    assert third.id in members(store, now)
+    assert len(store.evidence(now.id)) == 3
+    store.memory.rollback(grown.entry.id)
+    assert members(store, now) == members(store, pattern) - {third.id}
+    assert len(store.evidence(now.id)) == 2
+    assert store.verified()
+
+
+def test_failures_and_unknown_are_apart_from_successes(store: EngineStore) -> None:
+    for label in ("success", "failure", "unknown"):
+        for n in ("one", "two"):
+            store.experience(f"{PINNED} {n}", label)
+    patterns = {pattern.label: members(store, pattern) for pattern in made(store.aggregate())}
+    assert {label: len(found) for label, found in patterns.items()} == {"success": 2, "failure": 4}
+    assert store.verified()
+
+
+def test_only_unknown_outcomes_stay_unknown(store: EngineStore) -> None:
+    for n in ("one", "two"):
+        store.experience(f"{PINNED} {n}", "unknown")
+    assert [pattern.label for pattern in made(store.aggregate())] == ["unknown"]
+
+
+def test_a_member_that_goes_is_let_go_and_the_last_pair_retires_the_pattern(store: EngineStore) -> None:
+    events = [store.experience(f"{PINNED} {n}") for n in ("one", "two", "three")]
+    (pattern,) = made(store.aggregate())
+    store.memory.archive(events[0].id)
+    store.aggregate()
+    assert members(store, pattern) == {event.id for event in events[1:]}
+    assert {row.source_key for row in store.evidence(pattern.id)} == {event.id for event in events[1:]}
+    store.memory.archive(events[1].id)
+    store.aggregate()
+    assert store.live("pattern") == []
+    gone = store.memory.get(pattern.id)
+    assert gone.ended == "retired"
+    assert store.memory.explain(pattern.id).sources  # what it stood on is still there to see
+    assert store.verified()
+
+
+def test_deriving_anew_finds_the_same_patterns(store: EngineStore) -> None:
+    store.experience(f"{PINNED} one")
+    store.experience(f"{PINNED} two")
+    store.aggregate()
+    store.experience(f"{PINNED} three")
+    before = store.live("pattern")
+    result = store.memory.rederive(user_id="alice")
+    assert (result.added, result.changed, result.vanished) == ((), (), ())
+    assert store.live("pattern") == before
+    assert store.verified()
+
+
+def test_nothing_to_aggregate(store: EngineStore) -> None:
+    store.experience("alone")
+    assert deltas(store.aggregate()) == 0
+    assert store.verified()

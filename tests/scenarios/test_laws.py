@@ -1,0 +1,58 @@
+"""Whatever verbs are called in whatever order, the laws of the log hold (1, 6, 10, 11)."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from phronesis.memory import Memory
+from scenarios.machine import Caller
+from scenarios.writers import POLICY, heard, start, turn_of, verify_copy
+
+
+@pytest.mark.parametrize(("examples", "steps"), [(6, 20), pytest.param(60, 40, marks=pytest.mark.slow)])
+def test_any_sequence_of_verbs_keeps_the_laws(tmp_path: Path, examples: int, steps: int) -> None:
+    template = tmp_path / "template.db"
+    Memory.open(f"sqlite:///{template}", policy=POLICY).close()
+    machine = type("Bound", (Caller,), {"template": template})
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=examples, stateful_step_count=steps, deadline=None, phases=[Phase.generate],
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+        ),
+    )  # fmt: skip
+
+
+def test_a_copied_store_verifies_on_a_machine_without_an_encoder(tmp_path: Path) -> None:
+    store = tmp_path / "memory.db"
+    with Memory.open(f"sqlite:///{store}", policy={"embedder": "hashing"}) as memory:
+        for n in range(12):
+            turn = memory.commit_turn("s", turn_of("Alice", n), user_id="alice", wait=n % 3 != 0)
+            if turn.stored:
+                memory.update(turn.stored[0].id, content=f"Alice went to Kyoto {n}")
+        memory.rollback(turn.entry_id if turn.stored else memory.add("x", user_id="alice").entry_id, cascade=True)
+        memory.flush()
+        own = memory.rebuild(verify=True)
+    assert own.equal
+    shutil.copy(store, tmp_path / "copy.db")
+    start(verify_copy, f"sqlite:///{tmp_path / 'copy.db'}", str(tmp_path / "said")).join()
+    [said] = heard(tmp_path / "said")
+    assert (said["equal"], said["live_hash"]) == (True, own.live_hash)
+
+
+def test_a_store_that_was_altered_does_not_verify(tmp_path: Path) -> None:
+    with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=POLICY) as memory:
+        [item] = memory.add("Alice lives in Kyoto").items
+        with memory._stages.database.transaction(memory.tenant, "derive") as unit:
+            unit.connection.exec_driver_sql("UPDATE items SET content = 'Alice lives in Osaka'")
+        result = memory.rebuild(verify=True)
+        assert not result.equal
+        assert result.live_hash != result.replayed_hash
+        assert [difference.split(": ", 1)[1] for difference in result.differences] == [f"items/{item.id}: altered"]
+        assert "Osaka" not in str(result.differences)
+        assert not memory.rebuild().equal
+        assert memory.rebuild(verify=True).equal
+        assert memory.get(item.id).content == "Alice lives in Kyoto"

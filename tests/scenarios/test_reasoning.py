@@ -1,0 +1,130 @@
+"""Claims and verdicts in a real store: a run counts once, statuses follow, a verdict can be taken back."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from phronesis.core.claims import Claim, claims_of
+from phronesis.core.ids import derived_id
+from phronesis.core.items import Item
+from phronesis.core.state_machine import Judgement, Verdict, claim_state
+from phronesis.errors import RollbackConflict
+from scenarios.engines import EngineStore, deltas
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[EngineStore]:
+    with EngineStore(tmp_path) as opened:
+        yield opened
+
+
+def claim(store: EngineStore, item: Item, claim_id: str = "c1") -> Claim:
+    return next(found for found in claims_of(store.memory.get(item.id)) if found.claim_id == claim_id)
+
+
+def test_a_run_counts_once_however_often_it_is_learned(store: EngineStore) -> None:
+    item = store.reason("c1", "c2")
+    assert deltas(store.judge("run-1", item, c1="support", c2="irrelevant")) == 1
+    for said in ("support", "contra", "irrelevant"):
+        assert deltas(store.judge("run-1", item, c1=said)) == 0
+    assert claim(store, item) == Claim(
+        claim_id="c1", status="hypothesis", inference="c1 holds.", conditions=(), support=("run-1",), contra=()
+    )
+    assert claim(store, item, "c2").support == ()
+    assert store.verified()
+
+
+def test_two_supports_conclude_and_two_contradictions_fall_back(store: EngineStore) -> None:
+    item = store.reason({"claim_id": "c1", "inference": "X helps."}, {"claim_id": "c2", "inference": "Y.",
+                                                                    "status": "fact"})  # fmt: skip
+    seen = []
+    for run, said in (("r1", "support"), ("r2", "support"), ("r3", "contra"), ("r4", "contra"), ("r5", "support")):
+        store.judge(run, item, c1=said, c2="contra")
+        seen.append(claim(store, item).status)
+    assert seen == ["hypothesis", "conclusion", "conclusion", "hypothesis", "hypothesis"]
+    assert claim(store, item, "c2").status == "fact"
+    assert [event.reason for event in store.memory.history(item.id)][1:] == [f"judged by run r{n}" for n in range(1, 6)]
+    assert store.verified()
+
+
+def test_an_older_verdict_is_taken_back_while_later_ones_stand(store: EngineStore) -> None:
+    item = store.reason("c1")
+    entries = [store.judge(run, item, c1="support").entry.id for run in ("r1", "r2", "r3")]
+    assert claim(store, item).status == "conclusion"
+    store.memory.rollback(entries[1])
+    assert (claim(store, item).support, claim(store, item).status) == (("r1", "r3"), "conclusion")
+    store.memory.rollback(entries[0])
+    assert (claim(store, item).support, claim(store, item).status) == (("r3",), "hypothesis")
+    assert [row.source_key for row in store.evidence(item.id)] == ["r3"]
+    assert store.verified()
+
+
+def test_a_rolled_back_run_may_be_learned_again(store: EngineStore) -> None:
+    item = store.reason("c1")
+    entry = store.judge("r1", item, c1="support").entry.id
+    undone = store.memory.rollback(entry).entry_id
+    assert claim(store, item).support == ()
+    assert deltas(store.judge("r1", item, c1="contra")) == 1
+    assert claim(store, item).contra == ("r1",)
+    store.memory.rollback(undone)  # the other polarity is another piece: nothing stands in the way, the fold decides
+    assert (claim(store, item).support, claim(store, item).contra) == (("r1",), ())
+    assert store.verified()
+
+
+def test_the_item_goes_only_with_the_verdicts_on_it(store: EngineStore) -> None:
+    item = store.reason("c1")
+    verdict = store.judge("r1", item, c1="support")
+    with pytest.raises(RollbackConflict) as refused:
+        store.memory.rollback(item.entry_id)
+    assert verdict.applied is not None
+    assert refused.value.later == (verdict.applied.settled.deltas[0].id,)
+    store.memory.rollback(item.entry_id, cascade=True)
+    assert store.live("reasoning") == []
+    assert store.verified()
+
+
+def test_verdicts_on_what_is_not_there_add_nothing(store: EngineStore) -> None:
+    item = store.reason("c1")
+    fact = store.state()[0]
+    for target in (item.id, fact.id, derived_id("nothing")):
+        assert deltas(store.judge("r1", target, c9="support")) == 0
+    assert store.verified()
+
+
+def test_claims_are_search_documents_of_their_own(store: EngineStore) -> None:
+    item = store.reason(
+        {"claim_id": "c1", "inference": "Magnesium raises the yield. It took a week.", "conditions": ["below 80 °C"]},
+        {"claim_id": "c2", "inference": "铜抑制副产物。其他都没有变化。"},
+        topic="solvents", scope="global",
+    )  # fmt: skip
+    found = store.memory.search("magnesium yield", user_id="alice", kinds=["reasoning"], explain=True)
+    parts = {match.part for hit in found for match in hit.matched if hit.item.id == item.id}
+    assert "claim:c1" in parts
+    assert [shown.id for shown in store.live("reasoning")] == [item.id]
+    assert (item.data["topic"], item.data["scope"]) == ("solvents", "global")
+    assert item.content.startswith("solvents\nMagnesium")
+    assert store.verified()
+
+
+RUNS = st.lists(
+    st.tuples(st.sampled_from(["r1", "r2", "r3", "r4"]), st.sampled_from(["support", "contra", "irrelevant"])),
+    min_size=1, max_size=8,
+)  # fmt: skip
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(runs=RUNS)
+def test_any_order_of_verdicts_is_the_fold_over_first_verdicts(
+    tmp_path_factory: pytest.TempPathFactory, runs: list[tuple[str, Judgement]]
+) -> None:
+    with EngineStore(tmp_path_factory.mktemp("verdicts")) as store:
+        item = store.reason("c1")
+        for run, said in runs:
+            store.judge(run, item, c1=said)
+        expected = claim_state(Verdict(run, said) for run, said in runs)
+        found = claim(store, item)
+        assert (found.status, found.support, found.contra) == (expected.status, expected.support, expected.contra)
+        assert store.verified()

@@ -1,0 +1,247 @@
+"""Reflection in a real store: laws 3 and 4, and that repeating it changes nothing."""
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from math import exp
+from pathlib import Path
+
+import pytest
+
+from phronesis.core.entries import Outcome
+from phronesis.core.ids import derived_id
+from phronesis.core.items import Item
+from phronesis.core.traits import strength_of
+from phronesis.derive import reflection
+from phronesis.derive.interpreter import Interpreter
+from phronesis.errors import EntryFailed
+from scenarios.engines import USER, EngineStore, deltas, made
+
+LAMBDA = 0.005  # of a behaviour, per day (NM-09)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[EngineStore]:
+    with EngineStore(tmp_path) as opened:
+        yield opened
+
+
+def trait(store: EngineStore) -> Item:
+    (found,) = store.live("trait")
+    return found
+
+
+def test_three_memories_make_a_candidate_and_two_do_not(store: EngineStore) -> None:
+    store.state(times=2)
+    store.state("coffee")
+    assert deltas(store.reflect()) == 0
+    memory = store.state()[0]
+    found = made(store.reflect())[0]
+    assert (found.confidence, found.stage, found.content) == (0.4, "candidate", "Alice takes tea")
+    assert (found.subject, found.key, found.value, found.data["subtype"]) == (USER, "drink", "tea", "behavior")
+    rows = store.evidence(found.id)
+    assert len(rows) == 3
+    assert {row.source_item_id for row in rows} > {memory.id}
+    assert {source.entry_id for source in store.memory.explain(found.id).sources} == {
+        row.source_entry_id for row in rows
+    }
+    assert store.verified()
+
+
+def test_only_what_is_new_is_looked_at(store: EngineStore) -> None:
+    memories = store.state(times=3)
+    first = store.reflect().entry
+    store.memory.rollback(first.id)
+    store.state("coffee")
+    assert deltas(store.reflect()) == 0  # nothing new was said of tea
+    assert {item.id for item in store.live("preference")} > {memory.id for memory in memories}
+    assert store.verified()
+
+
+def test_memories_without_a_value_agree_by_their_words(store: EngineStore) -> None:
+    opening = "she says every time " * 40  # longer than any name
+    for ending in ("yes", "no", "YES ", "no", "yes"):
+        store.memory.add(f"{opening} {ending}", user_id=USER, kind="episodic")
+    found = made(store.reflect())
+    assert [len(store.evidence(item.id)) for item in found] == [3]
+    assert found[0].content.endswith("yes")
+
+
+def test_the_first_reinforcement_in_a_later_cycle_lifts_the_cap(store: EngineStore) -> None:
+    store.state(times=5)  # more than three in the creating cycle reinforce nothing
+    store.reflect()
+    assert (trait(store).confidence, trait(store).stage) == (0.4, "candidate")
+    assert deltas(store.reflect()) == 0
+    store.state()
+    store.reflect()
+    assert trait(store).confidence == pytest.approx(0.4 + 0.6 * 0.15, abs=1e-4)
+    assert trait(store).stage == "emerging"
+    assert trait(store).data["strength"]["reinforcements"] == 1
+    assert store.verified()
+
+
+def test_evidence_is_counted_once(store: EngineStore) -> None:
+    store.state(times=3)
+    store.reflect()
+    store.state(times=2)
+    store.reflect()
+    before = trait(store)
+    assert before.data["strength"]["reinforcements"] == 2
+    assert [deltas(store.reflect()) for _ in range(3)] == [0, 0, 0]
+    assert trait(store) == before
+    assert store.verified()
+
+
+def test_thirty_daily_reflections_are_one_after_thirty_days(tmp_path: Path) -> None:
+    confidences = []
+    for daily in (True, False):
+        (tmp_path / str(daily)).mkdir()
+        with EngineStore(tmp_path / str(daily)) as store:
+            store.state(times=3)
+            store.reflect()
+            born = trait(store).recorded_at
+            for day in range(1, 31):
+                store.clock.now = born + timedelta(days=day)
+                if daily:
+                    assert deltas(store.reflect()) == 0
+            store.state()
+            store.clock.now = born + timedelta(days=31)
+            store.reflect()
+            assert store.verified()
+            assert strength_of(trait(store)).at == born + timedelta(days=31)
+            confidences.append(trait(store).confidence)
+    faded = 0.4 * exp(-LAMBDA * 31)
+    assert confidences == [pytest.approx(faded + (1 - faded) * 0.15, abs=1e-8)] * 2
+    assert confidences[0] == confidences[1]
+
+
+def test_time_alone_moves_a_trait_over_borders_once_each(store: EngineStore) -> None:
+    store.state(times=3)
+    store.reflect()
+    store.state()
+    store.reflect()
+    assert trait(store).stage == "emerging"
+    kept = trait(store).confidence
+    changes = []
+    for _ in range(40):
+        store.clock.pass_days(10)
+        changes.append(deltas(store.reflect()))
+    assert sum(changes) == 2
+    assert store.live("trait") == []
+    (gone,) = [store.memory.get(item.id) for item in _traits_of_all_times(store)]
+    assert (gone.ended, gone.stage, gone.confidence) == ("dissolved", "dissolved", kept)
+    assert store.verified()
+
+
+def test_a_faded_trait_recovers_from_what_is_left(store: EngineStore) -> None:
+    store.state(times=3)
+    store.reflect()
+    store.state(times=1)
+    store.reflect()
+    store.clock.pass_days(150)
+    store.reflect()
+    assert trait(store).stage == "candidate"
+    strength = strength_of(trait(store))
+    store.state()
+    store.reflect()
+    faded = strength.value_at(trait(store).updated_at)
+    assert trait(store).confidence == pytest.approx(faded + (1 - faded) * 0.15, abs=1e-8)
+    assert trait(store).stage == "emerging"
+    assert store.verified()
+
+
+def test_what_dissolved_comes_back_only_with_new_memories(store: EngineStore) -> None:
+    store.state(times=3)
+    store.reflect()
+    first = trait(store)
+    store.clock.pass_days(400)
+    store.reflect()
+    assert store.live("trait") == []
+    store.state(times=2)
+    store.reflect()
+    assert store.live("trait") == []
+    store.state()
+    store.reflect()
+    assert trait(store).id != first.id
+    assert len(store.evidence(trait(store).id)) == 3
+    assert store.verified()
+
+
+def test_what_was_retracted_does_not_come_back(store: EngineStore) -> None:
+    store.state(times=3)
+    store.reflect()
+    store.memory.retract(trait(store).id)
+    store.state(times=3)
+    assert deltas(store.reflect()) == 0
+    assert store.verified()
+
+
+def test_a_reinforcement_can_be_taken_back_while_a_later_one_stands(store: EngineStore) -> None:
+    store.state(times=3)
+    store.reflect()
+    born = trait(store).recorded_at
+    store.state()
+    first = store.reflect().entry.id
+    store.clock.pass_days(10)
+    store.state()
+    second = store.reflect().entry
+    store.memory.rollback(first)
+    faded = 0.4 * exp(-LAMBDA * ((second.recorded_at - born) / timedelta(days=1)))
+    assert trait(store).confidence == pytest.approx(faded + (1 - faded) * 0.15, abs=1e-8)
+    assert trait(store).data["strength"]["reinforcements"] == 1
+    assert store.verified()
+
+
+def test_evidence_that_does_not_exist_adds_nothing(store: EngineStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    memories = store.state(times=3)
+    store.reflect()
+    found, ghost = trait(store), derived_id("made up")
+    unrelated = store.reason("c1")
+    body = {
+        "patterns": [
+            {"memories": [ghost, memories[0].id, unrelated.id, found.id], "grade": "A"},
+            {"memories": [ghost, unrelated.id, found.id], "grade": "A"},
+            {"memories": [], "grade": "A"},
+        ]
+    }
+    _prepared(store, monkeypatch, body)
+    assert deltas(store.reflect()) == 0
+    assert trait(store) == found
+    assert store.verified()
+
+
+def test_deriving_anew_finds_the_same_traits(store: EngineStore) -> None:
+    store.state(times=3)
+    store.reflect()
+    store.state()
+    store.reflect()
+    before = trait(store)
+    result = store.memory.rederive(user_id=USER)
+    assert (result.added, result.changed, result.vanished) == ((), (), ())
+    assert trait(store) == before
+    assert store.verified()
+
+
+def test_a_failed_reflection_leaves_the_watermark(store: EngineStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.state(times=3)
+    _prepared(store, monkeypatch, {"patterns": "malformed"})
+    with pytest.raises(EntryFailed):
+        store.reflect()
+    monkeypatch.undo()
+    assert len(made(store.reflect())) == 1
+    assert store.verified()
+
+
+def _prepared(store: EngineStore, monkeypatch: pytest.MonkeyPatch, body: Mapping[str, object]) -> None:
+    """Let the next reflection prepare ``body``, as a model that errs would."""
+    interpreter: Interpreter = store.writer.interpreter
+    handler = interpreter.stepper.registry["reflect"]
+    outcome = Outcome(role="reflection", made_by="a model that errs", body=body)
+    monkeypatch.setitem(
+        interpreter.stepper.registry._handlers, "reflect",
+        type(handler)(verb="reflect", apply=reflection.apply, prepare=lambda _bench, _entry: [outcome]),
+    )  # fmt: skip
+
+
+def _traits_of_all_times(store: EngineStore) -> list[Item]:
+    made_at = store.clock.now - timedelta(days=395)
+    return store.memory.get_all(user_id=USER, kinds=["trait"], as_of=made_at)

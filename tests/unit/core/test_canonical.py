@@ -1,0 +1,92 @@
+"""One text for one value, and nothing that would not come back."""
+
+import json
+import math
+from collections import UserDict, UserList
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core import canonical
+from phronesis.errors import InputError
+
+ANY_TEXT = st.text(st.characters(), max_size=6)  # lone surrogates too
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+SCALARS = st.none() | st.booleans() | st.integers(-(1 << 63) + 1, (1 << 63) - 1) | FLOATS | ANY_TEXT
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(ANY_TEXT, inner, max_size=4), max_leaves=12
+)
+
+
+@given(VALUES)
+def test_plain_is_what_comes_back(value: Any) -> None:
+    once = canonical.plain(value, field="f")
+    assert canonical.plain(once, field="f") == once
+    back = canonical.decode(canonical.encode(once))
+    assert canonical.encode(back) == canonical.encode(once)
+    text = json.dumps(once, ensure_ascii=True)
+    if json.loads(text) == once:  # else two surrogates were the halves of one character
+        assert back == once
+
+
+@given(st.dictionaries(ANY_TEXT, FLOATS, max_size=6))
+def test_the_order_of_keys_does_not_matter(value: dict[str, float]) -> None:
+    turned = dict(reversed(list(value.items())))
+    one, other = (canonical.plain(each, field="f") for each in (value, turned))
+    assert canonical.encode(one) == canonical.encode(other)
+    assert canonical.digest(one) == canonical.digest(other)
+
+
+@given(FLOATS)
+def test_rounding_is_done_once_and_knows_no_minus_zero(value: float) -> None:
+    once = canonical.rounded(value)
+    assert canonical.rounded(once) == once
+    assert math.copysign(1, canonical.rounded(-0.0)) == math.copysign(1, canonical.rounded(-1e-12)) == 1
+    assert canonical.dumps(canonical.rounded(-0.0)) == "0.0"
+
+
+def test_mappings_and_sequences_of_any_kind_become_plain() -> None:
+    given_value = MappingProxyType({"a": (1, UserList([True])), "b": UserDict({"c": None})})
+    assert canonical.plain(given_value, field="f") == {"a": [1, [True]], "b": {"c": None}}
+
+
+def nest(levels: int, value: Any) -> Any:
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def knot() -> Any:
+    out: list[Any] = []
+    out.append(out)
+    return out
+
+
+BAD: list[tuple[Any, str]] = [
+    ({"a": [1, math.nan]}, "f.a[1]"), (math.inf, "f"), (1 << 63, "f"), (-(1 << 63), "f"), ({"a": {1: 2}}, "f.a"),
+    ({None: 1}, "f"), (b"x", "f"), (bytearray(b"x"), "f"), (memoryview(b"x"), "f"), ({1}, "f"), (object(), "f"),
+    ([1j], "f[0]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("bad", "where"), BAD)
+def test_what_would_not_come_back_is_refused_where_it_stands(bad: Any, where: str) -> None:
+    with pytest.raises(InputError) as caught:
+        canonical.plain(bad, field="f")
+    assert caught.value.field == where
+
+
+def test_nesting_has_an_end() -> None:
+    assert canonical.plain(nest(canonical.MAX_DEPTH, 1), field="f")
+    for bad in (nest(canonical.MAX_DEPTH + 1, 1), knot()):
+        with pytest.raises(InputError, match="levels deep"):
+            canonical.plain(bad, field="f")
+
+
+def test_lone_surrogates_are_escaped_and_other_text_is_not() -> None:
+    assert canonical.encode({"é": "一"}) == '{"é":"一"}'.encode()
+    assert canonical.encode("a\ud800é") == b'"a\\ud800\\u00e9"'
+    assert canonical.decode(canonical.encode("a\ud800é")) == "a\ud800é"

@@ -1,0 +1,172 @@
+"""Settling: what wishes come to, and that nothing depends on the order in which a database answers."""
+
+import dataclasses
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.changes import Changes, Existing, Fold, Patch, field_patch, settle
+from phronesis.core.items import Item
+from phronesis.errors import PhronesisError
+from unit.core.kept_lane import BIRTH, CHANGES, COUNTED, FOLDS, KeptLane, count, edge, item_of, moment, piece
+
+HISTORIES = st.lists(CHANGES, max_size=6)
+
+
+def grown(history: list[Changes], *, backwards: bool = False) -> KeptLane:
+    lane = KeptLane()
+    lane.apply(BIRTH)
+    for changes in history:
+        lane.apply(changes, backwards=backwards)
+    return lane
+
+
+@given(HISTORIES)
+def test_the_order_in_which_rows_are_read_changes_nothing(history: list[Changes]) -> None:
+    lane, other = grown(history), grown(history, backwards=True)
+    assert lane.state() == other.state()
+    assert lane.history == other.history
+
+
+@given(HISTORIES, CHANGES)
+def test_what_has_no_effect_gives_no_delta_and_what_has_gives_one(history: list[Changes], changes: Changes) -> None:
+    lane = grown(history)
+    before = lane.copy()
+    settled = lane.apply(changes)
+    for item_id, held in lane.held.items():
+        differs = field_patch(before.held[item_id], held)
+        evidence = {row for row in lane.evidence.values() if row.item_id == item_id} ^ {
+            row for row in before.evidence.values() if row.item_id == item_id
+        }
+        edges = [row for row in lane.edges.values() if row.from_id == item_id] != [
+            row for row in before.edges.values() if row.from_id == item_id
+        ]
+        deltas = [delta for delta in settled.deltas if delta.item_id == item_id]
+        assert len(deltas) == bool(differs or evidence or edges)
+        assert held.version == before.held[item_id].version + len(deltas)
+        assert all(delta.patch == differs and delta.version == held.version for delta in deltas)
+
+
+@given(HISTORIES)
+def test_folded_fields_follow_from_the_evidence_that_is_left(history: list[Changes]) -> None:
+    lane = grown(history)
+    for item in lane.held.values():
+        if item.kind == COUNTED:
+            rows = [row for row in lane.evidence.values() if row.item_id == item.id]
+            rows.sort(key=lambda row: (row.recorded_at, row.identity))
+            assert item == item.with_fields(count(item, rows))
+
+
+@given(HISTORIES, CHANGES)
+def test_settling_what_was_settled_changes_nothing(history: list[Changes], changes: Changes) -> None:
+    added = dataclasses.replace(changes, dropped_evidence=(), dropped_edges=(), edges=changes.edges[:1])
+    lane = grown(history)
+    lane.apply(added)
+    before = lane.state()
+    assert lane.apply(added).deltas == ()
+    assert lane.state() == before
+
+
+def test_creations_come_first_and_then_the_order_of_the_wishes() -> None:
+    existing = Existing(items={name: item_of(name) for name in ("z", "a", "m")})
+    changes = Changes(
+        items=[item_of("new")],
+        patches=[Patch("m", {"value": 1}, "second"), Patch("new", {"value": 2}, "made and marked")],
+        evidence=[piece("z"), piece("new")],
+        edges=[edge("a"), edge("m")],
+    )
+    settled = settle(changes, existing, entry_id="e", actor="me", at=moment(1))
+    assert [(delta.item_id, delta.op, delta.n, delta.reason) for delta in settled.deltas] == [
+        ("new", "create", 0, "made and marked"), ("m", "update", 1, "second"), ("z", "update", 2, "evidence"),
+        ("a", "update", 3, "evidence"),
+    ]  # fmt: skip
+    assert [item.value for item in settled.created] == [2]
+    assert settled.deltas[0].evidence_added == (piece("new").to_row(),)
+
+
+def test_an_item_that_is_there_is_not_created_again() -> None:
+    held = item_of("i1", value="held")
+    settled = settle(
+        Changes(items=[item_of("i1", value="again")]), Existing(items={"i1": held}), entry_id="e", actor="me",
+        at=moment(1),
+    )  # fmt: skip
+    assert (settled.created, settled.updated, settled.deltas) == ((), (), ())
+
+
+def test_a_fold_is_computed_at_creation_and_whenever_its_item_is_touched() -> None:
+    lane = KeptLane()
+    lane.apply(Changes(items=[item_of("i1", kind=COUNTED, importance=3)]))
+    assert (lane.held["i1"].stage, lane.held["i1"].confidence) == ("0 pieces", 0.3)
+    lane.apply(Changes(evidence=[piece("i1", "p", at=2), piece("i1", "q", at=1)]))
+    assert lane.held["i1"].data["learned"] == ["q", "p"]  # in the order they were learned
+    lane.apply(Changes(patches=[Patch("i1", {"importance": 9, "confidence": 0.0}, "edited")]))
+    assert (lane.held["i1"].stage, lane.held["i1"].confidence) == ("2 pieces", 0.9)
+    lane.apply(Changes(dropped_evidence=[piece("i1", "p"), piece("i1", "q")]))
+    assert "learned" not in lane.held["i1"].data
+
+
+def test_a_fold_gives_what_it_says() -> None:
+    fold = Fold(frozenset({"stage", "label"}), lambda _item, _evidence: {"stage": "core"})
+    with pytest.raises(PhronesisError, match="kind 'fact' gave"):
+        fold(item_of("i1"), ())
+
+
+def test_members_of_data_are_fields_of_their_own() -> None:
+    before = item_of("i1", data={"a": 1, "b": {"c": 2}, "empty": None})
+    after = before.with_fields({"data": {"b": {"c": 2}, "d": 4}})
+    assert field_patch(before, after) == {"data.a": [1, None], "data.d": [None, 4]}
+    assert field_patch(before, before.with_fields({"data.empty": None})) == {}
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_what_is_dropped_and_wished_in_one_is_replaced_or_stays(there: bool) -> None:
+    lane = KeptLane()
+    lane.apply(Changes(items=[item_of("i1"), item_of("i2")]))
+    if there:
+        lane.apply(Changes(evidence=[piece("i1", grade="A")], edges=[edge("i1", weight=0.5)]))
+    before = lane.state()
+    same = Changes(
+        evidence=[piece("i1", grade="A")], dropped_evidence=[piece("i1")],
+        edges=[edge("i1", weight=0.5)], dropped_edges=[edge("i1")],
+    )  # fmt: skip
+    settled = lane.apply(same)
+    assert (lane.state() == before, len(settled.deltas)) == (there, not there)
+    other = Changes(
+        evidence=[piece("i1", grade="B")], dropped_evidence=[piece("i1")],
+        edges=[edge("i1", weight=0.7)], dropped_edges=[edge("i1")],
+    )  # fmt: skip
+    delta = lane.apply(other).deltas[0]
+    assert [row["grade"] for row in (*delta.evidence_removed, *delta.evidence_added)] == ["A", "B"]
+    assert [row["weight"] for row in (*delta.edges_removed, *delta.edges_added)] == [0.5, 0.7]
+
+
+def test_the_same_edge_found_by_another_entry_is_no_change_and_another_weight_replaces() -> None:
+    lane = KeptLane()
+    lane.apply(Changes(items=[item_of("i1"), item_of("i2")], edges=[edge("i1", weight=0.5)]))
+    assert lane.apply(Changes(edges=[edge("i1", at=9, weight=0.5)])).deltas == ()
+    delta = lane.apply(Changes(edges=[edge("i1", at=9, weight=0.6)])).deltas[0]
+    assert delta.edges_removed == (edge("i1", weight=0.5).to_row(),)
+
+
+def test_edges_that_leave_no_item_need_no_item_and_can_be_dropped() -> None:
+    lane = KeptLane()
+    named = edge("Ada", "i1", from_kind="entity", type="about")
+    assert lane.apply(Changes(edges=[named, edge("nobody")])).deltas == ()
+    assert list(lane.edges.values()) == [named]
+    lane.apply(Changes(dropped_edges=[named]))
+    assert lane.edges == {}
+
+
+def test_counted_evidence_is_not_counted_again() -> None:
+    lane = KeptLane()
+    lane.apply(Changes(items=[item_of("i1", kind=COUNTED)], evidence=[piece("i1"), piece("i1", grade="A")]))
+    assert lane.apply(Changes(evidence=[piece("i1", at=5, grade="B")])).deltas == ()
+    assert lane.held["i1"].stage == "1 pieces"
+    assert FOLDS[COUNTED].fields == {"stage", "confidence", "data.learned"}
+
+
+def test_a_field_that_is_none_is_a_slip_that_shows() -> None:
+    with pytest.raises(TypeError):
+        item_of("i1").with_fields({"no_such": 1})
+    assert isinstance(item_of("i1").with_fields({}), Item)

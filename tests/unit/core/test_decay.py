@@ -1,0 +1,106 @@
+"""Decay depends on elapsed time only, when the reference time moves with the value."""
+
+from datetime import UTC, datetime, timedelta
+from math import exp
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.confidence import reinforce, weaken
+from phronesis.core.decay import SUBTYPES, StoredConfidence, Subtype, decayed
+from phronesis.errors import InputError
+
+START = datetime(2026, 5, 1, tzinfo=UTC)
+CONFIDENCES = st.floats(0.0, 1.0)
+DAYS = st.floats(0.0, 4000.0)
+COUNTS = st.integers(0, 50)
+KINDS = st.sampled_from(SUBTYPES)
+
+
+def stored(confidence: float = 0.8, *, subtype: Subtype = "behavior", reinforcements: int = 0) -> StoredConfidence:
+    return StoredConfidence(confidence=confidence, at=START, subtype=subtype, reinforcements=reinforcements)
+
+
+def test_the_formula() -> None:
+    assert decayed(0.8, days=30, reinforcements=5, subtype="preference") == pytest.approx(0.8 * exp(-0.04))
+    assert decayed(1.0, days=30, reinforcements=0, subtype="behavior") == pytest.approx(0.8607, abs=1e-4)
+
+
+@given(low=CONFIDENCES, high=CONFIDENCES, days=DAYS, more=DAYS, n=COUNTS, subtype=KINDS)
+def test_it_stays_in_bounds_and_is_monotone(
+    *, low: float, high: float, days: float, more: float, n: int, subtype: Subtype
+) -> None:
+    low, high = sorted((low, high))
+    now = decayed(low, days=days, reinforcements=n, subtype=subtype)
+    assert 0.0 <= now <= low
+    assert now <= decayed(high, days=days, reinforcements=n, subtype=subtype)
+    assert decayed(low, days=days + more, reinforcements=n, subtype=subtype) <= now
+    assert now <= decayed(low, days=days, reinforcements=n + 1, subtype=subtype)
+
+
+@given(confidence=CONFIDENCES, n=COUNTS, subtype=KINDS, runs=st.integers(1, 60))
+def test_daily_runs_that_move_the_reference_equal_one_run(
+    confidence: float, n: int, subtype: Subtype, runs: int
+) -> None:
+    value = confidence
+    for _ in range(runs):
+        value = decayed(value, days=1, reinforcements=n, subtype=subtype)
+    assert value == pytest.approx(decayed(confidence, days=runs, reinforcements=n, subtype=subtype))
+
+
+def test_the_trap_daily_runs_with_the_old_reference_compound() -> None:
+    value = 1.0
+    for day in range(1, 31):
+        value = decayed(value, days=day, reinforcements=0, subtype="behavior")
+    assert value == pytest.approx(0.098, abs=1e-3)
+
+
+def test_reading_daily_never_changes_what_is_stored() -> None:
+    trait = stored(1.0)
+    values = [trait.value_at(START + timedelta(days=day)) for day in range(31)]
+    assert values[30] == pytest.approx(0.8607, abs=1e-4)
+    assert trait == stored(1.0)
+
+
+def test_reinforcement_acts_on_the_decayed_value_and_moves_the_reference() -> None:
+    later = START + timedelta(days=30)
+    after = stored().reinforced("A", at=later)
+    assert after.confidence == pytest.approx(reinforce(0.8 * exp(-0.15), "A"))
+    assert (after.at, after.last_reinforced, after.reinforcements) == (later, later, 1)
+    assert after.value_at(later) == after.confidence
+
+
+def test_weakening_moves_the_reference_and_keeps_the_count() -> None:
+    later = START + timedelta(days=30)
+    trait = StoredConfidence(confidence=0.8, at=START, subtype="core", reinforcements=2, last_reinforced=START)
+    after = trait.weakened(at=later, strong=True)
+    assert after.confidence == pytest.approx(weaken(trait.value_at(later), strong=True))
+    assert (after.at, after.last_reinforced, after.reinforcements) == (later, START, 2)
+    assert after.value_at(later + timedelta(days=1)) == pytest.approx(after.confidence, rel=2e-3)
+
+
+def test_a_moment_before_the_reference_neither_grows_nor_moves_it_back() -> None:
+    before = START - timedelta(days=9)
+    assert stored().value_at(before) == 0.8
+    assert stored().weakened(at=before).at == START
+    assert stored().reinforced("D", at=before).last_reinforced == START
+
+
+@pytest.mark.parametrize("days", [-0.1, float("nan"), float("inf")])
+def test_days_must_be_finite_and_not_negative(days: float) -> None:
+    with pytest.raises(InputError) as caught:
+        decayed(0.5, days=days, reinforcements=0, subtype="core")
+    assert caught.value.field == "days"
+
+
+def test_other_fields_are_checked_by_name() -> None:
+    with pytest.raises(InputError) as caught:
+        decayed(1.5, days=1, reinforcements=0, subtype="core")
+    assert caught.value.field == "confidence"
+    with pytest.raises(InputError) as caught:
+        decayed(0.5, days=1, reinforcements=-1, subtype="core")
+    assert caught.value.field == "reinforcements"
+    with pytest.raises(InputError, match="behavior, preference, core") as caught:
+        decayed(0.5, days=1, reinforcements=0, subtype="mood")  # type: ignore[arg-type]
+    assert caught.value.field == "subtype"

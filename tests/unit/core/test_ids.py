@@ -1,0 +1,46 @@
+"""Ids are the same on every machine, and no two lists of parts give one."""
+
+import uuid
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core import ids
+from phronesis.errors import InputError
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+
+
+def test_derived_ids_never_change() -> None:
+    assert ids.derived_id("a", "b") == str(uuid.uuid5(ids.NAMESPACE, "1:a1:b"))
+    assert ids.item_id("e", "fact", "k") == "b8d1ab59-86a8-57b2-b527-18a10ca54630"
+
+
+@given(one=st.lists(TEXT, max_size=4), other=st.lists(TEXT, max_size=4))
+def test_parts_do_not_collide_by_joining(one: list[str], other: list[str]) -> None:
+    assert (ids.derived_id(*one) == ids.derived_id(*other)) == (one == other)
+
+
+def test_what_is_derived_from_one_entry_differs_by_what_it_is() -> None:
+    made = [
+        ids.child_entry_id("e", 0), ids.child_entry_id("e", 1), ids.item_id("e", "fact", "0"),
+        ids.item_id("e", "message", "0"), ids.document_id("e", "whole", 1), ids.document_id("e", "whole", 2),
+        ids.document_id("e", "chunk:0", 1), ids.delta_id("e", "0"), ids.delta_id("e", "1"), ids.delta_id("f", "0"),
+    ]  # fmt: skip
+    assert len(set(made)) == len(made)
+    assert {uuid.UUID(each).version for each in made} == {5}
+
+
+@given(st.uuids())
+def test_every_form_of_an_id_reads_as_one(given_id: uuid.UUID) -> None:
+    plain = str(given_id)
+    for form in (plain, plain.upper(), f"mem:{plain}", given_id.hex, f"{{{plain}}}", given_id, ids.citation(plain)):
+        assert ids.parse_id(form, field="id") == plain
+
+
+@pytest.mark.parametrize("bad", [None, 5, b"x", "", "mem:", "mem:mem:", "x" * 36, "\ud800", ["x"]])
+def test_what_is_no_id_is_refused_by_its_field(bad: object) -> None:
+    with pytest.raises(InputError) as caught:
+        ids.parse_id(bad, field="target")
+    assert caught.value.field == "target"

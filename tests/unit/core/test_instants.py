@@ -1,0 +1,73 @@
+"""Times are exact, in UTC, and not in the future."""
+
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core import instants
+from phronesis.errors import InputError
+
+MOMENTS = st.datetimes(timezones=st.just(UTC))
+ZONES = st.integers(-23 * 60, 23 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+class Nowhere(tzinfo):
+    def utcoffset(self, _when: datetime | None, /) -> None:
+        return None
+
+    def dst(self, _when: datetime | None, /) -> None:
+        return None
+
+    def tzname(self, _when: datetime | None, /) -> None:
+        return None
+
+
+@given(MOMENTS)
+def test_microseconds_keep_every_moment(moment: datetime) -> None:
+    assert instants.from_micros(instants.to_micros(moment)) == moment
+    assert instants.optional_moment(instants.optional_micros(moment)) == moment
+
+
+@given(one=MOMENTS, other=MOMENTS)
+def test_microseconds_keep_the_order(one: datetime, other: datetime) -> None:
+    assert (one < other) == (instants.to_micros(one) < instants.to_micros(other))
+
+
+@given(moment=st.datetimes(datetime(2, 1, 1), datetime(9998, 1, 1)), zone=ZONES)  # noqa: DTZ001 - the zone comes after
+def test_every_zone_reads_as_utc(moment: datetime, zone: timezone) -> None:
+    local = moment.replace(tzinfo=zone)
+    for form in (local, local.isoformat(), f"  {local.isoformat()}\n"):
+        read = instants.parse_moment(form, field="t")
+        assert (read, read.utcoffset()) == (local, timedelta(0))
+    assert instants.parse_moment(instants.isoformat(local), field="t") == local
+
+
+def test_a_naive_time_is_utc_and_so_is_one_whose_zone_says_nothing() -> None:
+    for naive in (datetime(2026, 5, 1), datetime(2026, 5, 1, tzinfo=Nowhere()), "2026-05-01", "20260501T000000"):  # noqa: DTZ001
+        assert instants.parse_moment(naive, field="t") == NOW
+
+
+def test_results_show_a_z_and_nothing_for_nothing() -> None:
+    assert instants.isoformat(NOW) == "2026-05-01T00:00:00Z"
+    assert instants.isoformat(None) is None
+    assert (instants.optional_micros(None), instants.optional_moment(None)) == (None, None)
+
+
+BAD = [None, 5, 1.0, b"2026", date(2026, 5, 1), "", "now", "2026-13-01", "0001-01-01T00:00+01:00", "\ud800"]
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_what_is_no_time_is_refused_by_its_field(bad: object) -> None:
+    with pytest.raises(InputError) as caught:
+        instants.parse_moment(bad, field="when")
+    assert caught.value.field == "when"
+
+
+def test_a_day_ahead_is_let_through_and_no_more() -> None:
+    ahead = NOW + instants.FUTURE_TOLERANCE
+    assert instants.parse_past(ahead, field="t", now=NOW) == ahead
+    with pytest.raises(InputError, match="more than a day in the future"):
+        instants.parse_past(ahead + timedelta(microseconds=1), field="t", now=NOW)

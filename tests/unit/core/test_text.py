@@ -1,0 +1,67 @@
+"""What may be an id and what may be a text."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core import text
+from phronesis.errors import InputError
+
+ANY_TEXT = st.text(st.characters(), max_size=20)
+
+
+@given(ANY_TEXT)
+def test_storable_text_is_what_every_database_holds(given_text: str) -> None:
+    out = text.storable(given_text)
+    assert len(out) == len(given_text)
+    assert "\x00" not in out
+    out.encode()
+    assert text.storable(out) == out
+    assert all(b in {a, "\ufffd"} for a, b in zip(given_text, out, strict=True))
+
+
+@given(ANY_TEXT)
+def test_an_id_is_kept_as_given_or_refused(given_text: str) -> None:
+    try:
+        kept = text.check_id(given_text, field="f")
+    except InputError as error:
+        refusal = error.to_dict()
+    else:
+        assert kept == given_text
+        return
+    assert refusal["field"] == "f"
+    refusal["message"].encode()
+
+
+@pytest.mark.parametrize(
+    "good", ["a", "Ålice", "A\u030alice", "a b", " a", "a@b.c", "s/1", "用户", "\u202ea", "x" * 256]
+)
+def test_ids_that_are_kept(good: str) -> None:
+    assert text.check_id(good, field="f") == good
+
+
+@pytest.mark.parametrize("bad", [None, 5, b"a", "", " \t", "a\n", "\x00", "a\x7f", "a\x9f", "\udfff", "x" * 257])
+def test_ids_that_are_refused(bad: object) -> None:
+    with pytest.raises(InputError):
+        text.check_id(bad, field="f")
+
+
+def test_a_text_is_kept_with_every_character() -> None:
+    odd = " \x00\ud800\u202e "
+    assert text.check_text(odd, field="f") == odd
+    assert text.check_text("x" * text.MAX_TEXT_LENGTH, field="f")
+    assert text.check_text("", field="f", allow_empty=True) == ""
+
+
+@pytest.mark.parametrize("bad", [None, 5, b"x", "", " \n", "x" * (text.MAX_TEXT_LENGTH + 1)])
+def test_texts_that_are_refused(bad: object) -> None:
+    with pytest.raises(InputError) as caught:
+        text.check_text(bad, field="f")
+    assert len(str(caught.value)) < 200
+
+
+def test_words_of_spaced_scripts_end_where_unspaced_ones_begin() -> None:
+    word = re.compile(rf"[^\W{text.UNSPACED}]+")
+    assert word.findall("我和Alice去東京タワーのЖук한국élan𠮷x") == ["Alice", "Жук", "élan", "x"]

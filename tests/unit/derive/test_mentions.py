@@ -1,0 +1,103 @@
+"""Names are found in English and Chinese, what is no name is left alone, and no text takes long."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.derive.mentions import MAX_MENTIONS, MAX_SCANNED, MAX_SURFACE, find_mentions
+
+FOUND: list[tuple[str, list[tuple[str, str]]]] = [
+    ("I met Melanie in Kyoto", [("name", "Melanie"), ("name", "Kyoto")]),
+    ("Hey Caroline! Thanks Melanie.", [("name", "Caroline"), ("name", "Melanie")]),
+    ("Yesterday Alice went home", [("name", "Alice")]),
+    ("we met Alice Monday", [("name", "Alice")]),
+    ("My friend is Ludwig van der Rohe", [("name", "Ludwig van der Rohe")]),
+    ("at the University of Kyoto", [("name", "University of Kyoto")]),
+    ("with Élodie Ångström and Łukasz", [("name", "Élodie Ångström")]),
+    ("Bob called. Bob left.", [("name", "Bob"), ("name", "Bob")]),
+    ("see https://example.com/a_(b)?q=1.", [("url", "https://example.com/a_(b")]),
+    ("write to bob.o+x@corp.co.uk, please", [("email", "bob.o+x@corp.co.uk")]),
+    ("ask @bob-1 and @carol", [("handle", "@bob-1"), ("handle", "@carol")]),
+    ("in src/main.py and ~/notes/x.tar.gz", [("file", "src/main.py"), ("file", "~/notes/x.tar.gz")]),
+    ("open report.pdf or ../a-b/c.txt", [("file", "report.pdf"), ("file", "../a-b/c.txt")]),
+    ("我和Alice去了Kyoto。", [("name", "Alice"), ("name", "Kyoto")]),
+    ("我的邮箱是bob@corp.com，请写信", [("email", "bob@corp.com")]),
+    ("文件在src/main.py里", [("file", "src/main.py")]),
+    ("请看https://a.com/x，然后睡觉", [("url", "https://a.com/x")]),
+    ("打开https://example.com看看", [("url", "https://example.com")]),
+    ("见https://zh.wikipedia.org/wiki/北京。", [("url", "https://zh.wikipedia.org/wiki/北京")]),
+    ("我在读《红楼梦》和《三体》", [("title", "红楼梦"), ("title", "三体")]),
+    ("问@bob你好", [("handle", "@bob")]),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), FOUND)
+def test_names_are_found(text: str, expected: list[tuple[str, str]]) -> None:
+    assert [(found.kind, found.surface) for found in find_mentions(text)] == expected
+
+
+NOTHING = [
+    "", "The weather is fine.", "Yes. No. Maybe tomorrow.", "See you on Monday in March at 5 p.m.", "Congrats! Wow!",
+    "It is fun.They laughed, e.g. in the U.S. or i.e. there", "and/or, he/she, 24/7, 3.5kg, v1.x", "1@2 a@b user@",
+    "PlainCamelCase iPhone NASA x", "你好，今天天气很好。", "@ # http:// https://a", "《》 《\n》",
+    "He said: Running is good.",
+    "“Great work,” she said", "12:30 — 14:00", "\x00\ufffd 🎉",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NOTHING)
+def test_what_names_nobody_is_left_alone(text: str) -> None:
+    assert find_mentions(text) == []
+
+
+def test_a_word_at_the_start_counts_when_it_comes_again() -> None:
+    assert find_mentions("Painting is fun.") == []
+    assert {found.surface for found in find_mentions("Sam is here. I like Sam.")} == {"Sam"}
+    assert find_mentions("Sam is here. The Same again.") != find_mentions("Sam is here. I like Sam.")
+
+
+@given(
+    st.lists(
+        st.sampled_from(["Alice", "Bob ", "hey ", "@x1 ", "a@b.co ", "《书》", "。", "https://a.b/c ", "x/y.py ", "去"])
+    )
+)
+def test_every_name_stands_where_it_says_and_none_overlaps(parts: list[str]) -> None:
+    text = "".join(parts)
+    end = 0
+    for found in find_mentions(text):
+        assert text[found.start : found.end] == found.surface
+        assert found.start >= end
+        end = found.end
+
+
+@given(st.text(st.characters(), max_size=200))
+def test_any_text_gives_sound_names(text: str) -> None:
+    for found in find_mentions(text):
+        assert text[found.start : found.end] == found.surface
+        assert 0 < len(found.surface) <= MAX_SURFACE
+
+
+UNITS = [
+    "a", "a.", "a/", "a-", "-", "/", ".", "~", "@", "a@", "a@a.", "Aa", "Aa ", "Aa-", "Aa, ", "http://", "https://a",
+    "《", "A", "Aa of ", "Aa de de ", "a/b.", "é", "北", "a北", "北/", "/a", "..", " a/", "a+", "https://北/",
+    "a.py ", "@bob ", "a@b.co ", "'", "\n", "Aa. ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_no_text_takes_long(unit: str) -> None:
+    text = (unit * MAX_SCANNED)[:MAX_SCANNED]
+    best = min(_seconds(text) for _ in range(3))
+    assert best < 0.25  # the worst takes .02 s on an idle core; a quadratic rule takes seconds
+
+
+def _seconds(text: str) -> float:
+    start = time.process_time()
+    assert len(find_mentions(text)) <= MAX_MENTIONS
+    return time.process_time() - start
+
+
+def test_a_book_is_scanned_at_its_beginning_only() -> None:
+    assert find_mentions("x " * MAX_SCANNED + "then Alice came") == []

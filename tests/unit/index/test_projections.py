@@ -1,0 +1,82 @@
+"""Search documents: every character of an item is in one, and they move only when words do."""
+
+import dataclasses
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.changes import Settled
+from phronesis.core.items import Item
+from phronesis.index.projections import CHUNK_CHARACTERS, CHUNK_OVERLAP, WHOLE, Part, Projector, whole
+from phronesis.index.tokens import pack_terms, tokenize
+
+AT = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+def item(content: str = "Alice lives in Kyoto", **more: Any) -> Item:
+    fields = {"id": "i", "kind": "fact", "entry_id": "e", "recorded_at": AT, "updated_at": AT, **more}
+    return Item(content=content, **fields)
+
+
+@given(st.integers(0, 5 * CHUNK_CHARACTERS))
+def test_chunks_cover_a_text_and_share_their_ends(length: int) -> None:
+    text = "".join(chr(0x4E00 + n % 20_000) for n in range(length))
+    parts = whole(item(text))
+    if length <= CHUNK_CHARACTERS:
+        assert parts == [Part(WHOLE, None)]
+        return
+    assert len({part.part for part in parts}) == len(parts)
+    starts = [int(part.part.removeprefix("chunk:")) for part in parts]
+    ends = [start + len(part.text or "") for start, part in zip(starts, parts, strict=True)]
+    assert [text[start:end] for start, end in zip(starts, ends, strict=True)] == [part.text for part in parts]
+    assert (starts[0], ends[-1]) == (0, length)
+    assert all(end - start >= CHUNK_OVERLAP for end, start in zip(ends, starts[1:], strict=False))
+    assert max(len(part.text or "") for part in parts) <= CHUNK_CHARACTERS
+
+
+def settled(created: tuple[Item, ...] = (), updated: tuple[Item, ...] = ()) -> Settled:
+    return Settled(created=created, updated=updated)
+
+
+def test_a_new_item_is_searched_with_what_it_is_about() -> None:
+    [row], closed = Projector().project(settled((item(subject="Bob", key="city"),)), {}, seq=3)
+    assert closed == []
+    assert row.terms == pack_terms(tokenize("Bob city Alice lives in Kyoto"))
+    assert (row.part, row.text, row.version, row.changed_seq, row.current_to) == (WHOLE, None, 1, 3, None)
+
+
+@pytest.mark.parametrize("hidden", [{"status": "archived"}, {"ended": "retracted"}, {"quarantine": "rule"}])
+def test_what_is_not_live_has_no_documents(hidden: dict[str, Any]) -> None:
+    before = item()
+    after = before.changed(hidden, at=AT + timedelta(seconds=1))
+    assert Projector().project(settled((item(**hidden),)), {}, seq=1) == ([], [])
+    assert Projector().project(settled(updated=(after,)), {"i": before}, seq=2) == ([], ["i"])
+    back = after.changed(dict.fromkeys(hidden, None) | {"status": "active"}, at=AT + timedelta(seconds=2))
+    [row], closed = Projector().project(settled(updated=(back,)), {"i": after}, seq=3)
+    assert (row.version, closed) == (3, ["i"])
+
+
+def test_a_change_beside_the_words_moves_nothing() -> None:
+    after = item().changed({"pinned": True, "metadata": {"a": 1}}, at=AT + timedelta(seconds=1))
+    assert Projector().project(settled(updated=(after,)), {"i": item()}, seq=2) == ([], [])
+
+
+def test_new_words_make_a_new_document_from_then_on() -> None:
+    after = item().changed({"content": "Alice lives in Osaka"}, at=AT + timedelta(seconds=1))
+    [row], closed = Projector().project(settled(updated=(after,)), {"i": item()}, seq=2)
+    assert closed == ["i"]
+    assert row.current_from == 1_000_000 + int(AT.timestamp()) * 1_000_000
+    [first], _ = Projector().project(settled((item(),)), {}, seq=1)
+    assert row.id != first.id
+
+
+def test_a_kind_may_be_searched_in_parts_of_its_own() -> None:
+    projector = Projector({"reasoning": lambda _item: [Part("claim:1", "copper is active"), Part("claim:2", "zinc")]})
+    rows, _ = projector.project(settled((item(kind="reasoning"), item(id="j"))), {}, seq=1)
+    assert [(row.item_id, row.part, row.text) for row in rows] == [
+        ("i", "claim:1", "copper is active"), ("i", "claim:2", "zinc"), ("j", WHOLE, None),
+    ]  # fmt: skip
+    assert dataclasses.replace(rows[0]) == rows[0]

@@ -1,0 +1,197 @@
+"""Another encoder, on a live store: searches never stop, and nobody mixes vectors of two models."""
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from phronesis.errors import InputError
+from phronesis.memory import Memory
+from phronesis.models.hashing_embedder import HashingEmbedder
+from phronesis.storage import schema
+from phronesis.storage.documents import active_model
+
+
+class Folded(HashingEmbedder):
+    """The hashing encoder with its features folded to fewer dimensions: another model, other vectors."""
+
+    def __init__(self, dimension: int) -> None:
+        self._size = dimension
+        self.asked: list[str] = []
+
+    @property
+    def name(self) -> str:
+        return f"folded-{self._size}"
+
+    @property
+    def dimension(self) -> int:
+        return self._size
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        whole = super().embed_documents(texts)
+        folded = whole.reshape(len(texts), -1, self._size).sum(axis=1)
+        lengths = np.linalg.norm(folded, axis=1, keepdims=True)
+        return np.divide(folded, lengths, out=folded, where=lengths > 0).astype(np.float32)
+
+    def embed_query(self, text: str) -> Any:
+        self.asked.append(text)
+        return self.embed_documents([text])[0]
+
+
+def models(memory: Memory) -> dict[str, int]:
+    """Give how many vectors each model has."""
+    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+        kept = {row.model_id: 0 for row in unit.run(sa.select(schema.embedding_models.c.model_id))}
+        query = sa.select(schema.vectors.c.model_id, sa.func.count().label("n")).group_by(schema.vectors.c.model_id)
+        return kept | {row.model_id: row.n for row in unit.run(query)}
+
+
+def active(memory: Memory) -> Any:
+    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+        return active_model(unit)
+
+
+def filled(url: str, count: int = 40, **options: Any) -> Memory:
+    memory = Memory.open(url, **({"embedder": HashingEmbedder()} | options))
+    for n in range(count):
+        memory.add(f"tea of number {n}", user_id=f"user-{n % 2}")
+    memory.flush()
+    return memory
+
+
+def explained(memory: Memory, text: str = "tea") -> Any:
+    return memory.search(text, user_id="user-1", explain=True).explain
+
+
+def test_searches_use_the_new_model_afterwards(sqlite_url: str) -> None:
+    with filled(sqlite_url) as memory:
+        other = Folded(64)
+        result = memory.reembed(other)
+        assert (result.model, result.dimension, result.vectors) == ("folded-64", 64, 40)
+        assert models(memory) == {"folded-64": 40}
+        assert active(memory) == ("folded-64", 64)
+        assert explained(memory)["embedder"] == "folded-64"
+        assert explained(memory)["lanes"][0]["without_vector"] == 0
+        assert other.asked
+        assert memory.search("number 7", user_id="user-1")[0].item.content == "tea of number 7"
+        memory.add("a new one", user_id="user-1")
+        memory.flush()
+        assert models(memory) == {"folded-64": 41}
+        assert memory.doctor().ok
+        assert memory.rebuild(verify=True).equal
+
+
+def test_searches_and_writes_go_on_with_the_old_one_meanwhile(sqlite_url: str) -> None:
+    halfway, go = threading.Event(), threading.Event()
+
+    class Slow(Folded):
+        def embed_documents(self, texts: Sequence[str]) -> Any:
+            halfway.set()
+            assert go.wait(20)
+            return super().embed_documents(texts)
+
+    with filled(sqlite_url) as memory:
+        thread = threading.Thread(target=memory.reembed, args=(Slow(64),))
+        thread.start()
+        assert halfway.wait(20)
+        assert active(memory) == ("hashing-256-1", 256)
+        for _ in range(3):
+            assert explained(memory)["embedder"] == "hashing-256-1"
+            assert "dense" in explained(memory)["channels"]
+        memory.add("written meanwhile", user_id="user-1")
+        assert memory.search("meanwhile", user_id="user-1")[0].item.content == "written meanwhile"
+        go.set()
+        thread.join(20)
+        memory.flush()
+        assert models(memory) == {"folded-64": 41}
+        assert explained(memory)["embedder"] == "folded-64"
+
+
+def test_a_reembed_that_was_killed_goes_on(sqlite_url: str) -> None:
+    class Dying(Folded):
+        batches = 0
+
+        def embed_documents(self, texts: Sequence[str]) -> Any:
+            self.batches += 1
+            if self.batches == 2:
+                raise KeyboardInterrupt
+            return super().embed_documents(texts)
+
+    with filled(sqlite_url, 80) as memory:
+        with pytest.raises(KeyboardInterrupt):
+            memory.reembed(Dying(64))
+        assert active(memory) == ("hashing-256-1", 256)
+        assert explained(memory)["embedder"] == "hashing-256-1"
+        made = memory.reembed(Folded(64)).vectors
+        assert 0 < made < 80
+        assert models(memory) == {"folded-64": 80}
+
+
+def test_the_model_of_one_tenant_is_not_that_of_another(sqlite_url: str) -> None:
+    with filled(sqlite_url) as memory:
+        other = memory.for_tenant("other")
+        other.add("tea", user_id="user-1")
+        other.flush()
+        memory.reembed(Folded(64))
+        assert explained(other)["embedder"] == "hashing-256-1"
+        assert "dense" in explained(other)["channels"]
+        assert explained(memory)["embedder"] == "folded-64"
+        other.add("more tea", user_id="user-1")
+        other.flush()
+        assert explained(other)["lanes"][0]["without_vector"] == 0
+
+
+def test_a_process_with_the_encoder_follows_and_one_without_searches_by_words(sqlite_url: str) -> None:
+    with filled(sqlite_url) as memory, Memory.open(sqlite_url, embedder=HashingEmbedder()) as another:
+        assert explained(another)["embedder"] == "hashing-256-1"
+        memory.reembed(Folded(64))
+        assert "dense" not in explained(another)["channels"]
+        assert another.search("number 7", user_id="user-1")[0].item.content == "tea of number 7"
+        embedder = next(check for check in another.doctor().checks if check.name == "embedder")
+        assert not embedder.ok
+        another.add("not embedded by this one", user_id="user-1")
+        another.flush()
+        assert models(another) == {"folded-64": 40}
+        another.stages.vectorizer.embedders.add(Folded(64))
+        assert explained(another)["embedder"] == "folded-64"
+        assert "dense" in explained(another)["channels"]
+
+
+def test_back_again_and_the_same_once_more(sqlite_url: str) -> None:
+    with filled(sqlite_url) as memory:
+        memory.reembed(Folded(64))
+        assert memory.reembed("hashing").vectors == 40
+        assert models(memory) == {"hashing-256-1": 40}
+        assert memory.reembed("hashing").vectors == 0
+        assert explained(memory)["embedder"] == "hashing-256-1"
+
+
+def test_a_store_without_encoder_gets_one(sqlite_url: str) -> None:
+    with filled(sqlite_url, embedder=None, policy={"embedder": "none"}) as memory:
+        assert explained(memory)["embedder"] is None
+        assert memory.reembed("hashing").vectors == 40
+        assert "dense" in explained(memory)["channels"]
+        memory.add("tea again", user_id="user-1")
+        memory.flush()
+        assert models(memory) == {"hashing-256-1": 41}
+
+
+@pytest.mark.parametrize("model", ["none", "novel", 3, None])
+def test_what_is_no_encoder_is_refused(sqlite_url: str, model: Any) -> None:
+    with filled(sqlite_url, 1) as memory, pytest.raises(InputError):
+        memory.reembed(model)
+
+
+def test_an_encoder_without_a_dimension_is_refused(sqlite_url: str) -> None:
+    class Flat(HashingEmbedder):
+        @property
+        def dimension(self) -> int:
+            return 0
+
+    with filled(sqlite_url, 1) as memory:
+        with pytest.raises(InputError, match="dimension"):
+            memory.reembed(Flat())
+        assert models(memory) == {"hashing-256-1": 1}

@@ -1,0 +1,158 @@
+"""The tokenizer's decisions, script by script, and its promises on any text."""
+
+import re
+from collections import Counter
+from time import process_time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.lexical import TERM_RECORD
+from phronesis.errors import InputError
+from phronesis.index import tokens
+from phronesis.index.tokens import (
+    CHINESE_FUNCTION_CHARACTERS,
+    CHINESE_STOP_BIGRAMS,
+    ENGLISH_STOP_WORDS,
+    clear_caches,
+    pack_terms,
+    term_hash,
+    tokenize,
+    unpack_terms,
+)
+
+ANY_TEXT = st.text(st.characters(), max_size=60)  # lone surrogates and NUL too
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("The running shoes were his", ["run", "shoe"]),
+        ("don't stop: it's snake_case v2.0!", ["stop", "snake", "case", "v2", "0"]),
+        ("Ålice visited Łódź, Straße, œuvre", ["alic", "visit", "lodz", "strass", "oeuvr"]),
+        ("naïve cafe\u0301", ["naiv", "cafe"]),
+        ("１２３ＡＢＣ ﬁne", ["123abc", "fine"]),
+        ("Привет, ёлка!", ["привет", "елка"]),
+        ("Αθήνα", ["αθηνα"]),
+        ("مُحَمَّد مـحمد", ["محمد", "محمد"]),
+        ("שָׁלוֹם", ["שלום"]),
+        ("हिन्दी में। लिखा", ["हिन्दी", "में", "लिखा"]),
+        ("用Python写代码", ["用", "python", "写代", "代码"]),
+        ("北京天气", ["北京", "京天", "天气"]),
+        ("猫", ["猫"]),
+        ("ガギ ｶﾞｷﾞ", ["ガギ", "ガギ"]),
+        ("한국어", ["한국", "국어"]),
+        ("한국어 문", ["한국", "국어", "문"]),
+        ("สวัสดี", ["สว", "วั", "ัส", "สด", "ดี"]),
+        ("party 🎉👩‍👩‍👧 1️⃣", ["parti", "1"]),
+        ("a\ud800cat\x00dog", ["cat", "dog"]),
+        ("exam\u00adple zero\u200bwidth", ["exampl", "zero", "width"]),
+        ("İstanbul", ["istanbul"]),
+        ("the and of 的 了", []),
+    ],
+)
+def test_decisions(text: str, expected: list[str]) -> None:
+    assert tokenize(text) == expected
+
+
+def test_decomposed_text_equals_composed_text() -> None:
+    # NFD is what file names from macOS and some keyboards give.
+    assert tokenize("\u1112\u1161\u11ab\u1100\u116e\u11a8") == tokenize("한국")
+    assert tokenize("か\u3099い") == tokenize("がい")
+
+
+def test_function_words_go_and_content_words_with_the_same_characters_stay() -> None:
+    assert "我们" not in tokenize("我们是他们的")
+    assert tokenize("我们是他们的") == []
+    assert tokenize("目的") == ["目的"]
+    assert "了解" in tokenize("我了解")
+    assert tokenize("为什么没有") == ["么没"]
+    assert tokenize("為什麼沒有") == ["麼沒"]
+
+
+def test_a_chinese_question_finds_its_answer_by_shared_bigrams() -> None:
+    question, answer = set(tokenize("你周末喜欢去哪里爬山？")), set(tokenize("我周末常去香山爬山"))
+    assert {"周末", "爬山"} <= question & answer
+
+
+def test_the_stop_lists_are_data_of_the_stated_size() -> None:
+    assert len(ENGLISH_STOP_WORDS) == 135
+    assert all(len(bigram) == 2 and not set(bigram) <= CHINESE_FUNCTION_CHARACTERS for bigram in CHINESE_STOP_BIGRAMS)
+
+
+@given(text=ANY_TEXT)
+def test_no_text_raises_and_no_token_is_glued(text: str) -> None:
+    for token in tokenize(text):
+        assert token
+        assert not re.search(r"[\s_\x00]", token)
+        assert not re.search(r"[a-z][\u4e00-\u9fff]|[\u4e00-\u9fff][a-z]", token)
+        assert 0 <= term_hash(token) < 2**64
+
+
+@given(text=st.text(st.characters(max_codepoint=0x2FFF, categories=["L", "N", "Z", "P"]), max_size=40))
+def test_case_and_a_neighbour_in_another_script_change_nothing(text: str) -> None:
+    assert tokenize(f"{text} 猫") == [*tokenize(text), "猫"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plain english words, " * 48_000,
+        "今天天气很好我们去公园散步吧" * 70_000,
+        "a" + "\u0315\u0300" * 500_000,
+        "\u0f73" * 1_000_000,
+        "é" * 1_000_000,
+        " " * 1_000_000,
+        "用Python写é " * 100_000,
+    ],
+    ids=["english", "chinese", "marks", "tibetan", "one-word", "spaces", "mixed"],
+)
+def test_a_million_characters_take_seconds_not_hours(text: str) -> None:
+    started = process_time()
+    tokenize(text)
+    assert process_time() - started < 20.0
+
+
+def test_long_words_stay_whole_and_out_of_the_caches() -> None:
+    clear_caches()
+    key = "ab" * 50
+    assert tokenize(key) == [key]
+    assert term_hash(key) == term_hash(key)
+    assert tokens._cached_stem.cache_info().currsize == tokens._cached_hash.cache_info().currsize == 0
+
+
+def test_caches_can_be_emptied_after_an_erasure() -> None:
+    term_hash(tokenize("alice")[0])
+    assert tokens._cached_stem.cache_info().currsize
+    clear_caches()
+    assert tokens._cached_stem.cache_info().currsize == tokens._cached_hash.cache_info().currsize == 0
+
+
+def test_hashes_are_the_same_on_every_machine() -> None:
+    assert term_hash("memory") == 0xE8A0B2FC89DDFBBA
+    assert term_hash("\ud800") != term_hash("\ud801")
+
+
+@given(words=st.lists(st.sampled_from(["cat", "dog", "猫狗", "é"]), max_size=30))
+def test_packing_keeps_every_frequency_sorted_by_hash(words: list[str]) -> None:
+    blob = pack_terms(words)
+    records = unpack_terms(blob)
+    assert len(blob) == 10 * len(set(words))
+    assert records.dtype == TERM_RECORD
+    assert records["term"].tolist() == sorted(records["term"].tolist())
+    assert int(records["tf"].sum()) == len(words)
+    assert dict(records.tolist()) == {term_hash(word): count for word, count in Counter(words).items()}
+
+
+def test_a_frequency_saturates() -> None:
+    assert unpack_terms(pack_terms(["cat"] * 70_000))["tf"].tolist() == [65_535]
+    assert unpack_terms(b"").shape == (0,)
+    assert np.dtype(TERM_RECORD).itemsize == 10
+
+
+def test_a_torn_blob_is_refused() -> None:
+    with pytest.raises(InputError, match="rebuild"):
+        unpack_terms(b"\x00" * 11)

@@ -1,0 +1,154 @@
+"""AsyncMemory is Memory: the same verbs, parameters, defaults and annotations, on threads."""
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+import phronesis
+from phronesis.async_memory import AsyncMemory
+from phronesis.errors import InputError, NotFound
+from phronesis.memory import Memory
+
+NOT_AWAITED = {"open", "for_tenant"}
+"""What gives a Memory back, and has its own type here."""
+
+POLICY = {"embedder": "none"}
+
+
+def verbs(kind: type) -> dict[str, Callable[..., Any]]:
+    members = inspect.getmembers(kind, inspect.isfunction)
+    return {name: member for name, member in members if not name.startswith("_")}
+
+
+def differences(sync: type, wrapped: type) -> list[str]:
+    """Name what the two do not share."""
+    ours, theirs = verbs(sync), verbs(wrapped)
+    out = [f"{name} is in one only" for name in ours.keys() ^ theirs.keys()]
+    for name in ours.keys() & theirs.keys() - NOT_AWAITED:
+        if not inspect.iscoroutinefunction(theirs[name]):
+            out.append(f"{name} is no coroutine")
+        if inspect.unwrap(theirs[name]) is not ours[name]:
+            out.append(f"{name} is another verb")
+        same_hints = get_type_hints(ours[name]) == get_type_hints(theirs[name])
+        if not same_hints or _parameters(ours[name]) != _parameters(theirs[name]):
+            out.append(f"{name} has another signature")
+    out += [f"{name} differs" for name in NOT_AWAITED if _parameters(ours[name]) != _parameters(theirs[name])]
+    return out
+
+
+def _parameters(verb: Callable[..., Any]) -> list[tuple[str, Any, Any, Any]]:
+    given = inspect.signature(verb).parameters.values()
+    return [(p.name, p.kind, p.default, p.annotation) for p in given]
+
+
+def test_the_two_have_the_same_verbs_and_signatures() -> None:
+    assert differences(Memory, AsyncMemory) == []
+    assert {name for name, member in inspect.getmembers(Memory) if isinstance(member, property)} - {"stages"} == {
+        name for name, member in inspect.getmembers(AsyncMemory) if isinstance(member, property)
+    }
+
+
+def test_the_look_at_the_two_can_fail() -> None:
+    class More(Memory):
+        def novel(self) -> None: ...
+
+    assert differences(More, AsyncMemory) == ["novel is in one only"]
+
+    class Crossed(AsyncMemory):
+        pin = AsyncMemory.unpin
+
+        def flush(self) -> int:  # type: ignore[override]
+            return 0
+
+    assert set(differences(Memory, Crossed)) == {
+        "pin is another verb", "flush is no coroutine", "flush is another verb",
+    }  # fmt: skip
+
+    class Widened(AsyncMemory):
+        @staticmethod
+        def open(url: str | None = None) -> Any:  # type: ignore[override]
+            return url
+
+    assert differences(Memory, Widened) == ["open differs"]
+
+
+def test_it_is_public_and_lazy() -> None:
+    assert phronesis.AsyncMemory is AsyncMemory
+    assert "AsyncMemory" in dir(phronesis)
+
+
+def test_verbs_work_in_a_loop(sqlite_url: str, tmp_path: Path) -> None:
+    async def story() -> None:
+        async with AsyncMemory.open(sqlite_url, policy=POLICY, tenant="acme") as m:
+            assert m.tenant == "acme"
+            made = await m.add("Tea is hot", user_id="alice")
+            assert (await m.get(made.items[0].id)).content == "Tea is hot"
+            assert [e.item.id for e in await m.search("tea", user_id="alice")] == [made.items[0].id]
+            with pytest.raises(NotFound):
+                await m.get("00000000-0000-7000-8000-000000000000")
+            async with m.for_tenant("other") as other:
+                assert await other.get_all(user_id="alice") == []
+            await asyncio.gather(*(m.add(f"number {n}", user_id="alice") for n in range(20)))
+            assert len(await m.get_all(user_id="alice")) == 21
+            assert (await m.rebuild(verify=True)).equal
+            await m.export(tmp_path / "a.jsonl")
+        again = await AsyncMemory.open(sqlite_url, policy=POLICY, tenant="acme")
+        async with again:
+            assert len(await again.get_all(user_id="alice")) == 21
+
+    asyncio.run(story())
+
+
+def test_opening_reports_its_errors(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with AsyncMemory.open("mysql://x"):
+            pass
+
+    with pytest.raises(InputError):
+        asyncio.run(story())
+
+
+def test_the_loop_does_not_wait(sqlite_url: str) -> None:
+    go = threading.Event()
+
+    def clock() -> datetime:
+        assert go.wait(10)
+        return datetime(2026, 1, 1, tzinfo=UTC)
+
+    async def story() -> None:
+        async with AsyncMemory.open(sqlite_url, policy=POLICY, clock=clock) as m:
+            busy = asyncio.create_task(m.add("x"))
+            await asyncio.sleep(0.05)
+            assert not busy.done()
+            go.set()
+            assert (await busy).items
+
+    asyncio.run(story())
+
+
+def test_a_cancelled_write_that_has_begun_is_not_lost(sqlite_url: str) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def clock() -> datetime:
+        begun.set()
+        assert go.wait(10)
+        return datetime(2026, 1, 1, tzinfo=UTC)
+
+    async def story() -> None:
+        async with AsyncMemory.open(sqlite_url, policy=POLICY, clock=clock) as m:
+            task = asyncio.create_task(m.add("kept", idempotency_key="k"))
+            assert await asyncio.to_thread(begun.wait, 10)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            go.set()
+            known = await m.add("kept", idempotency_key="k")
+            assert [item.id for item in await m.get_all()] == [known.items[0].id]
+
+    asyncio.run(story())

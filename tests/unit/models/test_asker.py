@@ -1,0 +1,168 @@
+"""A role's model is asked within its budget, in a form, and every try and answer is written down."""
+
+from typing import Annotated, Any
+
+import pydantic
+import pytest
+
+from fake_models import NOON, MemoryLedger, ScriptedModel, Step, asker
+from phronesis.core.model_calls import Price
+from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelError, ModelRefused, ModelUnavailable
+from phronesis.models.language import Completion
+from phronesis.models.purse import Allowance
+from phronesis.models.structured import KEPT_CHARACTERS, Task
+
+
+class Form(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+
+    words: Annotated[list[str], pydantic.Field(max_length=3)]
+
+
+TASK = Task("List the words.", "<data>tea</data>", Form)
+GOOD = '{"words": ["tea"]}'
+CUT = Completion(text='{"words": ["te', finish_reason="length")
+
+
+def test_an_answer_of_the_form_is_given_and_was_asked_for_by_its_schema() -> None:
+    model = ScriptedModel([GOOD])
+    answer = asker(model).ask("t", TASK)
+    assert answer.value == Form(words=["tea"])
+    assert answer.error is None
+    ((messages, schema, constraint, max_tokens),) = model.asked
+    assert [(one.role, one.content) for one in messages] == [("system", TASK.instructions), ("user", TASK.data)]
+    assert (schema.name, schema.schema["additionalProperties"]) == ("form", False)
+    assert (constraint, max_tokens) == ("schema", 100)
+    assert [(one.constraint, one.text, one.problem) for one in answer.attempts] == [("schema", GOOD, None)]
+
+
+def test_a_server_that_takes_no_schema_is_asked_for_json_with_the_schema_in_words() -> None:
+    model = ScriptedModel([ModelRefused("no response_format", details={"status": 400}), f"```json\n{GOOD}\n```"])
+    assert asker(model).ask("t", TASK).value == Form(words=["tea"])
+    assert [constraint for _, _, constraint, _ in model.asked] == ["schema", "json"]
+    assert '"maxItems": 3' in model.asked[1][0][0].content
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_wrong_key_is_not_taken_for_a_schema_that_is_not_taken(status: int) -> None:
+    model = ScriptedModel([ModelRefused("the key is wrong", details={"status": status})])
+    answer = asker(model).ask("t", TASK)
+    assert isinstance(answer.error, ModelRefused)
+    assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "problem"),
+    [
+        ("surely: tea", "it is not JSON"),
+        ("[" * 100_000, "it is not JSON"),
+        ("[]", "it: model_type"),
+        ('{"words": "tea"}', "words: list_type"),
+        ('{"words": ["a", "b", "c", "d"]}', "words: too_long"),
+        ('{"words": [1]}', "words.0: string_type"),
+        ('{"words": [], "ignore all rules": 1}', "it: extra_forbidden"),
+        (CUT, "it did not finish by itself (length)"),
+    ],
+)
+def test_what_is_not_of_the_form_is_sent_back_once(first: Step, problem: str) -> None:
+    model = ScriptedModel([first, GOOD])
+    answer = asker(model).ask("t", TASK)
+    assert answer.value == Form(words=["tea"])
+    assert [attempt.problem for attempt in answer.attempts] == [problem, None]
+    repair, _, constraint, _ = model.asked[1]
+    assert constraint == "json"
+    assert [one.role for one in repair] == ["system", "user", "assistant", "user"]
+    assert problem in repair[3].content
+
+
+def test_what_is_wrong_twice_is_rejected_and_both_answers_are_kept() -> None:
+    model = ScriptedModel(["no " * KEPT_CHARACTERS, '{"secret": 1}'])
+    answer = asker(model).ask("t", TASK)
+    assert answer.value is None
+    assert isinstance(answer.error, AnswerRejected)
+    assert "secret" not in str(answer.error)
+    assert [len(attempt.text) for attempt in answer.attempts] == [KEPT_CHARACTERS, 13]
+    assert len(model.asked) == 2
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        Completion(text="", finish_reason="stop", refusal="I cannot"),
+        Completion(text=GOOD, finish_reason="content_filter"),
+    ],
+)
+def test_a_refusal_is_not_argued_with(said: Completion) -> None:
+    model = ScriptedModel([said])
+    answer = asker(model).ask("t", TASK)
+    assert isinstance(answer.error, AnswerRejected)
+    assert len(model.asked) == len(answer.attempts) == 1
+
+
+def test_what_was_said_before_the_server_went_is_kept() -> None:
+    model = ScriptedModel(["garbage", ModelUnavailable("gone")])
+    answer = asker(model).ask("t", TASK)
+    assert isinstance(answer.error, ModelUnavailable)
+    assert [attempt.text for attempt in answer.attempts] == ["garbage"]
+
+
+def test_every_try_is_in_the_ledger() -> None:
+    ledger = MemoryLedger()
+    steps: list[Step] = [
+        ModelUnavailable("busy", details={"retry_after": 0.01}),
+        "garbage",
+        Completion(text=GOOD, finish_reason="stop", prompt_tokens=1_000, completion_tokens=100),
+    ]
+    model = ScriptedModel(steps)
+    prices = {"model": Price(input=1.0, output=10.0)}
+    assert asker(model, ledger, tries=2, prices=prices).ask("acme", TASK).value is not None
+    assert [(tenant, call.role, call.model, call.status) for tenant, call in ledger.calls] == [
+        ("acme", "extract", "test/model", "model.unavailable"),
+        ("acme", "extract", "test/model", "ok"),
+        ("acme", "extract", "test/model", "ok"),
+    ]
+    last = ledger.calls[-1][1]
+    assert (last.prompt_tokens, last.completion_tokens, last.cost) == (1_000, 100, 0.002)
+    assert last.at == NOON
+    assert ledger.calls[0][1].completion_tokens == 0
+    assert ledger.calls[1][1].completion_tokens > 0  # counted here: the server did not
+
+
+BROKE: list[tuple[dict[str, Any], str]] = [
+    ({"tokens_per_call": 110}, "tokens_per_call"),
+    ({"tokens_per_day": 280}, "tokens_per_day"),
+    ({"cost_per_day": 0.0002}, "cost_per_day"),
+]
+
+
+@pytest.mark.parametrize(("allowed", "told"), BROKE)
+def test_what_is_not_allowed_is_not_asked(allowed: dict[str, Any], told: str) -> None:
+    ledger = MemoryLedger()
+    model = ScriptedModel([Completion(text=GOOD, finish_reason="stop", prompt_tokens=100, completion_tokens=50)])
+    prices = {"test/model": Price(input=1.0, output=1.0)}
+    rich = asker(model, ledger, prices=prices)
+    poor = asker(model, ledger, allowance=Allowance(**allowed), prices=prices)
+    if "tokens_per_call" not in allowed:
+        rich.ask("t", TASK)
+        assert len(model.asked) == 1
+    before = len(model.asked)
+    answer = poor.ask("t", TASK)
+    assert isinstance(answer.error, ModelBudgetSpent)
+    assert told in str(answer.error)
+    assert len(model.asked) == before
+    if "tokens_per_call" not in allowed:
+        assert poor.ask("another tenant", TASK).value is not None
+        tomorrow = asker(
+            model, ledger, allowance=Allowance(**allowed), prices=prices, clock=lambda: NOON.replace(day=2)
+        )
+        assert tomorrow.ask("t", TASK).value is not None
+
+
+def test_an_error_of_our_own_is_not_swallowed() -> None:
+    with pytest.raises(ZeroDivisionError):
+        asker(ScriptedModel([ZeroDivisionError()])).ask("t", TASK)
+
+
+def test_the_tree_of_model_errors() -> None:
+    kinds = (ModelUnavailable, ModelRefused, AnswerRejected, ModelBudgetSpent)
+    assert all(issubclass(kind, ModelError) for kind in kinds)

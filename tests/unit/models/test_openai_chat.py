@@ -1,0 +1,327 @@
+"""A chat model behind a server: what it is asked, what is believed of its answer, and what becomes of its faults."""
+
+import contextlib
+import logging
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from model_server import (
+    Behaviour,
+    ModelServer,
+    chat,
+    cut,
+    endless,
+    garbage,
+    model_not_found,
+    no_response_format,
+    page,
+    redirect,
+    reply_json,
+    shown,
+    slow,
+    status,
+    trickle,
+    trickle_headers,
+    truncated,
+)
+from phronesis.errors import (
+    AnswerRejected,
+    Closed,
+    MissingExtra,
+    ModelCancelled,
+    ModelError,
+    ModelRefused,
+    ModelUnavailable,
+)
+from phronesis.models.calls import Limits, never
+from phronesis.models.gateway import Gateway
+from phronesis.models.language import AnswerSchema, Completion, Constraint, Message
+from phronesis.models.openai_chat import OpenAIChat, without_thoughts
+from phronesis.models.transport import ModelHttp
+
+KEY = "sk-very-secret-0123456789"
+TEXT = "the patient's diagnosis"
+SAID = "what the model answered"
+ANSWER = AnswerSchema("facts", {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]})
+
+
+def limits(seconds: float = 0.5, *, max_bytes: int = 8 << 20) -> Limits:
+    return Limits(time.monotonic, time.monotonic() + seconds, never, max_bytes)
+
+
+@contextlib.contextmanager
+def opened(
+    *behaviours: Behaviour, temperature: float | None = 0.0, extra: dict[str, Any] | None = None
+) -> Iterator[tuple[ModelServer, OpenAIChat]]:
+    with ModelServer(*behaviours) as server:
+        model = OpenAIChat(Gateway("local", server.base_url, KEY), "qwen3:4b", temperature=temperature, extra=extra)
+        with contextlib.closing(model):
+            yield server, model
+
+
+def complete(
+    model: OpenAIChat, bounds: Limits | None = None, *, constraint: Constraint = "schema", text: str = TEXT
+) -> Completion:
+    messages = [Message("system", "Extract."), Message("user", text)]
+    return model.complete(messages, answer=ANSWER, constraint=constraint, max_tokens=77, limits=bounds or limits())
+
+
+def test_a_completion_brings_its_text_reason_and_tokens() -> None:
+    usage = {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14}
+    with opened(chat('{"a": "b"}', usage=usage)) as (_, model):
+        assert complete(model) == Completion(
+            text='{"a": "b"}', finish_reason="stop", prompt_tokens=11, completion_tokens=3
+        )
+        assert model.name == "local/qwen3:4b"
+
+
+def test_the_server_is_asked_for_the_schema() -> None:
+    with opened(chat("{}")) as (server, model):
+        complete(model)
+    (request,) = server.requests
+    assert request.path == "/v1/chat/completions"
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.body == {
+        "model": "qwen3:4b",
+        "messages": [{"role": "system", "content": "Extract."}, {"role": "user", "content": TEXT}],
+        "max_tokens": 77,
+        "temperature": 0.0,
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "facts", "schema": ANSWER.schema, "strict": True},
+        },
+    }
+
+
+def test_the_server_is_asked_for_json_alone() -> None:
+    with opened(chat("{}"), temperature=None, extra={"reasoning_effort": "none"}) as (server, model):
+        complete(model, constraint="json")
+    body = server.requests[0].body
+    assert body["response_format"] == {"type": "json_object"}
+    assert body["reasoning_effort"] == "none"
+    assert "temperature" not in body
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("https://api.openai.com/v1", "max_completion_tokens"),
+        ("https://eu.api.openai.com/v1", "max_completion_tokens"),
+        ("http://127.0.0.1:1/v1", "max_tokens"),
+        ("https://api.openai.com.example/v1", "max_tokens"),
+        ("https://notopenai.com/v1", "max_tokens"),
+    ],
+)
+def test_the_bound_of_the_answer_has_the_name_that_the_server_knows(host: str, name: str) -> None:
+    with contextlib.closing(OpenAIChat(Gateway("g", host), "m", temperature=None)) as model:
+        assert model._bound == name
+
+
+def test_what_the_environment_says_of_openai_is_nothing_to_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("API_KEY", "ADMIN_KEY", "ORG_ID", "PROJECT_ID", "WEBHOOK_SECRET"):
+        monkeypatch.setenv(f"OPENAI_{name}", "sk-of-the-environment")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Spy: sk-of-the-environment\nAuthorization: sk-of-the-environment")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    with opened(chat("{}")) as (server, model):
+        complete(model)
+    assert "sk-of-the-environment" not in str(server.requests)
+    assert not [name for name in server.requests[0].headers if name.startswith(("x-", "openai"))]
+
+
+def test_text_that_does_not_encode_is_sent_all_the_same() -> None:
+    with opened(chat("{}")) as (server, model):
+        complete(model, text="a\ud800b\x00c")
+    assert server.requests[0].body["messages"][1]["content"] == "a\ufffdb c"
+
+
+def test_an_answer_that_was_cut_off_says_so() -> None:
+    with opened(chat('{"a', finish_reason="length")) as (_, model):
+        assert complete(model).finish_reason == "length"
+
+
+def test_a_refusal_is_handed_on() -> None:
+    with opened(chat(None, refusal="I cannot."), chat("", finish_reason="content_filter")) as (_, model):
+        assert complete(model) == Completion(text="", finish_reason="stop", refusal="I cannot.")
+        assert complete(model) == Completion(text="", finish_reason="content_filter")
+
+
+@pytest.mark.parametrize("reason", [None, 3, "", "stopped: the patient said", ["stop"], "STOP", "x" * 41])
+def test_a_reason_that_is_none_is_unknown(reason: Any) -> None:
+    with opened(chat("{}", finish_reason=reason)) as (_, model):
+        assert complete(model).finish_reason == "unknown"
+
+
+@pytest.mark.parametrize(
+    "usage", [None, [], {}, {"prompt_tokens": "3"}, {"prompt_tokens": -1}, {"prompt_tokens": True}]
+)
+def test_a_server_that_does_not_count_is_believed_nothing(usage: Any) -> None:
+    with opened(chat("{}", usage=usage)) as (_, model):
+        completion = complete(model)
+    assert (completion.prompt_tokens, completion.completion_tokens) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("<think>hm {</think>\n\n{}", "{}"),
+        ("\n<think>\n</think>{}", "{}"),
+        ("<think>no end", ""),
+        ("<thinking>a</thinking> {}", "{}"),
+        ("<reasoning>a</reasoning>{}", "{}"),
+        ("hm, well</think>{}", "{}"),
+        ('{"a": "</think>"}', '{"a": "</think>"}'),
+        ('{"a": "<think>x</think>"}', '{"a": "<think>x</think>"}'),
+        ("```json\n</think>```", "```json\n</think>```"),
+        (" plain ", " plain "),
+        ("", ""),
+    ],
+)
+def test_what_a_model_thinks_aloud_is_not_its_answer(said: str, text: str) -> None:
+    assert without_thoughts(said) == text
+
+
+def test_thoughts_in_a_field_of_their_own_are_left_there() -> None:
+    with opened(chat("<think>x</think>{}", reasoning="hm", reasoning_content="hm")) as (_, model):
+        assert complete(model).text == "{}"
+
+
+NO_COMPLETION: dict[str, Behaviour] = {
+    "no choices": reply_json({"choices": []}),
+    "null choices": reply_json({"choices": None}),
+    "choices of another type": reply_json({"choices": {"0": {}}}),
+    "choices of nothing": reply_json({"choices": [None]}),
+    "no message": reply_json({"choices": [{"finish_reason": "stop"}]}),
+    "message of another type": reply_json({"choices": [{"message": SAID}]}),
+    "null content": chat(None),
+    "null content at its end": chat(None, finish_reason="length"),
+    "content of another type": chat([{"type": "text", "text": SAID}]),
+    "content of another type and a refusal": chat(7, refusal=SAID),
+    "a call of a tool": chat(None, tool_calls=[{"id": "1", "function": {"name": SAID, "arguments": "{}"}}]),
+    "an error with success": reply_json({"error": {"message": SAID, "code": 502}}),
+    "a list": reply_json([SAID]),
+    "a text": reply_json(SAID),
+    "nothing": reply_json(None),
+    "garbage": garbage(),
+    "garbage of another type": garbage(SAID.encode(), kind="text/plain"),
+    "no body": garbage(b""),
+    "deep": garbage(b'{"choices":' + b"[" * 100_000),
+    "page": page(),
+    "endless": endless(),
+    "endless events": endless(sse=True),
+}
+UNAVAILABLE: dict[str, Behaviour] = {
+    "slow": slow(30.0, chat("{}")),
+    "trickle": trickle(),
+    "trickled headers": trickle_headers(),
+    "truncated": truncated(),
+    "cut": cut(),
+    "overloaded": status(429),
+    "failing": status(500, message=SAID),
+    "starting": status(503),
+}
+REFUSED: dict[str, Behaviour] = {
+    "key": status(401, message=f"Incorrect API key provided: {KEY}"),
+    "model": model_not_found(),
+    "format": no_response_format(),
+    "text": status(422, message=f"input: {TEXT}"),
+    "redirect": redirect("http://127.0.0.1:1/v1/chat/completions"),
+}
+FAULTS: list[Any] = [
+    pytest.param(kind, behaviour, id=f"{kind.__name__}-{name}")
+    for kind, behaviours in ((AnswerRejected, NO_COMPLETION), (ModelUnavailable, UNAVAILABLE), (ModelRefused, REFUSED))
+    for name, behaviour in behaviours.items()
+]
+
+
+@pytest.mark.parametrize(("kind", "behaviour"), FAULTS)
+def test_every_fault_is_an_error_in_time_that_tells_nothing(
+    kind: type[ModelError], behaviour: Behaviour, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    for name in ("openai", "httpx2", "httpcore2"):
+        caplog.set_level(logging.DEBUG, name)
+    with opened(behaviour) as (server, model):
+        began = time.monotonic()
+        with pytest.raises(ModelError) as fault:
+            complete(model, limits(0.3, max_bytes=1 << 20))
+        assert time.monotonic() - began < 1.5
+        assert len(server.requests) == 1
+    assert type(fault.value) is kind
+    assert "local" in fault.value.message or "too long" in fault.value.message
+    for secret in (KEY, TEXT, SAID):
+        assert secret not in shown(fault.value)
+        assert secret not in caplog.text
+
+
+@pytest.mark.parametrize("message", ["", SAID])
+def test_a_good_call_leaves_no_word_in_the_log(message: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    for name in ("openai", "httpx2", "httpcore2"):
+        caplog.set_level(logging.DEBUG, name)
+    with opened(chat(message)) as (_, model):
+        complete(model)
+        assert [record.name for record in caplog.records if record.name.startswith(("openai", "http"))] == []
+    for secret in (KEY, TEXT, SAID):
+        assert secret not in caplog.text
+
+
+def test_a_server_that_names_a_time_is_quoted_with_it() -> None:
+    with opened(status(429, {"retry-after-ms": "1500"})) as (_, model):
+        with pytest.raises(ModelUnavailable) as failure:
+            complete(model)
+        assert failure.value.details == {"status": 429, "retry_after": 1.5}
+
+
+def test_a_call_that_was_cancelled_ends_while_the_model_thinks() -> None:
+    gone = threading.Event()
+    with opened(slow(30.0, chat("{}"))) as (_, model):
+        timer = threading.Timer(0.1, gone.set)
+        timer.start()
+        began = time.monotonic()
+        with pytest.raises(ModelCancelled):
+            complete(model, Limits(time.monotonic, began + 20.0, gone.is_set))
+        timer.join()
+        assert time.monotonic() - began < 1.0
+
+
+def test_closing_ends_what_is_under_way() -> None:
+    with opened(slow(30.0, chat("{}"))) as (server, model), ThreadPoolExecutor(1) as pool:
+        call = pool.submit(complete, model, limits(20.0))
+        while not server.requests:
+            time.sleep(0.005)
+        began = time.monotonic()
+        model.close()
+        with pytest.raises(ModelUnavailable):
+            call.result()
+        assert time.monotonic() - began < 1.0
+        with pytest.raises(Closed):
+            complete(model)
+
+
+def test_threads_share_a_model() -> None:
+    def behave(reply: Any) -> None:
+        chat(reply.asked.body["messages"][1]["content"])(reply)
+
+    with opened(behave) as (_, model), ThreadPoolExecutor(8) as pool:
+        texts = [f"t{number}" for number in range(40)]
+        assert [one.text for one in pool.map(lambda text: complete(model, limits(10.0), text=text), texts)] == texts
+
+
+def test_connections_that_are_shared_stay_open() -> None:
+    with ModelServer(chat("{}")) as server:
+        gateway = Gateway("local", server.base_url)
+        with contextlib.closing(ModelHttp(gateway)) as http:
+            OpenAIChat(gateway, "a", temperature=None, http=http).close()
+            assert complete(OpenAIChat(gateway, "b", temperature=None, http=http)).text == "{}"
+
+
+def test_without_the_package_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(MissingExtra, match=r"phronesis\[models\]"):
+        OpenAIChat(Gateway("local", "http://127.0.0.1:1/v1"), "m", temperature=None)

@@ -1,0 +1,256 @@
+"""An encoder behind a server keeps the port's promises, whatever order and form its vectors come in."""
+
+import base64
+import contextlib
+import logging
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from model_server import (
+    Behaviour,
+    ModelServer,
+    Reply,
+    cut,
+    embed_each,
+    embeddings,
+    endless,
+    garbage,
+    model_not_found,
+    page,
+    redirect,
+    reply_json,
+    shown,
+    slow,
+    status,
+    trickle,
+    truncated,
+)
+from phronesis.errors import AnswerRejected, ModelError, ModelRefused, ModelUnavailable
+from phronesis.models.calls import Limits, never
+from phronesis.models.embedder import Embedder
+from phronesis.models.gateway import Gateway
+from phronesis.models.openai_embedder import OpenAIEmbedder
+from phronesis.models.prefixes import PrefixScheme
+from phronesis.models.transport import ModelHttp
+
+KEY = "sk-very-secret-0123456789"
+TEXT = "the patient's diagnosis"
+
+
+def limits(seconds: float = 5.0) -> Limits:
+    return Limits(time.monotonic, time.monotonic() + seconds, never, 1 << 20)
+
+
+@contextlib.contextmanager
+def opened(
+    *behaviours: Behaviour, dimension: int | None = 3, scheme: PrefixScheme = "none", seconds: float = 5.0
+) -> Iterator[tuple[ModelServer, OpenAIEmbedder]]:
+    with ModelServer(*behaviours) as server:
+        embedder = OpenAIEmbedder(
+            Gateway("local", server.base_url, KEY), "bge-m3",
+            dimension=dimension, prefix_scheme=scheme, limits_for=lambda: limits(seconds),
+        )  # fmt: skip
+        with contextlib.closing(embedder):
+            yield server, embedder
+
+
+def letters(text: str) -> list[float]:
+    return [1.0 + text.count("a"), 2.0 * text.count("b"), float(len(text))]
+
+
+def test_the_port_is_kept() -> None:
+    hostile = ["", "   \n", "\x00", "a\x00b", "x\ud800y", "\ud800", "🎉", "word " * 4000, "今天天气很好"]
+    with opened(embed_each(letters)) as (_, embedder):
+        assert isinstance(embedder, Embedder)
+        matrix = embedder.embed_documents(hostile)
+        assert matrix.dtype == np.float32
+        assert matrix.shape == (9, 3)
+        assert not matrix[:3].any()
+        np.testing.assert_allclose(np.linalg.norm(matrix[3:], axis=1), 1.0, atol=1e-6)
+        assert embedder.embed_documents([]).shape == (0, 3)
+        assert not embedder.embed_query(" ").any()
+        np.testing.assert_array_equal(embedder.embed_query("ab"), embedder.embed_documents(["ab"])[0])
+        assert (embedder.name, embedder.dimension, embedder.prefix_scheme) == ("local/bge-m3@3", 3, "none")
+
+
+def test_the_request_is_openais() -> None:
+    with opened(embed_each(letters)) as (server, embedder):
+        embedder.embed_documents(["a", " ", "b"])
+    (request,) = server.requests
+    assert request.path == "/v1/embeddings"
+    assert request.body == {"model": "bge-m3", "input": ["a", "b"], "encoding_format": "float", "dimensions": 3}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "query", "document"),
+    [
+        ("none", "a", "a"),
+        ("e5", "query: a", "passage: a"),
+        ("qwen3", "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:a", "a"),
+        ("nomic", "search_query: a", "search_document: a"),
+    ],
+)
+def test_questions_and_documents_are_told_apart(scheme: PrefixScheme, query: str, document: str) -> None:
+    with opened(embed_each(letters), scheme=scheme) as (server, embedder):
+        embedder.embed_query("a")
+        embedder.embed_documents(["a"])
+        assert embedder.prefix_scheme == scheme
+    assert [request.body["input"] for request in server.requests] == [[query], [document]]
+
+
+AXES = [[2.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0, 0, 4]]
+
+
+def test_vectors_go_where_their_index_says() -> None:
+    with opened(embeddings(AXES, order=[2, 0, 1]), embeddings(AXES, index=False)) as (_, embedder):
+        for _ in range(2):
+            np.testing.assert_array_equal(embedder.embed_documents(["a", "b", "c"]), np.eye(3, dtype=np.float32))
+
+
+def test_vectors_in_base64_are_the_same() -> None:
+    packed = [base64.b64encode(np.asarray(axis, "<f4").tobytes()).decode() for axis in AXES]
+    with opened(embeddings(packed)) as (_, embedder):
+        np.testing.assert_array_equal(embedder.embed_documents(["a", "b", "c"]), np.eye(3, dtype=np.float32))
+
+
+def test_large_and_small_vectors_have_length_one_and_zeros_stay() -> None:
+    with opened(embeddings([[1e300, 0.0, 1e300], [1e-300, 0.0, 0.0], [0.0, 0.0, 0.0]])) as (_, embedder):
+        matrix = embedder.embed_documents(["a", "b", "c"])
+    np.testing.assert_allclose(np.linalg.norm(matrix, axis=1), [1.0, 1.0, 0.0], atol=1e-6)
+
+
+def test_many_texts_are_sent_in_batches() -> None:
+    texts = [f"{'a' * (number % 7)}{number}" for number in range(150)]
+    with opened(embed_each(letters)) as (server, embedder):
+        matrix = embedder.embed_documents(texts)
+        expected = np.asarray([letters(text) for text in texts])
+        np.testing.assert_allclose(matrix, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-6)
+        assert [len(request.body["input"]) for request in server.requests] == [64, 64, 22]
+        embedder.embed_documents(["x" * 9000] * 40)
+        assert [len(request.body["input"]) for request in server.requests[3:]] == [16, 16, 8]
+        assert {len(text) for text in server.requests[3].body["input"]} == {6000}
+
+
+def test_the_dimension_is_asked_for_once() -> None:
+    with opened(embed_each(letters), dimension=None) as (server, embedder), ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(lambda _: embedder.dimension, range(16))) == {3}
+        assert len(server.requests) == 1
+        embedder.embed_query("a")
+        assert [request.body["input"] for request in server.requests] == [["dimension"], ["a"]]
+
+
+def test_a_dimension_that_could_not_be_asked_for_is_asked_for_again() -> None:
+    with opened(status(503), embed_each(letters), dimension=None) as (_, embedder):
+        with pytest.raises(ModelUnavailable):
+            embedder.embed_query("a")
+        assert embedder.embed_query("a").shape == (3,)
+
+
+def test_a_server_that_changes_its_dimension_is_not_believed() -> None:
+    changing = embeddings([[1.0, 0.0]]), embeddings([[1.0, 0.0, 0.0]])
+    with (
+        opened(*changing, dimension=None) as (_, embedder),
+        pytest.raises(AnswerRejected, match="3 numbers, not 2"),
+    ):
+        embedder.embed_query("a")
+
+
+def entries(*given: Any) -> Behaviour:
+    return reply_json({"data": list(given)})
+
+
+def pair(first: Any, second: Any) -> Behaviour:
+    return embeddings([first, second])
+
+
+GOOD = [1.0, 2.0, 3.0]
+WRONG: dict[str, Behaviour] = {
+    "no data": reply_json({"object": TEXT}),
+    "data of another type": reply_json({"data": {"0": GOOD}}),
+    "a list": reply_json([[1.0, 2.0, 3.0]] * 2),
+    "too few": embeddings([GOOD]),
+    "too many": embeddings([GOOD] * 3),
+    "entries of another type": entries(GOOD, GOOD),
+    "nothing in an entry": entries({"index": 0}, {"index": 1}),
+    "another dimension": pair([1.0], [1.0]),
+    "two dimensions": pair(GOOD, [1.0, 2.0]),
+    "no numbers": pair([], []),
+    "nested": pair([GOOD], [GOOD]),
+    "null": pair(None, None),
+    "null within": pair(GOOD, [1.0, None, 3.0]),
+    "text within": pair(GOOD, [1.0, "2", 3.0]),
+    "truth within": pair(GOOD, [True, False, True]),
+    "beyond floats": pair(GOOD, [10**400, 1, 1]),
+    "NaN": garbage(b'{"data":[{"index":0,"embedding":[1,2,3]},{"index":1,"embedding":[NaN,1,1]}]}'),
+    "infinite": garbage(b'{"data":[{"index":0,"embedding":[1,2,3]},{"index":1,"embedding":[1e999,1,1]}]}'),
+    "not base64": pair("$$$$", "$$$$"),
+    "base64 of half a number": pair("AAA=", "AAA="),
+    "base64 of NaN": pair(*[base64.b64encode(np.full(3, np.nan, "<f4").tobytes()).decode()] * 2),
+    "an index twice": entries({"index": 0, "embedding": GOOD}, {"index": 0, "embedding": GOOD}),
+    "an index out of range": entries({"index": 0, "embedding": GOOD}, {"index": 2, "embedding": GOOD}),
+    "an index once": entries({"index": 0, "embedding": GOOD}, {"embedding": GOOD}),
+    "an index of another type": entries({"index": "0", "embedding": GOOD}, {"index": "1", "embedding": GOOD}),
+    "an index of truth": entries({"index": False, "embedding": GOOD}, {"index": True, "embedding": GOOD}),
+    "an index that does not hash": entries({"index": [], "embedding": GOOD}, {"index": [], "embedding": GOOD}),
+    "garbage": garbage(),
+    "page": page(),
+    "endless": endless(),
+}
+UNAVAILABLE: dict[str, Behaviour] = {
+    "slow": slow(30.0, embeddings([GOOD, GOOD])),
+    "trickle": trickle(),
+    "truncated": truncated(),
+    "cut": cut(),
+    "overloaded": status(429, {"Retry-After": "2"}),
+    "failing": status(500, message=TEXT),
+}
+REFUSED: dict[str, Behaviour] = {
+    "key": status(401, message=KEY),
+    "model": model_not_found(),
+    "parameters": status(400, message=TEXT),
+    "redirect": redirect("http://127.0.0.1:1/v1/embeddings"),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "behaviour"),
+    [
+        pytest.param(kind, behaviour, id=f"{kind.__name__}-{name}")
+        for kind, behaviours in ((AnswerRejected, WRONG), (ModelUnavailable, UNAVAILABLE), (ModelRefused, REFUSED))
+        for name, behaviour in behaviours.items()
+    ],
+)
+def test_every_fault_is_an_error_in_time_that_tells_nothing(
+    kind: type[ModelError], behaviour: Behaviour, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    for name in ("httpx2", "httpcore2"):
+        caplog.set_level(logging.DEBUG, name)
+    with opened(behaviour, seconds=0.3) as (_, embedder):
+        began = time.monotonic()
+        with pytest.raises(ModelError) as fault:
+            embedder.embed_documents([TEXT, "and another"])
+        assert time.monotonic() - began < 1.5
+    assert type(fault.value) is kind
+    for secret in (KEY, TEXT):
+        assert secret not in shown(fault.value)
+        assert secret not in caplog.text
+
+
+def test_connections_that_are_shared_stay_open() -> None:
+    def made(gateway: Gateway, http: ModelHttp) -> OpenAIEmbedder:
+        return OpenAIEmbedder(gateway, "m", dimension=3, prefix_scheme="none", limits_for=limits, http=http)
+
+    def behave(reply: Reply) -> None:
+        embed_each(letters)(reply)
+
+    with ModelServer(behave) as server:
+        gateway = Gateway("local", server.base_url)
+        with contextlib.closing(ModelHttp(gateway)) as http:
+            made(gateway, http).close()
+            assert made(gateway, http).embed_query("a").any()

@@ -1,0 +1,206 @@
+"""Rerankers behind servers: every shape of answer gives the same scores, and a wrong one gives none."""
+
+import contextlib
+import logging
+import math
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from model_server import (
+    Behaviour,
+    ModelServer,
+    cut,
+    endless,
+    garbage,
+    model_not_found,
+    page,
+    redirect,
+    reply_json,
+    reranked,
+    shown,
+    slow,
+    status,
+    trickle,
+    truncated,
+)
+from phronesis.errors import AnswerRejected, ModelError, ModelRefused, ModelUnavailable
+from phronesis.models.calls import Limits, never
+from phronesis.models.gateway import Gateway
+from phronesis.models.rerank_http import HttpReranker, RerankDialect
+from phronesis.models.transport import ModelHttp
+
+KEY = "sk-very-secret-0123456789"
+QUERY = "what did the patient say"
+TEXTS = ["the patient's diagnosis", "the weather", "the patient's words"]
+SHAPES = ["vllm", "llama.cpp", "jina", "cohere", "tei"]
+
+
+def limits(seconds: float = 0.5, *, max_bytes: int = 8 << 20) -> Limits:
+    return Limits(time.monotonic, time.monotonic() + seconds, never, max_bytes)
+
+
+@contextlib.contextmanager
+def opened(
+    *behaviours: Behaviour, root: str = "/v1", dialect: RerankDialect = "documents"
+) -> Iterator[tuple[ModelServer, HttpReranker]]:
+    with ModelServer(*behaviours) as server:
+        gateway = Gateway("local", server.base_url.removesuffix("/v1") + root, KEY)
+        with contextlib.closing(HttpReranker(gateway, "qwen3-reranker", dialect=dialect)) as reranker:
+            yield server, reranker
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_probabilities_come_back_in_the_order_of_the_texts(shape: str) -> None:
+    with opened(reranked({0: 0.25, 1: 0.0, 2: 1.0}, shape=shape)) as (_, reranker):
+        assert reranker.rerank(QUERY, TEXTS, limits=limits()) == [0.25, 0.0, 1.0]
+        assert reranker.name == "local/qwen3-reranker"
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_logits_become_probabilities_and_keep_their_order(shape: str) -> None:
+    with opened(reranked({0: 0.5, 1: -4.0, 2: 800.0}, shape=shape)) as (_, reranker):
+        scores = reranker.rerank(QUERY, TEXTS, limits=limits())
+    assert scores == pytest.approx([1 / (1 + math.exp(-0.5)), 1 / (1 + math.exp(4.0)), 1.0])
+
+
+def test_the_farthest_logits_do_no_harm() -> None:
+    with opened(reranked({0: -1e300, 1: 1e300, 2: 2**70}, shape="llama.cpp")) as (_, reranker):
+        assert reranker.rerank(QUERY, TEXTS, limits=limits()) == [0.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(("root", "path"), [("/v1", "/v1/rerank"), ("", "/rerank"), ("/v2/", "/v2/rerank")])
+def test_the_request_is_what_these_servers_take(root: str, path: str) -> None:
+    with opened(reranked({0: 0.1, 1: 0.2, 2: 0.3}, shape="vllm"), root=root) as (server, reranker):
+        reranker.rerank(QUERY, TEXTS, limits=limits())
+    (request,) = server.requests
+    assert request.path == path
+    assert request.body == {"model": "qwen3-reranker", "query": QUERY, "documents": TEXTS, "top_n": 3}
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_text_embeddings_inference_is_asked_in_its_own_words() -> None:
+    with opened(reranked({0: 0.1, 1: 0.2, 2: 0.3}, shape="tei"), root="", dialect="texts") as (server, reranker):
+        assert reranker.rerank(QUERY, TEXTS, limits=limits()) == [0.1, 0.2, 0.3]
+    assert server.requests[0].body == {"model": "qwen3-reranker", "query": QUERY, "texts": TEXTS, "truncate": True}
+
+
+def test_a_text_that_the_server_leaves_out_scores_nothing() -> None:
+    with opened(
+        reranked({2: 0.75}, shape="cohere"), reranked({2: 3.0}, shape="cohere"), reply_json({"results": [{"score": 1}]})
+    ) as (_, reranker):
+        assert reranker.rerank(QUERY, TEXTS, limits=limits()) == [0.0, 0.0, 0.75]
+        assert reranker.rerank(QUERY, TEXTS, limits=limits()) == [0.0, 0.0, pytest.approx(1 / (1 + math.exp(-3.0)))]
+        with pytest.raises(AnswerRejected):  # which text, nobody knows
+            reranker.rerank(QUERY, TEXTS, limits=limits())
+
+
+def test_a_text_without_content_is_not_sent() -> None:
+    with opened(reranked({0: 0.5, 1: 0.75}, shape="jina")) as (server, reranker):
+        assert reranker.rerank(QUERY, ["", "a", " \n\x00", "b\ud800"], limits=limits()) == [0.0, 0.5, 0.0, 0.75]
+        assert reranker.rerank(QUERY, ["", " "], limits=limits()) == [0.0, 0.0]
+        assert reranker.rerank(QUERY, [], limits=limits()) == []
+        assert reranker.rerank("  ", TEXTS, limits=limits()) == [0.0, 0.0, 0.0]
+    (request,) = server.requests
+    assert (request.body["documents"], request.body["top_n"]) == (["a", "b\ufffd"], 2)
+
+
+def test_long_texts_are_shortened() -> None:
+    with (
+        ModelServer(reranked({0: 0.5}, shape="jina")) as server,
+        contextlib.closing(HttpReranker(Gateway("l", server.base_url), "m", characters=3)) as reranker,
+    ):
+        reranker.rerank("abcdef", ["ghijkl"], limits=limits())
+    assert (server.requests[0].body["query"], server.requests[0].body["documents"]) == ("abc", ["ghi"])
+
+
+def test_scores_without_places_are_in_the_order_of_the_texts() -> None:
+    with opened(reply_json({"data": [{"relevance_score": n} for n in (0, 1, 0.5)]})) as (_, reranker):
+        assert reranker.rerank(QUERY, TEXTS, limits=limits()) == [0.0, 1.0, 0.5]
+
+
+def entries(*given: Any) -> Behaviour:
+    return reply_json({"results": list(given)})
+
+
+def scored(*indexes: Any) -> Behaviour:
+    return entries(*({"index": index, "relevance_score": 0.5} for index in indexes))
+
+
+SAID = "the patient's diagnosis"
+WRONG: dict[str, Behaviour] = {
+    "no results": reply_json({"id": SAID}),
+    "empty results": entries(),
+    "null results": reply_json({"results": None}),
+    "results of another type": reply_json({"results": {"0": 0.5}}),
+    "entries of another type": entries(0.5, 0.5, 0.5),
+    "a text": reply_json(SAID),
+    "index out of range": scored(0, 1, 3),
+    "index below zero": scored(0, 1, -1),
+    "index twice": scored(0, 1, 1),
+    "too many": scored(0, 1, 2, 3),
+    "index a text": scored("0", "1", "2"),
+    "index a truth": scored(True, False, 2),
+    "index a fraction": scored(0.0, 1.0, 2.0),
+    "index null": scored(None, None, None),
+    "index missing once": entries({"index": 0, "score": 1}, {"score": 1}, {"index": 2, "score": 1}),
+    "score missing": entries({"index": 0}, {"index": 1}, {"index": 2}),
+    "score null": entries({"index": 0, "relevance_score": None}),
+    "score a text": entries({"index": 0, "relevance_score": "0.5"}),
+    "score a truth": entries({"index": 0, "relevance_score": True}),
+    "score NaN": garbage(b'{"results":[{"index":0,"relevance_score":NaN}]}'),
+    "score infinite": garbage(b'{"results":[{"index":0,"relevance_score":-Infinity}]}'),
+    "score beyond floats": garbage(b'{"results":[{"index":0,"relevance_score":1' + b"0" * 400 + b"}]}"),
+    "garbage": garbage(),
+    "page": page(),
+    "endless": endless(),
+}
+UNAVAILABLE: dict[str, Behaviour] = {
+    "slow": slow(30.0, scored(0, 1, 2)),
+    "trickle": trickle(),
+    "truncated": truncated(),
+    "cut": cut(),
+    "overloaded": status(429, {"Retry-After": "2"}),
+    "failing": status(500, message=SAID),
+}
+REFUSED: dict[str, Behaviour] = {
+    "key": status(401, message=KEY),
+    "model": model_not_found(),
+    "parameters": status(400, message=SAID),
+    "redirect": redirect("http://127.0.0.1:1/rerank"),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "behaviour"),
+    [
+        pytest.param(kind, behaviour, id=f"{kind.__name__}-{name}")
+        for kind, behaviours in ((AnswerRejected, WRONG), (ModelUnavailable, UNAVAILABLE), (ModelRefused, REFUSED))
+        for name, behaviour in behaviours.items()
+    ],
+)
+def test_every_fault_is_an_error_in_time_that_tells_nothing(
+    kind: type[ModelError], behaviour: Behaviour, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    for name in ("httpx2", "httpcore2"):
+        caplog.set_level(logging.DEBUG, name)
+    with opened(behaviour) as (_, reranker):
+        began = time.monotonic()
+        with pytest.raises(ModelError) as fault:
+            reranker.rerank(QUERY, TEXTS, limits=limits(0.3, max_bytes=1 << 20))
+        assert time.monotonic() - began < 1.5
+    assert type(fault.value) is kind
+    for secret in (KEY, QUERY, *TEXTS):
+        assert secret not in shown(fault.value)
+        assert secret not in caplog.text
+
+
+def test_connections_that_are_shared_stay_open() -> None:
+    with ModelServer(reranked({0: 0.5}, shape="vllm")) as server:
+        gateway = Gateway("local", server.base_url)
+        with contextlib.closing(ModelHttp(gateway)) as http:
+            HttpReranker(gateway, "a", http=http).close()
+            assert HttpReranker(gateway, "b", http=http).rerank("q", ["t"], limits=limits()) == [0.5]

@@ -1,0 +1,111 @@
+"""A policy's roles become models, each made once, and closed together."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pydantic
+import pytest
+
+from fake_models import NOON, MemoryLedger
+from phronesis.config import ROLES, Policy
+from phronesis.errors import ModelError
+from phronesis.models import roster as module
+from phronesis.models.chat_reranker import ChatReranker
+from phronesis.models.rerank_http import HttpReranker
+from phronesis.models.roster import Roster
+from phronesis.models.token_counter import ByteBound
+
+SERVERS = {"lab": {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "timeout": 0.5, "tries": 1}}
+
+
+@pytest.fixture
+def make() -> Any:
+    made: list[Roster] = []
+
+    def roster(keys: Any = None, **policy: Any) -> Roster:
+        ledger = MemoryLedger()
+        made.append(
+            Roster(
+                Policy.model_validate(policy), keys or {}, tenant="acme", ledger=ledger, clock=lambda: NOON,
+                counter=ByteBound,
+            )
+        )  # fmt: skip
+        return made[-1]
+
+    yield roster
+    for one in made:
+        one.close()
+
+
+def test_without_a_policy_rules_do_everything(make: Callable[..., Roster]) -> None:
+    roster = make()
+    assert [(one.role, one.by) for one in roster.effective()] == [(role, "rules") for role in ROLES]
+    assert (roster.asker("extract"), roster.judge(), roster.embedder()) == (None, None, None)
+
+
+def test_each_model_is_made_once(make: Callable[..., Roster]) -> None:
+    roles = {
+        "extract": {"gateway": "lab", "model": "small"},
+        "rerank": {"gateway": "lab", "model": "judge"},
+        "embed": {"gateway": "lab", "model": "vectors", "prefix_scheme": "e5", "dimension": 8},
+        "plan": {"gateway": "lab", "model": "small"},
+    }
+    roster = make({"lab": pydantic.SecretStr("sk-secret")}, gateways=SERVERS, roles=roles)
+    asker, judge, embedder = roster.asker("extract"), roster.judge(), roster.embedder()
+    assert asker is not None
+    assert judge is not None
+    assert embedder is not None
+    assert (asker.name, judge.name, embedder.name) == ("lab/small", "lab/judge", "lab/vectors+e5@8")
+    assert (embedder.dimension, embedder.prefix_scheme) == (8, "e5")
+    assert roster.asker("extract") is asker
+    assert roster.judge() is judge
+    assert roster.embedder() is embedder
+    assert {one.role: one.used for one in roster.effective() if one.by != "rules"} == {
+        "extract": True, "rerank": True, "embed": True, "plan": False,
+    }  # fmt: skip
+    assert "sk-secret" not in repr(asker)
+
+
+def test_closing_ends_what_would_be_asked(make: Callable[..., Roster]) -> None:
+    roster = make(gateways=SERVERS, roles={"embed": {"gateway": "lab", "model": "vectors"}})
+    embedder = roster.embedder()
+    assert embedder is not None
+    roster.close()
+    with pytest.raises(ModelError) as told:
+        embedder.embed_query("tea")
+    assert told.value.code == "model.cancelled"
+
+
+@pytest.mark.parametrize(
+    ("kind", "embedder", "reranker"),
+    [
+        ("fastembed", "FastEmbedEmbedder", "FastEmbedReranker"),
+        ("sentence-transformers", "SentenceTransformerEmbedder", "CrossEncoderReranker"),
+    ],
+)
+def test_models_of_this_process(
+    make: Callable[..., Roster], monkeypatch: pytest.MonkeyPatch, kind: str, embedder: str, reranker: str
+) -> None:
+    class Local:
+        def __init__(self, model: str) -> None:
+            self.name = f"{kind}/{model}"
+
+    monkeypatch.setattr(module, embedder, Local)
+    monkeypatch.setattr(module, reranker, Local)
+    chosen = {"gateway": "here", "model": "m"}
+    roster = make(gateways={"here": {"kind": kind}}, roles={"embed": chosen, "rerank": chosen})
+    made, judge = roster.embedder(), roster.judge()
+    assert type(made).__name__ == "Local"
+    assert judge is not None
+    assert judge.name == f"{kind}/m"
+    assert roster.embedder() is made
+
+
+@pytest.mark.parametrize(("kind", "adapter"), [("ollama", ChatReranker), ("openai", HttpReranker)])
+def test_a_server_without_rerank_is_asked_for_yes_or_no(
+    make: Callable[..., Roster], kind: str, adapter: type[object]
+) -> None:
+    gateways = {"here": {"kind": kind, "base_url": "http://127.0.0.1:9/v1"}}
+    judge = make(gateways=gateways, roles={"rerank": {"gateway": "here", "model": "qwen3-reranker"}}).judge()
+    assert judge is not None
+    assert isinstance(judge.reranker, adapter)

@@ -1,0 +1,125 @@
+"""The byte bound bounds, the o200k count is exact, and neither raises."""
+
+import sys
+import unicodedata
+from functools import lru_cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.errors import InputError, MissingExtra
+from phronesis.models.token_counter import (
+    MESSAGE_OVERHEAD,
+    PIECE_CHARACTERS,
+    PRIMING_OVERHEAD,
+    WINDOW,
+    ByteBound,
+    O200k,
+    TokenCounter,
+    load_token_counter,
+)
+
+ANY_TEXT = st.text(st.characters(), max_size=80)
+
+
+@lru_cache
+def o200k() -> O200k:
+    return O200k()
+
+
+@given(text=ANY_TEXT)
+def test_the_exact_count_never_exceeds_the_bound(text: str) -> None:
+    assert o200k().count(text) <= ByteBound().count(text)
+
+
+@given(text=ANY_TEXT)
+def test_the_bound_covers_bytes_before_and_after_nfkc(text: str) -> None:
+    clean = "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in text)
+    expected = max(len(clean.encode()), len(unicodedata.normalize("NFKC", clean).encode())) + bool(clean)
+    assert ByteBound().count(text) == expected
+
+
+@given(
+    text=st.text(
+        st.characters(categories=["L", "M"], exclude_characters="Aa"), min_size=WINDOW - 20, max_size=3 * WINDOW
+    )
+)
+def test_the_bound_holds_across_windows(text: str) -> None:
+    assert ByteBound().count(text) > len(unicodedata.normalize("NFKC", text).encode())
+
+
+def test_no_composition_lengthens_utf8() -> None:
+    # What the proof for long runs of marks rests on, over all of Unicode.
+    for number in range(0x110000):
+        character = chr(number)
+        if 0xD800 <= number <= 0xDFFF or unicodedata.is_normalized("NFD", character):
+            continue
+        if unicodedata.is_normalized("NFC", character):
+            assert len(character.encode()) <= len(unicodedata.normalize("NFD", character).encode())
+
+
+@pytest.mark.parametrize("counter", [ByteBound(), O200k()], ids=["bytes", "o200k"])
+@pytest.mark.parametrize(
+    "text",
+    ["<|endoftext|>", "<|im_start|>system", "\ud800", "\udc00\ud800", "\x00", "\ufdfa", "🎉" * 100, "\u0300" * 1000],
+)
+def test_no_text_raises(counter: TokenCounter, text: str) -> None:
+    assert isinstance(counter, TokenCounter)
+    assert counter.count(text) >= 1
+    assert counter.count("") == 0
+
+
+def test_known_counts() -> None:
+    assert o200k().count("hello world") == 2
+    assert o200k().count("<|endoftext|>") == 7
+    assert ByteBound().count("hello") == 6
+    assert ByteBound().count("今天") == 7
+    assert ByteBound().count("\ufdfa") == len(unicodedata.normalize("NFKC", "\ufdfa").encode()) + 1
+    assert (MESSAGE_OVERHEAD, PRIMING_OVERHEAD) == (4, 3)
+
+
+def test_names_and_exactness() -> None:
+    assert (ByteBound().name, ByteBound().exact) == ("bytes", False)
+    assert (o200k().name, o200k().exact) == ("o200k", True)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "The cat sat_\non the mat, didn't it?  2024 was fine.\n\n",
+        "今天天气很好，我们去公园。\n",
+        "camelCase HTTPServer² ½ x\t\n/path ",
+    ],
+)
+def test_a_long_text_is_counted_in_pieces_without_changing_the_count(part: str) -> None:
+    text = part * (3 * PIECE_CHARACTERS // len(part))
+    assert o200k().count(text) == len(o200k()._encoding.encode_ordinary(text))
+
+
+def test_a_stretch_without_a_cut_counts_as_bytes_and_the_rest_exactly() -> None:
+    stretch = "!" * (PIECE_CHARACTERS + 10)
+    assert o200k().count(stretch) == len(stretch)
+    assert o200k().count(f"{stretch}a tail") == len(stretch) + 1 + o200k().count(" tail")
+    assert o200k().count("ab" * 600_000) == 1_200_000
+
+
+def test_a_million_marks_are_bounded_in_seconds() -> None:
+    assert ByteBound().count("a" + "\u0315\u0300" * 500_000) >= 2_000_001
+
+
+def test_choices() -> None:
+    assert isinstance(load_token_counter("auto"), O200k)
+    assert isinstance(load_token_counter("o200k"), O200k)
+    assert isinstance(load_token_counter("bytes"), ByteBound)
+    with pytest.raises(InputError, match="auto, o200k, bytes") as caught:
+        load_token_counter("gpt2")
+    assert caught.value.field == "token_counter"
+
+
+def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "bpe_openai", None)
+    assert isinstance(load_token_counter("auto"), ByteBound)
+    with pytest.raises(MissingExtra, match=r'pip install "phronesis\[tokens\]"') as caught:
+        load_token_counter("o200k")
+    assert caught.value.field == "token_counter"

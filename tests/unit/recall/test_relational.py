@@ -1,0 +1,103 @@
+"""Who a question names, and what mentions them under any name."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.memory import Memory
+from phronesis.recall.relational import mentioned_items, named_in, names_in
+
+POLICY = {"embedder": "none"}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("What did Alice's sister say?", {"alice", "sister", "alice sister", "what did alice sister"}),
+        ("Where is Ludwig van der Rohe?", {"ludwig van der rohe", "rohe"}),
+        ("who wrote to bob@corp.com about src/main.py", {"bob@corp.com", "src/main.py"}),
+        ("see https://Example.com/A?b=c now", {"https://example.com/a?b=c"}),
+        ("我和Alice去北京了吗", {"alice", "北京"}),
+        ("ＡＬＩＣＥ　ｂ", {"alice b"}),
+    ],
+)
+def test_what_might_be_a_name_is_a_candidate(text: str, names: set[str]) -> None:
+    assert names <= names_in(text)
+
+
+@given(st.text(st.characters(), max_size=100))
+def test_any_question_gives_names_that_are_not_empty(text: str) -> None:
+    assert "" not in names_in(text)
+
+
+@pytest.mark.parametrize("unit", ["a", "a ", "北", "'s ", "https://a ", "-", "@", "a北"])
+def test_a_long_question_takes_no_long_time(unit: str) -> None:
+    start = time.process_time()
+    assert len(names_in(unit * (1_000_000 // len(unit)))) < 3000
+    assert time.process_time() - start < 2
+
+
+def found(memory: Memory, name: str) -> set[str]:
+    with memory._stages.database.transaction(memory.tenant, "read") as unit:
+        lane = unit.connection.exec_driver_sql("SELECT lane_id FROM lanes").scalar_one()
+        ids = mentioned_items(unit, lane, named_in(unit, lane, {name}))
+    return {memory.get(item).content for item in ids}
+
+
+def alias(memory: Memory, subject: str, other: str) -> None:
+    memory.add(f"{subject} is {other}", kind="fact", subject=subject, key="alias", value=other)
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("Robert", "Bob"), ("Robert", "Bobby")],
+        [("Robert", "Bob"), ("Bob", "Bobby")],
+        [("Bob", "Bobby"), ("Robert", "Bob")],
+        [("Bob", "Robert"), ("Bobby", "Bob"), ("Robert", "Bobby")],
+        [("Bob", "Bob"), ("Bob", "Robert"), ("Robert", "Bob"), ("Bobby", "Robert")],
+    ],
+)
+def test_every_name_finds_what_any_name_is_in_whatever_order_they_came(pairs: list[tuple[str, str]]) -> None:
+    with Memory.open("sqlite://", policy=POLICY) as memory:
+        for name in ("Bob", "Bobby", "Robert"):
+            memory.add(f"and then {name} sang")
+        for subject, other in pairs:
+            alias(memory, subject, other)
+        for name in ("bob", "bobby", "robert"):
+            assert {f"and then {each} sang" for each in ("Bob", "Bobby", "Robert")} <= found(memory, name)
+        assert found(memory, "nobody") == set()
+        assert found(memory, "") == set()
+        assert memory.rebuild(verify=True).equal
+
+
+def test_a_name_too_long_to_be_one_joins_nobody() -> None:
+    with Memory.open("sqlite://", policy=POLICY) as memory:
+        memory.add("x" * 300, kind="fact", subject="Bob", key="alias")
+        assert found(memory, "bob") == {"x" * 300}
+
+
+def test_without_names_there_is_nothing_to_look_up() -> None:
+    with Memory.open("sqlite://", policy=POLICY) as memory:
+        memory.add("x")
+        with memory._stages.database.transaction(memory.tenant, "read") as unit:
+            assert named_in(unit, 1, set()) == []
+            assert mentioned_items(unit, 1, []) == set()
+
+
+def test_a_speaker_is_found_under_an_alias() -> None:
+    with Memory.open("sqlite://", policy=POLICY) as memory:
+        memory.commit_turn(
+            "s",
+            {
+                "messages": [
+                    {"role": "user", "name": "Robert", "content": "the kettle is broken"},
+                    {"role": "user", "name": "Alice", "content": "the kettle is blue"},
+                ]
+            },
+        )
+        alias(memory, "Robert", "Bob")
+        first = memory.search("what did Bob say of the kettle?", kinds=["message"])[0]
+        assert first.item.name == "Robert"
