@@ -25,7 +25,7 @@ demo: $(RUNTIME)  ## tell a story in several sessions, and show what is remember
 
 test: $(DEV) lint types imports deps  ## everything: linters, types, architecture, all tests, coverage
 	$(BIN)/coverage erase
-	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=
+	$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=same --cov --cov-report=
 	$(BIN)/coverage report --include='src/phronesis/core/*' --fail-under=100
 	$(BIN)/coverage report --omit='src/phronesis/core/*' --fail-under=90
 

@@ -166,8 +166,9 @@ class Caller(RuleBasedStateMachine):
             assert (after["status"], after["ended"]) == ("archived", "retracted")
             assert changed <= {"status", "ended", "ended_by"}
         else:
-            before = self.versions[chosen][now["version"] - 1]
-            assert without_bookkeeping(after) == without_bookkeeping(before)
+            # An entry that was left pending may have been applied and changed again in one step: nobody saw it between.
+            before = self.versions[chosen].get(now["version"] - 1)
+            assert before is None or without_bookkeeping(after) == without_bookkeeping(before)
         self.entries.append(undone.entry_id)
         self.look(chosen)
         if undone.items:
