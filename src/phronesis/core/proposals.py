@@ -1,0 +1,83 @@
+"""What an extractor thinks a message says: proposals, before they are compared with what is held, and refusals."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Self
+
+Act = Literal["assert", "retract"]
+Basis = Literal["user", "tool", "inferred"]
+Cardinality = Literal["one", "many"]
+
+USER: Final = "user"
+"""The subject of what a person says of themselves, in a lane or a message that names nobody."""
+
+PROPOSALS: Final = "proposals"
+GATED: Final = "gated"
+JUDGED: Final = "judged"
+ECHOES: Final = "echoes"
+"""Roles of outcomes: what was proposed, what was refused and why, what a model judged against what is held, and the
+messages that repeat what their session was shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """One thing that a message says.
+
+    ``n`` is the number of the message in its entry, ``quote`` its very words at ``start:end``. ``content`` is the
+    memory as a sentence that stands alone, in the language it was said in. ``value`` is in the form that is compared
+    (docs/memory-types.md), None where the sentence as a whole is the value; ``cardinality`` is that of the key.
+    ``act`` retract: it no longer holds, or never did; with ``value`` None whatever the key holds. ``done``: a task that
+    is finished. ``replaces``: the value that this one stands in for ("X instead of Y").
+    ``basis`` is who it comes from. ``occurred_at`` is when it happened or began to hold, ISO 8601, resolved against
+    the message; None: when it was said. ``valid_to`` is when it ceases to hold, if that was said.
+    """
+
+    n: int
+    quote: str
+    start: int
+    end: int
+    kind: str
+    subject: str
+    key: str
+    content: str
+    value: str | None = None
+    cardinality: Cardinality = "many"
+    act: Act = "assert"
+    done: bool = False
+    replaces: str | None = None
+    basis: Basis = "user"
+    confidence: float = 0.9
+    importance: int = 5
+    occurred_at: str | None = None
+    valid_to: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the stored form: what is as by default is left out."""
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        defaults = {f.name: f.default for f in dataclasses.fields(self)}
+        return {name: value for name, value in values.items() if value != defaults[name]}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Give the proposal again."""
+        return cls(**stored)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A text that is not remembered: the message it stands in, the rule that said so, and why."""
+
+    n: int
+    text: str
+    rule: str
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the stored form."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Give the refusal again."""
+        return cls(**stored)
