@@ -1,7 +1,8 @@
 """Items that a caller states outright: a fact, a preference, a task … with subject, key and value.
 
-With a key, what is stated is compared with what is held of its subject, as what is said in conversations is: a new home
-city takes the old one's place. Without a key it stands beside everything else.
+Under a key of the memory types, what is stated is compared with what is held of its subject, as what is said in
+conversations is: a new home city takes the old one's place. Under a key of the caller's own, or none, each statement is
+an item: what it means to state it twice only the caller knows.
 """
 
 from collections.abc import Sequence
@@ -12,8 +13,8 @@ from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.ids import item_id
 from phronesis.core.instants import parse_moment
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
-from phronesis.core.proposals import USER, Proposal
-from phronesis.core.statements import Saying, plain_form
+from phronesis.core.proposals import USER, Cardinality, Proposal
+from phronesis.core.statements import OCCASIONS, Saying, plain_form
 from phronesis.derive.consolidation import BY, consolidated
 from phronesis.derive.handler import Bench, Handler, Outcomes
 from phronesis.derive.memory_types import TYPES_VERSION, cardinality_of
@@ -27,12 +28,12 @@ TYPE: Final = "memory_type"
 
 
 def prepare(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
-    """Look the key up in the memory types; a key that they do not know holds many values."""
+    """Look the key up in the memory types."""
     key = entry.payload.get("key")
-    if key is None:
+    cardinality = cardinality_of(key) if key is not None else None
+    if cardinality is None:
         return ()
-    body = {"cardinality": cardinality_of(key) or "many"}
-    return [Outcome(role=TYPE, made_by=TYPES_VERSION, body=body)]
+    return [Outcome(role=TYPE, made_by=TYPES_VERSION, body={"cardinality": cardinality})]
 
 
 def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
@@ -43,8 +44,8 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     item = _item(view, entry)
     if item.subject is None:
         return Changes(items=[item])
-    if item.key is not None:
-        return consolidated(view, entry, [_stated(entry, item, outcomes)])
+    for outcome in outcomes.get(TYPE, ()):
+        return consolidated(view, entry, [_stated(entry, item, outcome.body["cardinality"])])
     names = Names(view, [item.subject], entry_id=entry.id)
     mention = make_mention(names.entity(item.subject), item.id, 0, 0)
     return Changes(items=[item], entities=names.changed, mentions=[mention])
@@ -56,15 +57,16 @@ def natural_key(payload: Any) -> str:
     return "\n".join(named) if any(named) else str(payload["content"])
 
 
-def _stated(entry: Entry, item: Item, outcomes: Outcomes) -> Stated:
-    one = any(outcome.body["cardinality"] == "one" for outcome in outcomes.get(TYPE, ()))
+def _stated(entry: Entry, item: Item, cardinality: Cardinality) -> Stated:
     proposal = Proposal(
         n=0, quote=item.content, start=0, end=len(item.content), kind=item.kind, subject=item.subject or USER,
         key=item.key or "", content=item.content, value=item.value if isinstance(item.value, str) else None,
-        cardinality="one" if one else "many",
+        cardinality=cardinality,
     )  # fmt: skip
     form = plain_form(item.content if item.value is None else item.value)
-    saying = Saying(at=item.occurred_at or entry.recorded_at, trust=item.trust, by=item.data.get(BY))
+    at = item.occurred_at or entry.recorded_at
+    began = at if item.kind in OCCASIONS else None
+    saying = Saying(at=at, trust=item.trust, by=item.data.get(BY), began=began)
     return Stated(proposal=proposal, item=item, saying=saying, form=form)
 
 

@@ -438,13 +438,13 @@ def test_an_item_that_is_stated_under_a_known_key_takes_its_place_too(talk: Talk
     assert talk.held("home_city") == ["paris"]
 
 
-def test_an_item_without_a_key_or_a_subject_stands_alone(talk: Talk) -> None:
+def test_an_item_under_no_key_or_one_of_the_callers_own_stands_alone(talk: Talk) -> None:
     for _ in range(2):
         talk.memory.add("Tea is hot", kind="fact")
         talk.memory.add("Tea is hot", kind="fact", subject="tea")
         talk.memory.add("Tea is hot", kind="fact", key="state")
         talk.memory.add("Tea is hot", kind="fact", subject="tea", key="state")
-    assert len(talk.memory.get_all(kinds=["fact"])) == 2 * 3 + 1
+    assert len(talk.memory.get_all(kinds=["fact"])) == 2 * 4
 
 
 def test_agents_that_state_different_things_at_one_instant_are_a_dispute(talk: Talk) -> None:
