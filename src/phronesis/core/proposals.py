@@ -1,11 +1,16 @@
 """What an extractor thinks a message says: proposals, before they are compared with what is held, and refusals."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self, get_args
+
+from phronesis.core.entries import Entry, Outcome
 
 Act = Literal["assert", "retract"]
+Decision = Literal["ADD", "UPDATE", "SUPERSEDE", "RETRACT", "NONE"]
+"""What a statement comes to, compared with what is held."""
+
 Basis = Literal["user", "tool", "inferred"]
 Cardinality = Literal["one", "many"]
 
@@ -81,3 +86,52 @@ class Refusal:
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Give the refusal again."""
         return cls(**stored)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a model thinks a proposal (the ``i``-th of its entry) comes to, and of which item."""
+
+    i: int
+    act: Decision
+    target: str | None = None
+
+
+_ECHO: Final = "it repeats what a composed context had shown to this session"
+
+Outcomes = Mapping[str, Sequence[Outcome]]
+
+
+def proposals_in(outcomes: Outcomes) -> list[Proposal]:
+    """Give an entry's proposals, as they are counted by judgements."""
+    return [
+        Proposal.from_dict(stored) for outcome in outcomes.get(PROPOSALS, ()) for stored in outcome.body["proposals"]
+    ]
+
+
+def judgements_in(outcomes: Outcomes) -> dict[int, Judgement]:
+    """Give a model's judgements by the number of the proposal; what is none of the decisions is left out."""
+    rows = [row for outcome in outcomes.get(JUDGED, ()) for row in outcome.body["judgements"]]
+    return {row["i"]: Judgement(i=row["i"], act=row["act"], target=row.get("target")) for row in rows
+            if row["act"] in get_args(Decision)}  # fmt: skip
+
+
+def echoing(entry: Entry, outcomes: Outcomes) -> frozenset[int]:
+    """Give the numbers of messages that only repeat what their session was shown: never those of the user.
+
+    What the user repeats is the user's own saying, and counts as one confirmation (law 7).
+    """
+    said = {row["n"] for outcome in outcomes.get(ECHOES, ()) for row in outcome.body["echoes"]}
+    messages = entry.payload.get("messages", ())
+    return frozenset(n for n in said if n < len(messages) and messages[n].get("role") != "user")
+
+
+def refusals_in(entry: Entry, outcomes: Outcomes) -> list[Refusal]:
+    """Give what was not remembered of an entry, and why: refused by the extractor, or an echo."""
+    found = [Refusal.from_dict(row) for outcome in outcomes.get(GATED, ()) for row in outcome.body["refusals"]]
+    echoes = echoing(entry, outcomes)
+    return found + [
+        Refusal(n=one.n, text=one.quote, rule="echo", reason=_ECHO)
+        for one in (proposals_in(outcomes) if echoes else ())
+        if one.n in echoes
+    ]  # fmt: skip

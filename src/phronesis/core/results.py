@@ -126,9 +126,10 @@ class Gated(Record):
 
 @dataclass(frozen=True, slots=True)
 class AddResult(Record):
-    """What ``add`` did.
+    """What ``add`` did: the items made or said more fully, and those that it ended.
 
-    ``pending``: durable, but not interpreted yet. ``degraded``: the roles in which rules stood in for a model.
+    What was held already is no item of this call when a message says it again, and the held one when ``kind`` states it
+    again. ``pending``: durable, but not interpreted yet. ``degraded``: the roles in which rules stood in for a model.
     """
 
     entry_id: str
@@ -141,7 +142,7 @@ class AddResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class CommitResult(Record):
-    """What ``commit_turn`` did; ``stored`` are the items made of the turn."""
+    """What ``commit_turn`` did: ``stored`` are the items made of the turn, ``superseded`` those that it ended."""
 
     entry_id: str
     stored: Sequence[Item] = ()

@@ -1,6 +1,10 @@
-"""Turns and added messages: each message becomes an item, word for word; sessions, calls and refs are kept."""
+"""Turns and added messages: each message becomes an item, word for word; sessions, calls and refs are kept.
+
+What the messages state becomes items of its own, beside them (``derive/consolidation``).
+"""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,6 +15,8 @@ from phronesis.core.entries import Entry, is_erased
 from phronesis.core.ids import item_id
 from phronesis.core.instants import parse_moment
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.core.proposals import PROPOSALS
+from phronesis.derive.consolidation import consolidated, stated_in_messages
 from phronesis.derive.extraction import MENTIONS, by_rules, message_text
 from phronesis.derive.handler import Handler, Outcomes, Prepare
 from phronesis.derive.mentions import make_entity, make_mention
@@ -50,10 +56,14 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         items.append(item)
         rows.append(_message_row(entry, n, message, item.id, session_id))
     entities, mentions = _mentions(view, entry, outcomes, items)
-    return Changes(
-        items=items,
-        entities=entities,
-        mentions=mentions,
+    ids = [item_id(entry.id, "message", str(n)) for n in range(len(messages))] if PROPOSALS in outcomes else []
+    learned = consolidated(view, entry, stated_in_messages(view, entry, outcomes, items, ids))
+    return replace(
+        learned,
+        items=[*items, *learned.items],
+        # A name that joined another comes last: of two, the one with a canonical entity is kept.
+        entities=[*entities, *learned.entities],
+        mentions=[*mentions, *learned.mentions],
         conversation=_conversation(entry, session, rows) if session_id is not None else None,
     )
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from phronesis.core.changes import ChildEntry, Existing, Settled, settle
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.instants import to_micros
+from phronesis.core.proposals import Refusal, refusals_in
 from phronesis.core.results import Degraded
 from phronesis.derive.handler import DEGRADED_ROLE, FAILED_ROLE, Outcomes, Registry, by_role
 from phronesis.index.projections import Projector
@@ -18,12 +19,13 @@ from phronesis.truth.reader import fit
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What applying an entry came to."""
+    """What applying an entry came to; ``refusals`` are what its outcomes say was not taken."""
 
     settled: Settled
     children: Sequence[ChildEntry]
     documents_changed: bool
     degraded: Sequence[Degraded] = ()
+    refusals: Sequence[Refusal] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,10 @@ class Stepper:
         )  # fmt: skip
         moved = bool(documents or closed)
         advance_applied(unit, lane.lane_id, seq=entry.seq, documents_changed=moved)
-        return Applied(settled, changes.children, documents_changed=moved, degraded=degraded_in(roles))
+        return Applied(
+            settled, changes.children, documents_changed=moved, degraded=degraded_in(roles),
+            refusals=refusals_in(clean, roles),
+        )  # fmt: skip
 
 
 def degraded_in(roles: Outcomes) -> tuple[Degraded, ...]:

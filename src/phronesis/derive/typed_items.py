@@ -1,32 +1,54 @@
-"""Items that a caller states outright: a fact, a preference, a task … with subject, key and value."""
+"""Items that a caller states outright: a fact, a preference, a task … with subject, key and value.
 
-from dataclasses import replace
+Under a key of the memory types, what is stated is compared with what is held of its subject, as what is said in
+conversations is: a new home city takes the old one's place. Under a key of the caller's own, or none, each statement is
+an item: what it means to state it twice only the caller knows.
+"""
+
+from collections.abc import Sequence
 from typing import Any, Final
 
 from phronesis.core.changes import Changes
-from phronesis.core.entities import Entity, normal_name
-from phronesis.core.entries import Entry, is_erased
+from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.ids import item_id
 from phronesis.core.instants import parse_moment
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
-from phronesis.core.text import MAX_ID_LENGTH
-from phronesis.derive.handler import Handler, Outcomes
-from phronesis.derive.mentions import make_entity, make_mention
+from phronesis.core.proposals import USER, Cardinality, Proposal
+from phronesis.core.statements import OCCASIONS, Saying, plain_form
+from phronesis.derive.consolidation import BY, consolidated
+from phronesis.derive.handler import Bench, Handler, Outcomes
+from phronesis.derive.memory_types import TYPES_VERSION, cardinality_of
+from phronesis.derive.mentions import make_mention
+from phronesis.derive.names import Names
+from phronesis.derive.verdicts import Stated
 from phronesis.storage.lane_view import LaneView
 
-ALIAS_KEY: Final = "alias"
-"""The key under which an item says that its subject has another name."""
+TYPE: Final = "memory_type"
+"""The role of the outcome that says what is known of a key: ``{cardinality}``."""
 
 
-def apply(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-    """Make the one item of an entry; its subject becomes an entity, and an alias joins two."""
+def prepare(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    """Look the key up in the memory types."""
+    key = entry.payload.get("key")
+    cardinality = cardinality_of(key) if key is not None else None
+    if cardinality is None:
+        return ()
+    return [Outcome(role=TYPE, made_by=TYPES_VERSION, body={"cardinality": cardinality})]
+
+
+def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+    """Make the one item of an entry, or say again one that is held; its subject becomes an entity."""
     payload = entry.payload
     if is_erased(payload):
         return Changes()
     item = _item(view, entry)
-    entities, canonical = _entities(view, entry, item)
-    mentions = [make_mention(canonical, item.id, 0, 0)] if canonical is not None else []
-    return Changes(items=[item], entities=entities, mentions=mentions)
+    if item.subject is None:
+        return Changes(items=[item])
+    for outcome in outcomes.get(TYPE, ()):
+        return consolidated(view, entry, [_stated(entry, item, outcome.body["cardinality"])])
+    names = Names(view, [item.subject], entry_id=entry.id)
+    mention = make_mention(names.entity(item.subject), item.id, 0, 0)
+    return Changes(items=[item], entities=names.changed, mentions=[mention])
 
 
 def natural_key(payload: Any) -> str:
@@ -35,11 +57,27 @@ def natural_key(payload: Any) -> str:
     return "\n".join(named) if any(named) else str(payload["content"])
 
 
+def _stated(entry: Entry, item: Item, cardinality: Cardinality) -> Stated:
+    proposal = Proposal(
+        n=0, quote=item.content, start=0, end=len(item.content), kind=item.kind, subject=item.subject or USER,
+        key=item.key or "", content=item.content, value=item.value if isinstance(item.value, str) else None,
+        cardinality=cardinality,
+    )  # fmt: skip
+    form = plain_form(item.content if item.value is None else item.value)
+    at = item.occurred_at or entry.recorded_at
+    began = at if item.kind in OCCASIONS else None
+    saying = Saying(at=at, trust=item.trust, by=item.data.get(BY), began=began)
+    return Stated(proposal=proposal, item=item, saying=saying, form=form)
+
+
 def _item(view: LaneView, entry: Entry) -> Item:
     payload = entry.payload
     given = payload.get("occurred_at")
     at = entry.recorded_at if given is None else parse_moment(given, field="occurred_at")
-    kind = payload["kind"]
+    kind, key, agent = payload["kind"], payload.get("key"), payload.get("agent_id")
+    subject = payload.get("subject")
+    if subject is None and key is not None and view.lane.user_id is not None:
+        subject = USER
     return Item(
         id=item_id(entry.id, kind, natural_key(payload)),
         kind=kind,
@@ -47,43 +85,23 @@ def _item(view: LaneView, entry: Entry) -> Item:
         entry_id=entry.id,
         recorded_at=entry.recorded_at,
         updated_at=entry.recorded_at,
-        subject=payload.get("subject"),
-        key=payload.get("key"),
+        subject=subject,
+        key=key,
         value=payload.get("value"),
         metadata=payload.get("metadata") or {},
         importance=payload.get("importance") or DEFAULT_IMPORTANCE[kind],
         confidence=1.0,
         trust=Trust[payload.get("trust", "USER").upper()],
         source_type="manual",
-        agent_id=payload.get("agent_id"),
+        agent_id=agent,
         session_id=payload.get("session_id"),
         run_id=payload.get("run_id"),
         occurred_at=at,
         valid_from=at,
+        data={BY: agent} if key is not None and agent is not None and view.lane.user_id is None else {},
         **view.scope_fields(),
     )
 
 
-def _entities(view: LaneView, entry: Entry, item: Item) -> tuple[list[Entity], Entity | None]:
-    if item.subject is None:
-        return [], None
-    subject = make_entity(view.lane_id, item.subject, "name", entry_id=entry.id)
-    if item.key != ALIAS_KEY:
-        return [subject], subject
-    alias = str(item.value if isinstance(item.value, str) and item.value.strip() else item.content)
-    if normal_name(alias) == subject.normal or len(alias) > MAX_ID_LENGTH:
-        return [subject], subject
-    other = make_entity(view.lane_id, alias, "name", entry_id=entry.id)
-    known = {entity.id: entity for entity in view.entities([subject.normal, other.normal])}
-    # The subject may be an alias itself: every name points to the one canonical entity, never to another alias.
-    root, joined = (
-        (known[entity.id].canonical_id if entity.id in known else None) or entity.id for entity in (subject, other)
-    )
-    if joined == root:
-        return [subject], subject
-    family = {entity.id: entity for entity in (other, *view.family(joined))}
-    return [subject, *(replace(entity, canonical_id=root) for entity in family.values())], subject
-
-
-HANDLERS: Final = (Handler(verb="item", apply=apply),)
+HANDLERS: Final = (Handler(verb="item", apply=apply, prepare=prepare, quick=True),)
 """``session_id`` on such an item says where it was learned; the item is no turn of that session."""

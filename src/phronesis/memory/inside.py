@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from phronesis.compose.assembly import Assembler
+from phronesis.core.changes import Delta
 from phronesis.core.context import Budget
 from phronesis.core.ids import parse_id
 from phronesis.core.instants import parse_moment, to_micros
@@ -22,7 +23,7 @@ from phronesis.derive.writer import Writer, Written
 from phronesis.errors import Closed, PhronesisError
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.models.roster import Roster
-from phronesis.recall.browse import Browser, repeated_messages
+from phronesis.recall.browse import Browser, refused, repeated_messages
 from phronesis.recall.reranking import Search
 from phronesis.storage.database import Database
 from phronesis.storage.eligible import Wanted, check_kinds
@@ -119,12 +120,24 @@ class Inside:
         if pending or self._stages.vectorizer.serves(self._tenant):
             self._background.wake(pressing=pending)
 
-    def _made(self, written: Written) -> tuple[Item, ...]:
+    def _learned(self, written: Written) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+        """Give the items that an entry made, or said more fully, and those that it ended."""
         if written.pending:
-            return ()
-        if written.applied is not None:
-            return tuple(written.applied.settled.created)
-        return tuple(self._stages.browser.made_by(self._tenant, written.entry))
+            return (), ()
+        if written.applied is None:
+            changes = self._stages.browser.changed_by(self._tenant, written.entry)
+        else:
+            settled = written.applied.settled
+            items = {item.id: item for item in (*settled.created, *settled.updated)}
+            changes = [(delta, items[delta.item_id]) for delta in settled.deltas]
+        stated = "messages" not in written.entry.payload
+        ended = [item for delta, item in changes if delta.op == "update" and delta.patch.get("ended", (None,))[-1]]
+        gone = {item.id for item in ended}
+        made = [
+            item for delta, item in changes
+            if delta.op == "create" or "content" in delta.patch or (stated and _said_again(delta))
+        ]  # fmt: skip
+        return tuple(item for item in made if item.id not in gone), tuple(ended)
 
     def _gated(self, written: Written) -> tuple[Gated, ...]:
         if written.pending or "messages" not in written.entry.payload:
@@ -133,7 +146,8 @@ class Inside:
             return tuple(self._stages.browser.gated_by(self._tenant, written.entry))
         settled = written.applied.settled
         rows = settled.changes.conversation.messages if settled.changes.conversation is not None else ()
-        return tuple(repeated_messages(written.entry, rows, {item.id for item in settled.created}))
+        repeated = repeated_messages(written.entry, rows, {item.id for item in settled.created})
+        return (*repeated, *refused(written.applied.refusals))
 
     def _degraded(self, written: Written) -> tuple[Degraded, ...]:
         if written.pending:
@@ -172,3 +186,8 @@ class Inside:
             self._drain()
         finally:
             self._stages.vectorizer.run(self._tenant, stopped=stopped)
+
+
+def _said_again(delta: Delta) -> bool:
+    """Whether a change counts one more saying of an item."""
+    return any(row["polarity"] == "support" for row in delta.evidence_added)

@@ -40,8 +40,9 @@ class Writing(Inside):
         """Remember a text, a list of messages, or, with ``kind``, one item.
 
         A message is ``{role, content, name?, id?, created_at?, metadata?}``. Each message becomes one
-        memory, word for word. With ``kind`` (fact, preference, task …) the text is that item, ``subject`` under
-        ``key`` with ``value``. ``infer`` is recorded; learning from messages is not there yet.
+        memory, word for word; with ``infer`` what it states of somebody becomes items too. With ``kind`` (fact,
+        preference, task …) the text is that item, ``subject`` under ``key`` with ``value``; under a key that holds one
+        value (docs/memory-types.md) it takes the place of the one held, and what is held already is not made twice.
         """
         scope = make_scope(
             user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id
@@ -60,8 +61,9 @@ class Writing(Inside):
             payload |= inputs.item(content, kind=kind, subject=subject, key=key, value=value)
         verb = "add" if kind is None else "item"
         written = self._write(self._call(actor, idempotency_key, wait), scope.write_lane, verb, payload)
+        made, ended = self._learned(written)
         return AddResult(
-            written.entry.id, self._made(written), self._gated(written), pending=written.pending,
+            written.entry.id, made, self._gated(written), ended, pending=written.pending,
             degraded=self._degraded(written),
         )  # fmt: skip
 
@@ -88,8 +90,9 @@ class Writing(Inside):
         if context_id is not None:
             payload["context_id"] = check_id(context_id, field="context_id")
         written = self._write(self._call(actor, idempotency_key, wait), scope.write_lane, "turn", payload)
+        made, ended = self._learned(written)
         return CommitResult(
-            written.entry.id, self._made(written), self._gated(written), pending=written.pending,
+            written.entry.id, made, self._gated(written), ended, pending=written.pending,
             degraded=self._degraded(written),
         )  # fmt: skip
 

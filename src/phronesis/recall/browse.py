@@ -5,11 +5,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
+from phronesis.core.canonical import decode
 from phronesis.core.changes import Delta
 from phronesis.core.conversation import MessageRow, TurnRow
-from phronesis.core.entries import Entry
+from phronesis.core.entries import Entry, Outcome
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
+from phronesis.core.proposals import Refusal, refusals_in
 from phronesis.core.results import Explanation, Gated, HistoryEvent, SessionInfo, Turn
 from phronesis.core.scope import Scope
 from phronesis.core.undo import as_of as earlier_version
@@ -23,7 +25,7 @@ from phronesis.storage.deltas import deltas_of_entry, deltas_of_items
 from phronesis.storage.eligible import Wanted, newest_items
 from phronesis.storage.items import lane_of_item, read_items
 from phronesis.storage.lanes import Lane, get_lane
-from phronesis.storage.log import find_entry
+from phronesis.storage.log import find_entry, read_outcomes
 from phronesis.storage.relations import read_edges
 from phronesis.truth.reader import load_listed
 
@@ -69,19 +71,28 @@ class Browser:
 
     def made_by(self, tenant: str, entry: Entry) -> Sequence[Item]:
         """Give the items an entry made or changed, as it left them, in its order."""
+        return [item for _, item in self.changed_by(tenant, entry)]
+
+    def changed_by(self, tenant: str, entry: Entry) -> list[tuple[Delta, Item]]:
+        """Give an entry's changes in its order, each with its item as the entry left it."""
         with self.database.transaction(tenant, "read") as unit:
             lane = get_lane(unit, entry.lane_id)
-            ids = [delta.item_id for delta in deltas_of_entry(unit, entry.lane_id, entry.id)]
-            found = read_items(unit, lane, ids)
-            present = [found[item_id] for item_id in ids if item_id in found]
-            return known_at(unit, lane.lane_id, present, to_micros(entry.recorded_at))
+            deltas = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)}
+            found = read_items(unit, lane, deltas)
+            present = [found[item_id] for item_id in deltas if item_id in found]
+            known = known_at(unit, lane.lane_id, present, to_micros(entry.recorded_at))
+            return [(deltas[item.id], item) for item in known]
 
     def gated_by(self, tenant: str, entry: Entry) -> list[Gated]:
-        """Give the messages of an entry that made no item of their own, and why."""
+        """Give what of an entry made no item, and why: what its session held already, and what was refused."""
         with self.database.transaction(tenant, "read") as unit:
             rows = conversations.messages_of_entries(unit, [entry.id])
             made = {delta.item_id for delta in deltas_of_entry(unit, entry.lane_id, entry.id) if delta.op == "create"}
-        return repeated_messages(entry, rows, made)
+            outcomes: dict[str, list[Outcome]] = {}
+            for row in read_outcomes(unit, [entry.id])[entry.id]:
+                outcome = Outcome(role=row["role"], made_by=row["made_by"], n=row["n"], body=decode(row["body"]))
+                outcomes.setdefault(outcome.role, []).append(outcome)
+        return [*repeated_messages(entry, rows, made), *refused(refusals_in(entry, outcomes))]
 
     def sessions(self, tenant: str, scope: Scope, wanted: Wanted) -> list[SessionInfo]:
         """Give the sessions a scope sees, latest first; with ``as_of`` those that had begun, as they are now."""
@@ -151,6 +162,11 @@ def repeated_messages(entry: Entry, rows: Iterable[MessageRow], made: AbstractSe
         for row in rows
         if row.item_id not in made
     ]
+
+
+def refused(refusals: Iterable[Refusal]) -> list[Gated]:
+    """Give refusals as results show them."""
+    return [Gated(refusal.text, refusal.rule, refusal.reason) for refusal in refusals]
 
 
 def _find_at(unit: Unit, item_id: str, wanted: Wanted) -> tuple[Lane, Item]:

@@ -9,6 +9,8 @@ from phronesis.core.relations import EvidenceRow
 from phronesis.core.results import Source
 from phronesis.storage.database import Unit
 from phronesis.storage.deltas import deltas_of_items
+from phronesis.storage.items import read_items
+from phronesis.storage.lanes import get_lane
 from phronesis.storage.relations import read_evidence
 
 LEARNED_KINDS = frozenset({"trait", "pattern", "principle"})
@@ -62,22 +64,46 @@ def known_evidence(
 def sources_of(
     unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | None = None
 ) -> Mapping[str, list[Source]]:
-    """Give each item's sources: for what was stated, its own entry first; and what its evidence names.
+    """Give each item's sources: what its evidence quotes or names; for what states itself, its own entry first.
 
-    The entry that made a learned item is the act of learning, not a source of it: without evidence it has none.
+    The entry that made a learned item is the act of learning, not a source of it: without evidence it has none. What
+    was taken from messages has those messages, each with the words it was taken from.
     """
     rows = known_evidence(unit, lane_id, [item.id for item in items if item.kind != "message"], as_of=as_of)
     edited = deltas_of_items(unit, lane_id, [item.id for item in items if item.version > 1])
+    quoted = _quoted(unit, lane_id, [row for found in rows.values() for row in found])
     out: dict[str, list[Source]] = {}
     for item in items:
-        learned = [_source(row) for row in rows.get(item.id, ()) if row.polarity in ("source", "support")]
+        found = sorted(rows.get(item.id, ()), key=lambda row: (row.recorded_at, row.span_start or 0, row.source_key))
+        said = [row for row in found if row.polarity == "source"]
+        if said:  # confirmations count what stands among the sources already
+            itself = own_source(item)
+            own = [row for row in said if row.source_item_id is None and row.source_entry_id == item.entry_id]
+            out[item.id] = [itself] * bool(own) + [_source(row, quoted) for row in said if row not in own]
+            continue
+        learned = [_source(row, quoted) for row in found if row.polarity == "support"]
         stated = [] if item.kind in LEARNED_KINDS else _stated(item, edited.get(item.id, ()))
         out[item.id] = stated + learned
     return out
 
 
-def _source(row: EvidenceRow) -> Source:
+def _quoted(unit: Unit, lane_id: int, rows: Sequence[EvidenceRow]) -> Mapping[str, tuple[Item, str]]:
+    """Give the messages that evidence quotes, by id, each with its words as they were said, before any edit."""
+    ids = [row.source_item_id for row in rows if row.source_item_id is not None and row.span_start is not None]
+    found = read_items(unit, get_lane(unit, lane_id), ids) if ids else {}
+    edited = deltas_of_items(unit, lane_id, [item.id for item in found.values() if item.version > 1])
+    out: dict[str, tuple[Item, str]] = {}
+    for item in found.values():
+        edits = [delta.patch["content"][0] for delta in edited.get(item.id, ()) if "content" in delta.patch]
+        out[item.id] = (item, str(edits[0]) if edits else item.content)
+    return out
+
+
+def _source(row: EvidenceRow, quoted: Mapping[str, tuple[Item, str]]) -> Source:
+    message, words = quoted.get(row.source_item_id or "", (None, ""))
     return Source(
         entry_id=row.source_entry_id or row.entry_id, source_ref=row.source_ref, occurred_at=row.occurred_at,
-        message_id=None, session_id=None,
+        session_id=message.session_id if message is not None else None,
+        message_id=message.message_id if message is not None else None,
+        quote=words[row.span_start : row.span_end] if message is not None else None,
     )  # fmt: skip

@@ -20,6 +20,7 @@ from phronesis.models.embedders import Embedders
 from phronesis.recall.evidence import snippet, sources_of
 from phronesis.recall.lanes import visible_lanes
 from phronesis.recall.past import held_at, known_at
+from phronesis.recall.related import Asked, with_related
 from phronesis.recall.relational import Named, mentioned_items, named_in, names_in
 from phronesis.recall.scope_index import LaneIndex, ScopeIndexes
 from phronesis.storage.database import Database, Unit
@@ -183,7 +184,7 @@ class Searcher:
             )  # fmt: skip
             why = {name: round(share, 6) for name, share in hit.shares.items()} if query.explain else None
             out.append(Evidence(item, round(hit.score, 6), (match,), tuple(sources[item.id]), why=why))
-        return out
+        return with_related(unit, [lane.lane for lane in lanes], out, Asked(query.text, query.wanted, query.limit))
 
 
 def _explained(lanes: Sequence[_Lane], encoder: str | None) -> dict[str, Any]:

@@ -69,6 +69,16 @@ class LaneView:
             wanted += [items.c.status == "active", items.c.ended.is_(None), items.c.quarantine.is_(None)]
         return read_where(self.unit, self.lane, *wanted, limit=limit)
 
+    def stated(self, subjects: Collection[str], keys: Collection[str], kinds: Collection[str]) -> list[Item]:
+        """Give what is held of these subjects (as spelled in the items) under these keys, oldest first.
+
+        What was superseded, retracted or retired is among it; what is archived or in quarantine is not.
+        """
+        return read_where(
+            self.unit, self.lane, items.c.subject.in_(sorted(subjects)), items.c.key.in_(sorted(keys)),
+            items.c.kind.in_(sorted(kinds)), items.c.status == "active", items.c.quarantine.is_(None),
+        )  # fmt: skip
+
     def edges_from(self, ids: Iterable[str], *types: str) -> list[Edge]:
         """Give the edges that leave these nodes."""
         return relations.read_edges(self.unit, self.lane_id, ids, types=types)
@@ -130,9 +140,9 @@ class LaneView:
         """Give the lane's entities of these normal names."""
         return relations.find_entities(self.unit, self.lane_id, normals)
 
-    def family(self, root_id: str) -> list[Entity]:
-        """Give an entity that is nobody's alias, and its aliases."""
-        return relations.read_families(self.unit, self.lane_id, [root_id])
+    def families(self, root_ids: Iterable[str]) -> list[Entity]:
+        """Give entities that are nobody's aliases, and their aliases."""
+        return relations.read_families(self.unit, self.lane_id, root_ids)
 
     def scope_fields(self) -> dict[str, Any]:
         """Give what an item of this lane carries of its lane's name."""

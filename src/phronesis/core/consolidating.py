@@ -1,0 +1,224 @@
+"""The law of consolidation: what a statement changes in what is held of the same subject (requirement SB-04).
+
+Everything is decided by the **sayings**, each with its time and the trust of its source, never by the order in which
+they arrive: an old chat that is imported later enters as history. Of two values that cannot both hold,
+
+- the one said later stands, and the other ends as ``superseded`` by it, if its source is trusted no less;
+- else neither does: what a tool says after the user, and what two sources say at one instant, is **disputed**. Both
+  stay, joined by ``contradicts`` edges, until either side speaks again.
+
+What is neither of the same key, nor its opposite, nor named by the statement, is never touched.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from phronesis.core.items import Trust
+from phronesis.core.proposals import Decision
+from phronesis.core.statements import OCCASIONS, OPPOSITE, SAME_DAY, Held, Statement, alike, extends
+
+MATCHING: Final = 0.6
+"""The share of the words of the shorter of two texts that the longer must hold for both to be about one task: "renewed
+the passport" finishes "renew my passport by June", and not "renew the lease"."""
+
+
+Link = tuple[str, str]
+"""From an item to another, by id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a statement comes to.
+
+    ``into`` is the held item that says the same, None when the statement becomes an item, with ``fields``.
+    ``counted``: it is one more saying of that item; what a tool or the assistant repeats is not.
+    ``patches`` are new fields of held items; ``ended_by`` None there stands for the entry. ``supersedes``, ``unlinked``
+    (``supersedes`` that no longer hold) and ``contradicts`` are edges.
+    """
+
+    act: Decision
+    into: str | None = None
+    counted: bool = False
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    patches: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    supersedes: Sequence[Link] = ()
+    unlinked: Sequence[Link] = ()
+    contradicts: Sequence[Link] = ()
+
+
+NOTHING: Final = Verdict(act="NONE")
+
+
+def consolidate(new: Statement, held: Sequence[Held]) -> Verdict:
+    """Say what an assertion changes; ``held`` are the items of its subject, those that ended too."""
+    rivals = [one for one in held if (one.current or one.past) and _stands_against(new, one)]
+    same = _same(new, held, rivals)
+    if same is None:
+        return enter(new, rivals)
+    return confirm(new, same, [one for one in rivals if one is not same])
+
+
+def enter(new: Statement, rivals: Sequence[Held]) -> Verdict:
+    """Give a statement a place of its own: over its rivals, beside them, or before the one that follows it in time."""
+    if new.closed:
+        return Verdict(act="ADD", fields={"ended": "retired", "ended_by": None, "valid_to": new.until})
+    followers = [one for one in rivals if any(new.saying.loses_to(saying) for saying in one.sayings)]
+    if followers:
+        return _as_history(new, min(followers, key=lambda one: (_followed_at(new, one), one.item.id)), rivals)
+    beaten = [one for one in rivals if one.current and _beaten(new, one)]
+    disputed = [one for one in rivals if one.current and one not in beaten]
+    links = [(new.id, one.item.id) for one in disputed] + [(one.item.id, new.id) for one in disputed]
+    return Verdict(
+        act="SUPERSEDE" if beaten else "ADD",
+        patches={one.item.id: _superseded(one, new.id, new.since) for one in beaten},
+        supersedes=[(new.id, one.item.id) for one in beaten],
+        contradicts=links,
+    )
+
+
+def confirm(new: Statement, same: Held, rivals: Sequence[Held]) -> Verdict:
+    """Say again, perhaps more fully, what is held; it settles a dispute over it."""
+    item = same.item
+    counted = new.saying.trust >= Trust.USER
+    fuller = new.form is not None and extends(new.form, same.form, new.cardinality) and new.saying.trust >= item.trust
+    fields: dict[str, Any] = {}
+    if new.closed and same.current:
+        fields = {"ended": "retired", "ended_by": None, "valid_to": _not_before(item.valid_from, new.until)}
+    if counted and new.saying.trust > item.trust:
+        fields["trust"] = new.saying.trust
+    if counted and new.cardinality == "one" and item.valid_from is not None and new.since < item.valid_from:
+        fields |= {"occurred_at": new.since, "valid_from": new.since}
+    settled = [one for one in rivals if one.current and same.current and not new.closed and _beaten(new, one)]
+    patches = {one.item.id: _superseded(one, item.id, new.saying.at) for one in settled}
+    if fields:
+        patches[item.id] = fields
+    act: Decision = "RETRACT" if "ended" in fields else "UPDATE" if fuller else "SUPERSEDE" if settled else "NONE"
+    return Verdict(
+        act=act, into=item.id, counted=counted or fuller, patches=patches,
+        supersedes=[(item.id, one.item.id) for one in settled],
+    )  # fmt: skip
+
+
+def retract(new: Statement, held: Sequence[Held], *, named: Collection[str] = ()) -> Verdict:
+    """End what no longer holds: the value of the key, or all of it; ``named`` are items found by other means.
+
+    What was said again since, or by somebody who is trusted more, stays.
+    """
+    found = [
+        one for one in held
+        if one.current and (one.item.id in named or _is_meant(new, one)) and _beaten(new, one)
+    ]  # fmt: skip
+    over = new.until or new.since
+    fields = {
+        one.item.id: {"ended": "retracted", "ended_by": None, "valid_to": _not_before(one.item.valid_from, over)}
+        for one in found
+    }
+    return Verdict(act="RETRACT", patches=fields) if found else NOTHING
+
+
+def finish(new: Statement, one: Held | None) -> Verdict:
+    """End a task that is done (None: none was found): it was right, and is over."""
+    if one is None or not (one.current and _beaten(new, one)):
+        return NOTHING
+    over = _not_before(one.item.valid_from, new.since)
+    return Verdict(act="RETRACT", patches={one.item.id: {"ended": "retired", "ended_by": None, "valid_to": over}})
+
+
+def best_match(words: AbstractSet[str], candidates: Mapping[str, AbstractSet[str]]) -> str | None:
+    """Give the candidate that shares most with a text (``MATCHING`` of the shorter one at least), None without any.
+
+    Of equals the one whose words are more alike (Jaccard 1912), then the one that comes last: the newest.
+    """
+    best: tuple[float, float, int] | None = None
+    found: str | None = None
+    for n, (name, others) in enumerate(candidates.items()):
+        common = len(words & others)
+        share = common / (min(len(words), len(others)) or 1)
+        score = (share, common / (len(words | others) or 1), n)
+        if share >= MATCHING and (best is None or score > best):
+            best, found = score, name
+    return found
+
+
+def _stands_against(new: Statement, one: Held) -> bool:
+    if one.item.id in new.against:
+        return True
+    if new.form is None:
+        return False
+    if one.item.key == new.key:
+        return new.cardinality == "one" and not alike(new.form, one.form, new.cardinality)
+    return one.item.key == OPPOSITE.get(new.key) and one.form == new.form
+
+
+def _is_meant(new: Statement, one: Held) -> bool:
+    return one.item.key == new.key and (new.form is None or alike(new.form, one.form, new.cardinality))
+
+
+def _same(new: Statement, held: Sequence[Held], rivals: Sequence[Held]) -> Held | None:
+    """The item that says the same: one that holds first, and rather in the same words than in fuller or fewer."""
+    found = [
+        one
+        for one in held
+        if one.item.id not in new.against
+        and _is_meant(new, one)
+        and _one_occasion(new, one)
+        and _joins(new, one, rivals)
+    ]
+    return min(found, key=lambda one: (not one.current, one.form != new.form), default=None)
+
+
+def _joins(new: Statement, one: Held, rivals: Sequence[Held]) -> bool:
+    """Whether a saying belongs to an item: nothing else held between it and the item's own sayings."""
+    at = new.saying.at
+    if one.current and at >= one.first:
+        return True
+    if not (one.current or one.past):
+        return new.closed and one.item.ended == "retired" and one.item.status == "active"
+    between = [saying.at for rival in rivals for saying in rival.sayings]
+    if at < one.first:
+        return not any(at < moment <= one.first for moment in between)
+    return at < one.last or not any(one.last <= moment <= at for moment in between)
+
+
+def _one_occasion(new: Statement, one: Held) -> bool:
+    if new.kind not in OCCASIONS or new.saying.began is None:
+        return True
+    dated = [saying.began for saying in one.sayings if saying.began is not None]
+    return not dated or any(abs(began - new.saying.began) <= SAME_DAY for began in dated)
+
+
+def _beaten(new: Statement, one: Held) -> bool:
+    return all(new.saying.beats(saying) for saying in one.sayings)
+
+
+def _followed_at(new: Statement, one: Held) -> datetime:
+    return min(saying.at for saying in one.sayings if new.saying.loses_to(saying))
+
+
+def _as_history(new: Statement, follower: Held, rivals: Sequence[Held]) -> Verdict:
+    """Put a statement before ``follower``, and after what ``follower`` had taken the place of until now."""
+    start = follower.item.valid_from
+    over = start if start is not None and start >= new.since else max(new.since, _followed_at(new, follower))
+    before = [
+        one for one in rivals
+        if one.past and one.item.ended_by == follower.item.id and _beaten(new, one)
+    ]  # fmt: skip
+    return Verdict(
+        act="ADD",
+        fields={"ended": "superseded", "ended_by": follower.item.id, "valid_to": over},
+        patches={one.item.id: _superseded(one, new.id, new.since) for one in before},
+        supersedes=[(follower.item.id, new.id), *((new.id, one.item.id) for one in before)],
+        unlinked=[(follower.item.id, one.item.id) for one in before],
+    )
+
+
+def _superseded(one: Held, by: str, at: datetime) -> dict[str, Any]:
+    return {"ended": "superseded", "ended_by": by, "valid_to": _not_before(one.item.valid_from, at)}
+
+
+def _not_before(start: datetime | None, end: datetime | None) -> datetime | None:
+    """The end of an interval, which is not before its start: "I moved last month" may follow "I live here" of today."""
+    return end if start is None or end is None else max(start, end)

@@ -1,0 +1,173 @@
+"""Statements and what is held: what consolidation compares, and when two values are the same one.
+
+A **statement** is a proposal with everything around it that matters: who said it and when, the form of its value that
+is compared, whether its key holds one value or many. What is **held** is an item with each of its sayings.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from phronesis.core.canonical import dumps
+from phronesis.core.items import Item, Trust
+from phronesis.core.proposals import Cardinality
+
+STATED: Final = frozenset({"fact", "episodic", "profile", "preference", "task", "decision", "event", "intention",
+                           "procedure"})  # fmt: skip
+"""Kinds that are stated; the others are what was said word for word, or what learning makes."""
+
+OCCASIONS: Final = frozenset({"event", "episodic"})
+"""Kinds that happen: the same words on another date are another event, and none of them ceases to have happened."""
+
+OPPOSITE: Final = {"likes": "dislikes", "dislikes": "likes"}
+"""Keys that cannot both hold of the same value (docs/memory-types.md)."""
+
+COMPARED: Final = "compared"
+"""The member of an item's ``data`` that holds the compared form of its value, where it is not plain from the value."""
+
+SAME_DAY: Final = timedelta(days=1)
+"""Two dates of an event this near are one date: "yesterday" and "on Monday" are not exact to the hour."""
+
+MAX_FORM: Final = 512
+"""Characters of a value that are compared: what is longer is a text, and its beginning tells it from others."""
+
+_END: Final = " \t\n.,;:!?。，、；：！？…"
+_APART: Final = re.compile(r"\s*[,;:(（，；：—–]|\s+-\s")
+_GAP: Final = re.compile(r"[\s,;:(（，；：—–/-]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saying:
+    """One time that something was said: when, how far its source is trusted, and who it was of several.
+
+    ``began`` is the date that it names for its beginning; None: it names none.
+    """
+
+    at: datetime
+    trust: Trust = Trust.USER
+    by: str | None = None
+    began: datetime | None = None
+
+    def beats(self, other: "Saying") -> bool:
+        """Whether it stands where both cannot: it was said later, and by nobody who is trusted less.
+
+        Of what one source says at one instant the later sentence stands, unless both name a date: then the later date.
+        """
+        if self.trust < other.trust or self.at < other.at:
+            return False
+        if self.at > other.at:
+            return True
+        same_source = (self.trust, self.by) == (other.trust, other.by)
+        return same_source and not _begins_before(self, other)
+
+    def loses_to(self, earlier: "Saying") -> bool:
+        """Whether what was recorded before it stands all the same: it was said later, or names a later date."""
+        if earlier.trust < self.trust or earlier.at < self.at:
+            return False
+        if earlier.at > self.at:
+            return True
+        same_source = (self.trust, self.by) == (earlier.trust, earlier.by)
+        return same_source and _begins_before(self, earlier)
+
+
+def _begins_before(one: Saying, other: Saying) -> bool:
+    return one.began is not None and other.began is not None and one.began < other.began
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """What is to be compared with what is held; ``id`` is that of the item it would become.
+
+    ``form`` is the value as it is compared, None in a retraction of whatever the key holds. ``against`` are the ids of
+    items whose place it takes besides ("X instead of Y"). ``until`` is when it ceases to hold, if that was said.
+    """
+
+    id: str
+    kind: str
+    key: str
+    form: str | None
+    saying: Saying
+    cardinality: Cardinality = "many"
+    against: frozenset[str] = frozenset()
+    until: datetime | None = None
+
+    @property
+    def since(self) -> datetime:
+        """From when it holds: the date it names, or when it was said."""
+        return self.saying.began or self.saying.at
+
+    @property
+    def closed(self) -> bool:
+        """Whether it had ceased to hold when it was said ("I lived in Leeds until 2015")."""
+        return self.until is not None and self.until <= self.saying.at and self.kind not in OCCASIONS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """An item of the same subject, and each time that it was said."""
+
+    item: Item
+    sayings: Sequence[Saying]
+
+    @property
+    def form(self) -> str:
+        """The value as it is compared."""
+        return form_of(self.item)
+
+    @property
+    def first(self) -> datetime:
+        """When it was first said."""
+        return min(saying.at for saying in self.sayings)
+
+    @property
+    def last(self) -> datetime:
+        """When it was last said."""
+        return max(saying.at for saying in self.sayings)
+
+    @property
+    def current(self) -> bool:
+        """Whether it holds; what is quarantined or archived is no basis for anything."""
+        return self.item.live
+
+    @property
+    def past(self) -> bool:
+        """Whether something else took its place."""
+        return self.item.ended == "superseded" and self.item.status == "active" and self.item.quarantine is None
+
+
+def plain_form(value: Any) -> str:
+    """Give the form in which a value is compared: case, width, spaces and end punctuation do not count.
+
+    What is no text is compared as canonical JSON: true is not 1, and 1 is not "1".
+    """
+    if not isinstance(value, str):
+        return f"json:{dumps(value)}"[:MAX_FORM]
+    folded = unicodedata.normalize("NFKC", value[:MAX_FORM]).casefold()
+    return " ".join(folded.split()).strip(_END)[:MAX_FORM]
+
+
+def form_of(item: Item) -> str:
+    """Give the compared form of what an item holds: of its value, or of its words when it has none."""
+    compared = item.data.get(COMPARED)
+    if isinstance(compared, str):
+        return compared
+    return plain_form(item.content if item.value is None else item.value)
+
+
+def extends(longer: str, shorter: str, cardinality: Cardinality) -> bool:
+    """Whether a form says another more fully: "lyon, near the station" after "lyon".
+
+    Where a key holds many values, only what is set apart by punctuation counts: "tea with milk" is another than "tea".
+    """
+    if not shorter or len(longer) <= len(shorter) or not longer.startswith(shorter):
+        return False
+    rest = longer[len(shorter) :]
+    return (_GAP if cardinality == "one" else _APART).match(rest) is not None
+
+
+def alike(one: str, other: str, cardinality: Cardinality) -> bool:
+    """Whether two forms are one value, one of them perhaps said more fully."""
+    return one == other or extends(one, other, cardinality) or extends(other, one, cardinality)

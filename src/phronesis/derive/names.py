@@ -1,0 +1,95 @@
+"""Whom a name means: the entities of a lane, and the names that are one ("Bob = Robert = 老王").
+
+Every name points to the one canonical entity of its family, never to another alias. The person whose memory it is is
+the entity ``user``; the lane's own user id is a name of theirs, and what they say they are called becomes one.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from phronesis.core.entities import Entity, normal_name
+from phronesis.core.proposals import USER
+from phronesis.core.text import MAX_ID_LENGTH
+from phronesis.derive.mentions import entity_id, make_entity
+from phronesis.storage.lane_view import LaneView
+
+ALIAS_KEY: Final = "alias"
+"""The key under which an item says that its subject has another name."""
+
+NAMING: Final = frozenset({ALIAS_KEY, "name"})
+"""Keys whose value is a name of their subject."""
+
+_KIND: Final = "name"
+
+
+class Names:
+    """The families of some names, as they stand and as an entry changes them."""
+
+    def __init__(self, view: LaneView, names: Iterable[str], *, entry_id: str) -> None:
+        """Read the families of ``names``, and that of the user."""
+        self._lane = view.lane_id
+        self._entry_id = entry_id
+        own = view.lane.user_id
+        self._user_id = normal_name(own) if own is not None else None
+        wanted = {normal_name(name) for name in names} | {USER}
+        wanted |= {self._user_id} if self._user_id is not None else set()
+        found = [entity for entity in view.entities(sorted(wanted)) if entity.kind == _KIND]
+        roots = sorted({entity.canonical_id or entity.id for entity in found})
+        # Names that the lane does not know yet have no family to read.
+        family = view.families(roots) if roots else []
+        self._known = {entity.id: entity for entity in (*found, *family)}
+        self._changed: dict[str, Entity] = {}
+        self._user = entity_id(self._lane, _KIND, USER)
+
+    @property
+    def changed(self) -> list[Entity]:
+        """The entities that are new or that joined another family, in the order in which they were met."""
+        return list(self._changed.values())
+
+    def entity(self, name: str) -> Entity:
+        """Give the entity of a name; a new one when the lane has none."""
+        made = make_entity(self._lane, name, _KIND, entry_id=self._entry_id)
+        known = self._known.get(made.id)
+        if known is None:
+            known = self._noted(made)
+        if known.normal == self._user_id and known.id != self._user and self._root(known) != self._user:
+            self._unite(self.entity(USER).id, known.id)
+        return self._known[made.id]
+
+    def family(self, name: str) -> list[Entity]:
+        """Give every entity that a name means."""
+        root = self._root(self.entity(name))
+        return [entity for entity in self._known.values() if self._root(entity) == root]
+
+    def normals(self, name: str) -> frozenset[str]:
+        """Give every name, in normal form, that means the same as ``name``."""
+        return frozenset(entity.normal for entity in self.family(name))
+
+    def join(self, subject: str, alias: str) -> None:
+        """Make ``alias`` a name of ``subject``; the user's family takes the other's place in it, else the subject's."""
+        if len(alias) > MAX_ID_LENGTH or not normal_name(alias):
+            return
+        one, other = self._root(self.entity(subject)), self._root(self.entity(alias))
+        if one != other:
+            self._unite(*((other, one) if other == self._user else (one, other)))
+
+    def _unite(self, root: str, joined: str) -> None:
+        for entity in [entity for entity in self._known.values() if self._root(entity) == joined]:
+            self._noted(replace(entity, canonical_id=root))
+
+    def _noted(self, entity: Entity) -> Entity:
+        self._known[entity.id] = self._changed[entity.id] = entity
+        return entity
+
+    @staticmethod
+    def _root(entity: Entity) -> str:
+        return entity.canonical_id or entity.id
+
+
+def names_stated(subject: str, key: str | None, value: object, content: str) -> Sequence[str]:
+    """Give what a statement says its subject is called: nothing unless its key is a naming one."""
+    if key not in NAMING:
+        return ()
+    stated = value if isinstance(value, str) and value.strip() else content
+    return () if normal_name(stated) == normal_name(subject) else (stated,)

@@ -1,0 +1,61 @@
+"""An extractor that knows some phrases by heart: what it proposes is written beside the words."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from phronesis.core.entries import Entry, Outcome
+from phronesis.core.proposals import ECHOES, GATED, JUDGED, PROPOSALS, Proposal, Refusal
+from phronesis.derive.extraction import by_rules, texts_of
+from phronesis.derive.handler import Bench, Prepare
+
+KINDS = {"home_city": "profile", "name": "profile", "alias": "profile", "employer": "profile", "likes": "preference",
+         "dislikes": "preference", "task": "task", "decision": "decision", "event": "event", "deadline": "fact",
+         "diet": "profile"}  # fmt: skip
+ONE = {"home_city", "name", "employer", "deadline"}
+
+
+def proposal(phrase: str, key: str, value: str | None, **more: Any) -> dict[str, Any]:
+    """What a phrase means; ``content`` is the phrase itself unless given."""
+    subject = more.pop("subject", "user")
+    fields = {"kind": KINDS[key], "subject": subject, "key": key, "content": phrase, "value": value}
+    return {"quote": phrase, "cardinality": "one" if key in ONE else "many", **fields, **more}
+
+
+def scripted(
+    phrases: Iterable[Mapping[str, Any]],
+    *,
+    echoes: Mapping[str, Sequence[str]] | None = None,
+    judged: Sequence[Mapping[str, Any]] = (),
+    refused: Mapping[str, str] | None = None,
+) -> Prepare:
+    """Give a ``prepare`` that proposes what stands beside each phrase that a message holds, in the order of the text.
+
+    ``echoes`` are texts of messages that repeat what was shown; ``refused`` maps texts to the rule that refuses them.
+    """
+    known = list(phrases)
+
+    def prepare(bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        found: list[Proposal] = []
+        for n, text in texts_of(entry).items():
+            here = [(text.index(each["quote"]), each) for each in known if each["quote"] in text]
+            for start, each in sorted(here, key=lambda pair: pair[0]):
+                found.append(Proposal(n=n, start=start, end=start + len(each["quote"]), **each))
+        outcomes = list(by_rules(bench, entry))
+        if found:
+            body = {"proposals": [one.to_dict() for one in found]}
+            outcomes.append(Outcome(role=PROPOSALS, made_by="scripted/1", body=body))
+        rows = [{"n": n, "of": list((echoes or {})[text])} for n, text in texts_of(entry).items()
+                if text in (echoes or {})]  # fmt: skip
+        if rows:
+            outcomes.append(Outcome(role=ECHOES, made_by="scripted/1", body={"echoes": rows}))
+        if judged and found:
+            outcomes.append(
+                Outcome(role=JUDGED, made_by="scripted/1", body={"judgements": [dict(row) for row in judged]})
+            )
+        gates = [Refusal(n=n, text=text, rule=(refused or {})[text], reason="scripted").to_dict()
+                 for n, text in texts_of(entry).items() if text in (refused or {})]  # fmt: skip
+        if gates:
+            outcomes.append(Outcome(role=GATED, made_by="scripted/1", body={"refusals": gates}))
+        return outcomes
+
+    return prepare
