@@ -1,16 +1,18 @@
 """Items that a caller states outright: a fact, a preference, a task … with subject, key and value."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from phronesis.core.changes import Changes
 from phronesis.core.entities import Entity, normal_name
-from phronesis.core.entries import Entry, is_erased
+from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.ids import item_id
 from phronesis.core.instants import parse_moment
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.text import MAX_ID_LENGTH
-from phronesis.derive.handler import Handler, Outcomes
+from phronesis.derive.guarding import suspected, suspicions
+from phronesis.derive.handler import Bench, Handler, Outcomes
 from phronesis.derive.mentions import make_entity, make_mention
 from phronesis.storage.lane_view import LaneView
 
@@ -18,12 +20,18 @@ ALIAS_KEY: Final = "alias"
 """The key under which an item says that its subject has another name."""
 
 
-def apply(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
+def prepare(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    """Look for orders to a model in what is trusted less than the user."""
+    below = _trust(entry.payload) < Trust.USER
+    return suspicions({0: entry.payload["content"]} if below else {})
+
+
+def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     """Make the one item of an entry; its subject becomes an entity, and an alias joins two."""
     payload = entry.payload
     if is_erased(payload):
         return Changes()
-    item = _item(view, entry)
+    item = suspected(outcomes).held(0, _item(view, entry))
     entities, canonical = _entities(view, entry, item)
     mentions = [make_mention(canonical, item.id, 0, 0)] if canonical is not None else []
     return Changes(items=[item], entities=entities, mentions=mentions)
@@ -33,6 +41,10 @@ def natural_key(payload: Any) -> str:
     """Give what makes an item itself within its entry: subject and key, or its words."""
     named = [str(payload.get(name) or "") for name in ("subject", "key")]
     return "\n".join(named) if any(named) else str(payload["content"])
+
+
+def _trust(payload: Any) -> Trust:
+    return Trust[payload.get("trust", "USER").upper()]
 
 
 def _item(view: LaneView, entry: Entry) -> Item:
@@ -53,7 +65,7 @@ def _item(view: LaneView, entry: Entry) -> Item:
         metadata=payload.get("metadata") or {},
         importance=payload.get("importance") or DEFAULT_IMPORTANCE[kind],
         confidence=1.0,
-        trust=Trust[payload.get("trust", "USER").upper()],
+        trust=_trust(payload),
         source_type="manual",
         agent_id=payload.get("agent_id"),
         session_id=payload.get("session_id"),
@@ -85,5 +97,5 @@ def _entities(view: LaneView, entry: Entry, item: Item) -> tuple[list[Entity], E
     return [subject, *(replace(entity, canonical_id=root) for entity in family.values())], subject
 
 
-HANDLERS: Final = (Handler(verb="item", apply=apply),)
+HANDLERS: Final = (Handler(verb="item", apply=apply, prepare=prepare, quick=True),)
 """``session_id`` on such an item says where it was learned; the item is no turn of that session."""

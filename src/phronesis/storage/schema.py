@@ -165,6 +165,11 @@ items = _table(
         "ix_items_pinned", "tenant_id", "lane_id", "recorded_at", sqlite_where=sa.text("pinned = 1"),
         postgresql_where=sa.text("pinned"),
     ),
+    # Fewer still are in quarantine, and every composed context asks for them too.
+    sa.Index(
+        "ix_items_quarantine", "tenant_id", "lane_id", "recorded_at", sqlite_where=sa.text("quarantine IS NOT NULL"),
+        postgresql_where=sa.text("quarantine IS NOT NULL"),
+    ),
 )  # fmt: skip
 
 edges = _table(

@@ -137,6 +137,7 @@ def _items() -> None:
     _index("items", "lane_id session_id position")
     _partial("items", "subject", "lane_id subject key", where="subject IS NOT NULL")
     _partial("items", "pinned", "lane_id recorded_at", where="pinned = 1", on_postgres="pinned")
+    _partial("items", "quarantine", "lane_id recorded_at", where="quarantine IS NOT NULL")
     _table(
         "deltas",
         "id:text! lane_id:big! seq:big! entry_id:text! item_id:text! n:int! op:text! patch:json actor:text!"
