@@ -48,6 +48,7 @@ from phronesis.recall.search import Searcher
 from phronesis.storage.database import connect
 from phronesis.storage.migrate import open_schema
 from phronesis.storage.model_calls import StoredLedger
+from phronesis.storage.shown import ShownContexts
 from phronesis.truth.recorder import Recorder
 
 
@@ -118,6 +119,7 @@ def open_memory(
         replayer=replayer,
         doctor=Doctor(database, registry, embedders, counter, roster),
         roster=roster,
+        shown=ShownContexts(database),
         eraser=Eraser(database, recorder, interpreter, indexes),
         vectorizer=Vectorizer(database, embedders),
         clock=time,

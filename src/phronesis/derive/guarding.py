@@ -4,7 +4,8 @@ A step after the extractors: it takes none of their outcomes away, and says in o
 
 - which messages give orders to a model (``suspected``): ``apply`` puts their items into quarantine, and nothing is
   learned from them;
-- what repeats texts that a composed context has shown to the session (``echoes``): it is no new evidence.
+- what repeats texts that a composed context has shown to the session (``echoes``): from anybody but the user it is no
+  new evidence. ``{"echoes": [{n, of, start, end}]}`` names sentences, or words that something is proposed from.
 
 Messages of the assistant and of tools are looked at. The user's may say what they like: they are the one who gives
 orders, and what they say again counts as a confirmation.
@@ -17,10 +18,13 @@ from typing import Any, Final
 
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import Item
-from phronesis.core.proposals import GATED, Refusal
+from phronesis.core.proposals import ECHOES, GATED, PROPOSALS, Refusal
+from phronesis.core.scope import LaneName
+from phronesis.core.shingles import Shown, echoes
 from phronesis.derive.extraction import texts_of
 from phronesis.derive.handler import Bench, Outcomes, Prepare
 from phronesis.derive.instructions import find_order, load_rules
+from phronesis.storage.shown import shown_before, texts_of_items
 
 SUSPECTED: Final = "suspected"
 """The role of the outcome that names what reads like an order: ``{"suspected": [{n, rule, quote}]}``."""
@@ -28,6 +32,8 @@ SUSPECTED: Final = "suspected"
 SPOKEN_FOR: Final = frozenset({"assistant", "tool"})
 """Roles whose words are trusted less than the user's: a model repeats what it read, and a tool reads what anybody
 wrote (``derive.conversation.TRUST_OF_ROLE``)."""
+
+ECHO_VERSION: Final = "shingles/1"
 
 QUARANTINED: Final = "quarantine"
 """The rule of the refusal that says so."""
@@ -68,7 +74,9 @@ def guarded(prepare: Prepare) -> Prepare:
     def both(bench: Bench, entry: Entry) -> Sequence[Outcome]:
         outcomes = prepare(bench, entry)
         texts = _spoken_for(entry)
-        return [*outcomes, *suspicions(texts, beside=outcomes)] if texts else outcomes
+        if not texts:
+            return outcomes
+        return [*outcomes, *suspicions(texts, beside=outcomes), *repetitions(bench, entry, outcomes, texts)]
 
     return both
 
@@ -92,6 +100,42 @@ def suspicions(texts: Mapping[int, str], *, beside: Iterable[Outcome] = ()) -> l
         Outcome(role=SUSPECTED, made_by=made_by, body={"suspected": rows}),
         Outcome(role=GATED, n=number, made_by=made_by, body={"refusals": refusals}),
     ]
+
+
+def repetitions(bench: Bench, entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[int, str]) -> list[Outcome]:
+    """Give the outcome that says which sentences and proposals of an entry repeat what its session was shown.
+
+    Nothing is looked up unless one of ``texts``, which are not the user's, is proposed to be learned from. The user's
+    own repetitions are named beside them.
+    """
+    session_id = entry.payload.get("session_id")
+    proposed = _proposed(outcomes)
+    if session_id is None or not proposed.keys() & texts.keys():
+        return []
+    with bench.view() as view:
+        live, lane = view.log or view.unit, view.lane
+        if lane.name is None:
+            return []
+        name = LaneName(lane.kind, lane.name)
+        ids = shown_before(live, name, session_id, seq=entry.seq, context_id=entry.payload.get("context_id"))
+        shown = Shown.of(texts_of_items(live, ids)) if ids else None
+    if shown is None:
+        return []
+    rows = [
+        {"n": n, "of": list(echo.of), "start": echo.start, "end": echo.end}
+        for n, text in texts_of(entry).items()
+        for echo in echoes(text, shown, parts=proposed.get(n, ()))
+    ]
+    return [Outcome(role=ECHOES, made_by=ECHO_VERSION, body={"echoes": rows})] if rows else []
+
+
+def _proposed(outcomes: Iterable[Outcome]) -> dict[int, list[tuple[int, int]]]:
+    """Give where the words stand that something is proposed from, by message."""
+    out: dict[int, list[tuple[int, int]]] = {}
+    for outcome in outcomes:
+        for row in outcome.body["proposals"] if outcome.role == PROPOSALS else ():
+            out.setdefault(row["n"], []).append((row["start"], row["end"]))
+    return out
 
 
 def _spoken_for(entry: Entry) -> dict[int, str]:
