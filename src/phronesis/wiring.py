@@ -9,7 +9,16 @@ from phronesis.config import PolicySource, api_keys, load_settings
 from phronesis.core.changes import Fold
 from phronesis.core.claims import REASONING
 from phronesis.core.instants import parse_moment
-from phronesis.derive import conversation, edits, erasure, experience, reasoning, reflection, typed_items
+from phronesis.derive import (
+    conversation,
+    edits,
+    erasure,
+    experience,
+    quarantine,
+    reasoning,
+    reflection,
+    typed_items,
+)
 from phronesis.derive.doctor import Doctor
 from phronesis.derive.editor import Editor
 from phronesis.derive.eraser import Eraser
@@ -39,12 +48,18 @@ from phronesis.recall.search import Searcher
 from phronesis.storage.database import connect
 from phronesis.storage.migrate import open_schema
 from phronesis.storage.model_calls import StoredLedger
+from phronesis.storage.shown import ShownContexts
 from phronesis.truth.recorder import Recorder
 
 
 def make_registry(extract: Prepare | None = None) -> Registry:
     """Give every verb's handler; ``extract`` finds names by a model. A new engine is a new line here."""
-    handlers: list[Handler] = [*conversation.handlers(extract), *typed_items.HANDLERS, *edits.HANDLERS]
+    handlers: list[Handler] = [
+        *conversation.handlers(extract),
+        *typed_items.HANDLERS,
+        *edits.HANDLERS,
+        *quarantine.HANDLERS,
+    ]
     handlers += [*reasoning.HANDLERS, *reflection.HANDLERS, *experience.HANDLERS, *erasure.HANDLERS]
     folds = {**reasoning.FOLDS, **reflection.FOLDS}
     return with_keeping([*handlers, undo_handler(folds)], folds)
@@ -104,6 +119,7 @@ def open_memory(
         replayer=replayer,
         doctor=Doctor(database, registry, embedders, counter, roster),
         roster=roster,
+        shown=ShownContexts(database),
         eraser=Eraser(database, recorder, interpreter, indexes),
         vectorizer=Vectorizer(database, embedders),
         clock=time,

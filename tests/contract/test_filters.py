@@ -196,8 +196,12 @@ def test_what_is_not_understood_is_named(filters: Any, field: str) -> None:
 
 def test_eligible_reads_leave_out_what_ended_unless_filters_ask(store: tuple[Database, Lane]) -> None:
     database, lane = store
+    with database.transaction("t", "derive") as unit:
+        insert_items(unit, lane.lane_id, [_item(106, status="archived")])
     with database.transaction("t", "read") as unit:
         ordinary = eligible_ids(unit, lane, Wanted(attributes={"run_id": "r/1"}))
         asked = eligible_ids(unit, lane, Wanted(filters={"OR": [{"status": "archived"}, {"run_id": "r/1"}]}))
         past = eligible_ids(unit, lane, Wanted(as_of=MOMENT + 2))
-    assert (ordinary, asked, past) == ({"0102"}, {"0102", "0105"}, {"0000", "0001", "0002"})
+        held = eligible_ids(unit, lane, Wanted(filters={"quarantine": "instruction"}))
+    # 0105 is archived and in quarantine: no filter brings it out.
+    assert (ordinary, asked, past, held) == ({"0102"}, {"0102", "0106"}, {"0000", "0001", "0002"}, set())

@@ -30,6 +30,7 @@ def filled(postgres_dsn: str) -> Iterator[Database]:
             memory.commit_turn("s1", turn, user_id="ada")
             memory.add("tea", user_id="ada", kind="preference", subject="Ada", key="drink")
             memory.flush()
+            memory.compose_context("s2", "What does Ada drink? tea", user_id="ada")
     database = connect(postgres_dsn)
     yield database
     database.engine.dispose()

@@ -3,6 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ import uuid_utils
 from phronesis.compose.composer import compose
 from phronesis.core.context import Block, Budget, Candidates, ContextPackage
 from phronesis.core.entries import is_erased
+from phronesis.core.ids import item_id
 from phronesis.core.items import Item, Trust
 from phronesis.core.results import SearchResult, Turn
 from phronesis.core.scope import Scope
@@ -20,7 +22,7 @@ from phronesis.recall.lanes import visible_lanes
 from phronesis.recall.reranking import Search
 from phronesis.recall.search import Query
 from phronesis.storage.database import Unit
-from phronesis.storage.eligible import Wanted
+from phronesis.storage.eligible import Wanted, quarantined_ids
 from phronesis.storage.lanes import Lane
 
 CORE_KINDS: Final = ("profile", "preference")
@@ -68,6 +70,7 @@ class Assembler:
             lanes = visible_lanes(unit, request.scope)
             recent = turns_of(unit, lanes, request.session_id, last=budget.recent_turn_count, as_of=as_of)
             shown = {turn.entry_id for turn in recent}
+            held = quarantined_ids(unit, [lane.lane_id for lane in lanes]) if recent else frozenset()
             core = _core(unit, lanes, request.wanted)
             # A session that is shown whole has nothing left to sum up.
             summary = _summary(unit, lanes, request, shown) if len(recent) >= budget.recent_turn_count else []
@@ -78,7 +81,7 @@ class Assembler:
             user_message=request.message,
             system_blocks=[_core_block(item) for item in core],
             working_summary=summary,
-            recent_turns=[block for turn in recent for block in _turn_blocks(turn)],
+            recent_turns=[block for turn in recent for block in _turn_blocks(turn, held)],
             evidence=kept[: 2 * request.budget.evidence_count],
         )
         explain = {
@@ -138,17 +141,17 @@ def _core_block(item: Item) -> Block:
     return Block(text=item.content, citations=(item.citation,), fenced=item.trust < Trust.USER)
 
 
-def _turn_blocks(turn: Turn) -> Sequence[Block]:
+def _turn_blocks(turn: Turn, held: AbstractSet[str]) -> Sequence[Block]:
+    """Give what was said; what is in quarantine is data, whoever said it."""
     blocks: list[Block] = []
-    for message in turn.messages:
+    for n, message in enumerate(turn.messages):
         if is_erased(message):
             continue
         text = _words(message.get("content"))
         if text.strip():
             role = str(message.get("role", "user"))
-            blocks.append(
-                Block(text=text, role=role, name=message.get("name"), fenced=role not in ("user", "assistant"))
-            )
+            fenced = role not in ("user", "assistant") or item_id(turn.entry_id, "message", str(n)) in held
+            blocks.append(Block(text=text, role=role, name=message.get("name"), fenced=fenced))
     return blocks
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from phronesis.core.ids import CITATION_PREFIX
 from phronesis.core.results import Evidence, Record
 
 SLOTS = ("system_blocks", "working_summary", "recent_turns", "evidence", "user_message")
@@ -74,6 +75,12 @@ class ContextPackage(Record):
     explain: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
     messages: Sequence[Mapping[str, str]] = ()
+
+    def shown_ids(self) -> list[str]:
+        """Give the ids of the items whose words are in it, recent turns left out."""
+        blocks = [*self.system_blocks, *self.working_summary]
+        cited = [citation.removeprefix(CITATION_PREFIX) for block in blocks for citation in block.citations]
+        return list(dict.fromkeys([*cited, *(one.item.id for one in self.evidence)]))
 
     def render(self, form: Literal["text", "messages"] = "text") -> Any:
         """Give the prompt as one text, or as a list of ``{role, content}`` for a chat model."""

@@ -18,6 +18,7 @@ from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.proposals import PROPOSALS
 from phronesis.derive.consolidation import consolidated, stated_in_messages
 from phronesis.derive.extraction import MENTIONS, by_rules, message_text
+from phronesis.derive.guarding import guarded, suspected
 from phronesis.derive.handler import Handler, Outcomes, Prepare
 from phronesis.derive.mentions import make_entity, make_mention
 from phronesis.storage.lane_view import LaneView
@@ -39,6 +40,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     session = view.session(session_id) if session_id is not None else None
     known = _known_messages(view, session_id, messages) if session is not None and session_id is not None else {}
     start = session.message_count if session is not None else 0
+    suspects = suspected(outcomes)
     items: list[Item] = []
     rows: list[MessageRow] = []
     for n, message in enumerate(messages):
@@ -52,7 +54,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         if same is not None:
             rows.append(_message_row(entry, n, message, same, session_id))
             continue
-        item = _message_item(view, entry, n, message, position=start + n)
+        item = suspects.held(n, _message_item(view, entry, n, message, position=start + n))
         items.append(item)
         rows.append(_message_row(entry, n, message, item.id, session_id))
     entities, mentions = _mentions(view, entry, outcomes, items)
@@ -184,5 +186,6 @@ def _mentions(
 def handlers(extract: Prepare | None = None) -> list[Handler]:
     """Give the handlers of turns and added messages; ``extract`` finds names by a model instead of by rules."""
     return [
-        Handler(verb=verb, apply=apply, prepare=extract or by_rules, quick=extract is None) for verb in ("turn", "add")
+        Handler(verb=verb, apply=apply, prepare=guarded(extract or by_rules), quick=extract is None)
+        for verb in ("turn", "add")
     ]

@@ -57,12 +57,16 @@ def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 
 def apply_archive_all(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-    """Archive the lane's live items that carry all the named attributes."""
+    """Archive the lane's items that carry all the named attributes, those in quarantine too."""
     if is_erased(entry.payload):
         return Changes()
     wanted = entry.payload.get("attributes") or {}
-    found = view.find(session_id=wanted.get("session_id"))
-    matching = [item for item in found if all(getattr(item, name) == value for name, value in wanted.items())]
+    found = view.find(session_id=wanted.get("session_id"), live=False)
+    matching = [
+        item for item in found
+        if item.status == "active" and item.ended is None
+        and all(getattr(item, name) == value for name, value in wanted.items())
+    ]  # fmt: skip
     reason = entry.payload.get("reason") or "deleted with its scope"
     return Changes(patches=[Patch(item.id, {"status": "archived"}, reason) for item in matching])
 

@@ -29,6 +29,7 @@ from phronesis.storage.lanes import Lane, find_lane, get_lane, lock_lane
 from phronesis.storage.log import EntryRow
 from phronesis.storage.probes import Probes
 from phronesis.storage.scanner import scan
+from phronesis.storage.shown import forget_shown
 from phronesis.truth.erasure import left_of, words_of
 from phronesis.truth.recorder import Recorder
 
@@ -123,6 +124,8 @@ class Eraser:
         if reason is not None and next(probes.find(reason.encode("utf-8", "surrogatepass")), None) is not None:
             raise InputError("reason quotes what is to be erased; it stays in the log, so say why in other words",
                              field="reason")  # fmt: skip
+        if lane.name is not None and (plan.everything or target.session_id is not None):
+            forget_shown(unit, LaneName(lane.kind, lane.name), target.session_id)
         registry = self.interpreter.stepper.registry
         found = leaning(unit, lane, plan, probes, registry)
         own = found.setdefault(lane.lane_id, Leaning())

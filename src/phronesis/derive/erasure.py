@@ -105,7 +105,7 @@ def _keep_decisions(unit: Unit, lane: Lane) -> None:
             put_outcomes(unit, lane.lane_id, entry.entry_id, [outcome_row(Outcome(DECIDED_ROLE, MADE_BY, body))])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Place(Bench):
     """A bench at an earlier entry's place in a replay: it shows the lane as it was there, without what was erased."""
 
@@ -136,7 +136,7 @@ class Preparation:
                 failed = any(outcome.role == FAILED_ROLE for outcome in outcomes)
                 if prepare is None or failed or is_erased(older.payload):
                     return older, outcomes
-                place = _Place(bench.database, bench.tenant, bench.lane_id, scratch, view.unit)
+                place = _Place(bench.database, bench.tenant, bench.lane_id, scratch=scratch, log=view.unit)
                 fresh = checked(prepare(place, older))
                 found.extend([_enclosed(older.id, made, len(found) + n) for n, made in enumerate(fresh)])
                 return older, fresh

@@ -104,7 +104,7 @@ class Interpreter:
         if slow or lane.applied_seq != entry.seq - 1 or entry.verb in self.effects:
             return None
         try:
-            bench = Bench(self.database, unit.tenant, lane.lane_id)
+            bench = Bench(self.database, unit.tenant, lane.lane_id, unit)
             outcomes = [] if handler.prepare is None else checked(handler.prepare(bench, entry))
             return self._apply(unit, lane, entry, outcomes, keep=handler.prepare is not None)
         except Exception as error:
@@ -158,7 +158,7 @@ class Interpreter:
             if prepare is not None:
                 if entry.verb in self.effects or not self.stepper.registry[entry.verb].quick:
                     return None
-                outcomes = checked(prepare(Bench(self.database, unit.tenant, lane_id), entry))
+                outcomes = checked(prepare(Bench(self.database, unit.tenant, lane_id, unit), entry))
             applied = self._apply(unit, get_lane(unit, lane_id), entry, outcomes, keep=prepare is not None)
             if entry.seq == end:
                 return applied

@@ -16,6 +16,7 @@ from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.proposals import USER, Cardinality, Proposal
 from phronesis.core.statements import OCCASIONS, Saying, plain_form
 from phronesis.derive.consolidation import BY, consolidated
+from phronesis.derive.guarding import suspected, suspicions
 from phronesis.derive.handler import Bench, Handler, Outcomes
 from phronesis.derive.memory_types import TYPES_VERSION, cardinality_of
 from phronesis.derive.mentions import make_mention
@@ -28,12 +29,14 @@ TYPE: Final = "memory_type"
 
 
 def prepare(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
-    """Look the key up in the memory types."""
+    """Look the key up in the memory types, and for orders to a model in what is trusted less than the user."""
+    below = _trust(entry.payload) < Trust.USER
+    found = suspicions({0: entry.payload["content"]} if below else {})
     key = entry.payload.get("key")
     cardinality = cardinality_of(key) if key is not None else None
     if cardinality is None:
-        return ()
-    return [Outcome(role=TYPE, made_by=TYPES_VERSION, body={"cardinality": cardinality})]
+        return found
+    return [*found, Outcome(role=TYPE, made_by=TYPES_VERSION, body={"cardinality": cardinality})]
 
 
 def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
@@ -41,8 +44,8 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     payload = entry.payload
     if is_erased(payload):
         return Changes()
-    item = _item(view, entry)
-    if item.subject is None:
+    item = suspected(outcomes).held(0, _item(view, entry))
+    if item.subject is None or item.quarantine is not None:
         return Changes(items=[item])
     for outcome in outcomes.get(TYPE, ()):
         return consolidated(view, entry, [_stated(entry, item, outcome.body["cardinality"])])
@@ -70,6 +73,10 @@ def _stated(entry: Entry, item: Item, cardinality: Cardinality) -> Stated:
     return Stated(proposal=proposal, item=item, saying=saying, form=form)
 
 
+def _trust(payload: Any) -> Trust:
+    return Trust[payload.get("trust", "USER").upper()]
+
+
 def _item(view: LaneView, entry: Entry) -> Item:
     payload = entry.payload
     given = payload.get("occurred_at")
@@ -91,7 +98,7 @@ def _item(view: LaneView, entry: Entry) -> Item:
         metadata=payload.get("metadata") or {},
         importance=payload.get("importance") or DEFAULT_IMPORTANCE[kind],
         confidence=1.0,
-        trust=Trust[payload.get("trust", "USER").upper()],
+        trust=_trust(payload),
         source_type="manual",
         agent_id=agent,
         session_id=payload.get("session_id"),

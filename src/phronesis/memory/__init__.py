@@ -7,13 +7,14 @@ from typing import Any, Self
 
 from phronesis.config import PolicySource
 from phronesis.memory.keeping import Keeping
+from phronesis.memory.quarantine import Quarantining
 from phronesis.memory.reading import Reading
 from phronesis.memory.writing import Writing
 
 __all__ = ["Memory"]
 
 
-class Memory(Writing, Reading, Keeping):
+class Memory(Writing, Reading, Quarantining, Keeping):
     """A memory of one tenant in one database. Thread-safe; use it as a context manager, or ``close`` it.
 
     Every write is in the log, synced to disk, before the call returns. Reading changes nothing.

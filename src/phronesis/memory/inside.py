@@ -29,6 +29,7 @@ from phronesis.storage.database import Database
 from phronesis.storage.eligible import Wanted, check_kinds
 from phronesis.storage.filters import compile_filters
 from phronesis.storage.lanes import list_behind
+from phronesis.storage.shown import ShownContexts
 from phronesis.truth.inputs import flag
 
 
@@ -45,6 +46,7 @@ class Stages:
     budget: Budget
     replayer: Replayer
     eraser: Eraser
+    shown: ShownContexts
     doctor: Doctor
     vectorizer: Vectorizer
     roster: Roster
@@ -95,7 +97,8 @@ class Inside:
 
     def _write(self, call: Call, lane: Any, verb: str, payload: Mapping[str, Any]) -> Written:
         given = {name: value for name, value in payload.items() if value not in (None, {}, [])}
-        written = self._open_stages().writer.write(
+        self._open_stages().shown.settle(self._tenant)
+        written = self._stages.writer.write(
             self._tenant, lane, verb=verb, payload=given, actor=call.actor, idempotency_key=call.idempotency_key,
             wait=call.wait,
         )  # fmt: skip

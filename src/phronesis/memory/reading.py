@@ -85,7 +85,12 @@ class Reading(Inside):
             agent_state=inputs.metadata(agent_state, field="agent_state"),
             wanted=self._wanted(as_of=as_of, valid_at=valid_at),
         )  # fmt: skip
-        return stages.assembler.assemble(self._tenant, request)
+        package = stages.assembler.assemble(self._tenant, request)
+        stages.shown.note(
+            self._tenant, scope.write_lane, session_id=session, context_id=package.context_id,
+            item_ids=package.shown_ids(),
+        )  # fmt: skip
+        return package
 
     def get(self, id: str, *, as_of: datetime | str | None = None, valid_at: datetime | str | None = None) -> Item:  # noqa: A002
         """Give an item, whatever its status; NotFound when there is none or it was erased."""

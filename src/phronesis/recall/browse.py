@@ -22,7 +22,7 @@ from phronesis.recall.past import held_at, known_at
 from phronesis.storage import conversations
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.deltas import deltas_of_entry, deltas_of_items
-from phronesis.storage.eligible import Wanted, newest_items
+from phronesis.storage.eligible import Wanted, items_in_quarantine, newest_items
 from phronesis.storage.items import lane_of_item, read_items
 from phronesis.storage.lanes import Lane, get_lane
 from phronesis.storage.log import find_entry, read_outcomes
@@ -45,6 +45,16 @@ class Browser:
         """Give the items a scope sees, newest first."""
         with self.database.transaction(tenant, "read") as unit:
             return items_of(unit, visible_lanes(unit, scope), wanted, limit=limit)
+
+    def in_quarantine(self, tenant: str, scope: Scope, *, limit: int) -> list[Item]:
+        """Give the items that a scope's lanes hold in quarantine, newest first."""
+        with self.database.transaction(tenant, "read") as unit:
+            found = [
+                item
+                for lane in visible_lanes(unit, scope)
+                for item in items_in_quarantine(unit, lane, scope.attributes, limit=limit)
+            ]
+        return sorted(found, key=_age, reverse=True)[:limit]
 
     def history(self, tenant: str, item_id: str, wanted: Wanted) -> list[HistoryEvent]:
         """Give an item's changes up to ``as_of``, oldest first."""
@@ -116,6 +126,10 @@ class Browser:
             return turns_of(unit, visible_lanes(unit, scope), session_id, last=last, as_of=as_of)
 
 
+def _age(item: Item) -> tuple[Any, ...]:
+    return item.recorded_at, item.position or 0, item.id
+
+
 def items_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, *, limit: int) -> list[Item]:
     """Give the lanes' items that are wanted, newest first."""
     out: list[Item] = []
@@ -126,7 +140,7 @@ def items_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, *, limit: int) -
             if wanted.valid_at is not None:
                 found = [item for item in found if held_at(item, wanted.valid_at)]
         out += found
-    out.sort(key=lambda item: (item.recorded_at, item.position or 0, item.id), reverse=True)
+    out.sort(key=_age, reverse=True)
     return out[:limit]
 
 

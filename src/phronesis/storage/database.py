@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import sqlalchemy as sa
 
 from phronesis.core.canonical import dumps
-from phronesis.errors import InputError, MissingExtra
+from phronesis.errors import InputError, MissingExtra, StorageBusy
 from phronesis.storage.expressions import LOWER
 from phronesis.storage.faults import translated
 
@@ -26,6 +26,9 @@ TENANT_SETTING: Final = "phronesis.tenant_id"
 
 SEARCH_PATH: Final = "phronesis, public"
 """PostgreSQL's schemas: our tables', and the one that the vector extension usually lives in."""
+
+_IMPATIENT: Final = "20ms"
+"""PostgreSQL has no zero here: zero waits for ever."""
 
 _WAL_PAUSES: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 """Seconds between tries: the switch takes milliseconds, and only the first processes to open a new file meet."""
@@ -82,11 +85,14 @@ class Database:
         return self.engine.dialect.name
 
     @contextmanager
-    def transaction(self, tenant: str, mode: Mode) -> Iterator[Unit]:
-        """Open a transaction of ``tenant``; commits at the end, rolls back on any exception."""
+    def transaction(self, tenant: str, mode: Mode, *, patient: bool = True) -> Iterator[Unit]:
+        """Open a transaction of ``tenant``; commits at the end, rolls back on any exception.
+
+        Not ``patient``: one that writes waits for no other writer; StorageBusy when there is one.
+        """
         try:
-            with self._connection(mode) as connection:
-                self._begin(connection, tenant, mode)
+            with self._connection(mode, patient=patient) as connection:
+                self._begin(connection, tenant, mode, patient=patient)
                 driver = connection.connection.driver_connection
                 try:
                     yield Unit(connection, tenant, self.dialect, driver, self._forms)
@@ -99,7 +105,7 @@ class Database:
             raise translated(error) from error
 
     @contextmanager
-    def _connection(self, mode: Mode) -> Iterator[sa.Connection]:
+    def _connection(self, mode: Mode, *, patient: bool) -> Iterator[sa.Connection]:
         """Give a connection of its own to a reader and on PostgreSQL.
 
         In one process SQLite's writers queue here rather than at the file's lock, whose waiters poll, and share one
@@ -109,7 +115,9 @@ class Database:
             with self.engine.connect() as connection:
                 yield connection
             return
-        with self._writing:
+        if not self._writing.acquire(blocking=patient):
+            raise StorageBusy("another thread is writing; call again")
+        try:
             if self._writer is None:
                 self._writer = self.engine.connect()
             try:
@@ -117,13 +125,15 @@ class Database:
             except BaseException:
                 self._close_writer()
                 raise
+        finally:
+            self._writing.release()
 
     def _close_writer(self) -> None:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
 
-    def _begin(self, connection: sa.Connection, tenant: str, mode: Mode) -> None:
+    def _begin(self, connection: sa.Connection, tenant: str, mode: Mode, *, patient: bool) -> None:
         if self.dialect == "sqlite":
             connection.begin()  # nothing at the driver: so that commit and rollback know of a transaction
             # At the driver: these run before every transaction, and SQLAlchemy's context costs more than they do.
@@ -132,7 +142,14 @@ class Database:
             if synchronous is not None and connection.info.get("synchronous") != synchronous:
                 driver.execute(f"PRAGMA synchronous={synchronous}")
                 connection.info["synchronous"] = synchronous
-            driver.execute("BEGIN" if mode == "read" else "BEGIN IMMEDIATE")
+            if patient:
+                driver.execute("BEGIN" if mode == "read" else "BEGIN IMMEDIATE")
+                return
+            driver.execute("PRAGMA busy_timeout=0")
+            try:
+                driver.execute("BEGIN IMMEDIATE")
+            finally:
+                driver.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
             return
         # One round trip. All of it ends with the transaction, so that poolers may share connections between them;
         # Citus passes such settings on to its workers when told to, and elsewhere its own setting is a mere name.
@@ -143,6 +160,7 @@ class Database:
             f"SET LOCAL ROLE {APPLICATION_ROLE}",
             f"SET LOCAL search_path = {SEARCH_PATH}",
             f"SET LOCAL {TENANT_SETTING} = '{tenant}'",
+            *(() if patient else (f"SET LOCAL lock_timeout = '{_IMPATIENT}'",)),
         )
         connection.exec_driver_sql("; ".join(settings))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -13,6 +13,8 @@ from phronesis.storage.filters import compile_filters, mentions_ended
 from phronesis.storage.items import read_where
 from phronesis.storage.lanes import Lane
 from phronesis.storage.schema import items
+
+_NEWEST: Final = (items.c.recorded_at.desc(), items.c.position.desc(), items.c.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,10 @@ class Wanted:
     def conditions(self) -> list[sa.ColumnElement[bool]]:
         """Give the conditions on a lane's items.
 
-        With ``as_of``, ended and archived items are let through: what they were then is decided on their history.
+        With ``as_of``, ended and archived items are let through: what they were then is decided on their history. What
+        is in quarantine today is never shown, whatever is asked and however it was seen then.
         """
-        out: list[sa.ColumnElement[bool]] = []
+        out: list[sa.ColumnElement[bool]] = [items.c.quarantine.is_(None)]
         if self.kinds is not None:
             out.append(items.c.kind.in_(list(self.kinds)))
         out += [items.c[name] == value for name, value in self.attributes.items()]
@@ -50,10 +53,10 @@ class Wanted:
         if self.as_of is not None:
             out.append(items.c.recorded_at <= self.as_of)
         elif self.valid_at is not None:
-            out += [items.c.status == "active", items.c.quarantine.is_(None)]
+            out += [items.c.status == "active"]
             out.append(sa.or_(items.c.ended.is_(None), items.c.ended.in_(("superseded", "retired"))))
         elif not self.past:
-            out += [items.c.status == "active", items.c.ended.is_(None), items.c.quarantine.is_(None)]
+            out += [items.c.status == "active", items.c.ended.is_(None)]
         if self.valid_at is not None and self.as_of is None:
             out.append(sa.or_(items.c.valid_from.is_(None), items.c.valid_from <= self.valid_at))
             out.append(sa.or_(items.c.valid_to.is_(None), items.c.valid_to > self.valid_at))
@@ -78,7 +81,23 @@ def eligible_ids(unit: Unit, lane: Lane, wanted: Wanted) -> set[str]:
     return set(unit.run(query).scalars())
 
 
+def items_in_quarantine(unit: Unit, lane: Lane, attributes: Mapping[str, str], *, limit: int) -> list[Item]:
+    """Give the lane's items that wait for somebody's word, newest first; ``attributes`` are ANDed hot columns."""
+    conditions = [items.c[name] == value for name, value in attributes.items()]
+    return read_where(
+        unit, lane, items.c.quarantine.is_not(None), items.c.status == "active", items.c.ended.is_(None), *conditions,
+        order=_NEWEST, limit=limit,
+    )  # fmt: skip
+
+
+def quarantined_ids(unit: Unit, lane_ids: Sequence[int]) -> frozenset[str]:
+    """Give the ids of all that the lanes hold in quarantine, ended or not: an index holds these rows alone."""
+    query = sa.select(items.c.id).where(
+        items.c.tenant_id == unit.tenant, items.c.lane_id.in_(lane_ids), items.c.quarantine.is_not(None)
+    )
+    return frozenset(unit.run(query).scalars())
+
+
 def newest_items(unit: Unit, lane: Lane, wanted: Wanted, *, limit: int | None) -> list[Item]:
     """Give the lane's items that may be shown, newest first."""
-    order = (items.c.recorded_at.desc(), items.c.position.desc(), items.c.id)
-    return read_where(unit, lane, *wanted.conditions(), order=order, limit=limit)
+    return read_where(unit, lane, *wanted.conditions(), order=_NEWEST, limit=limit)

@@ -63,7 +63,7 @@ FILTERABLE: Final = frozenset(
     ]
 )
 OPERATORS: Final = ("eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "icontains")
-_ENDING: Final = frozenset({"status", "ended", "quarantine"})
+_ENDING: Final = frozenset({"status", "ended"})
 _ORDERS: Final = {"gt": gt, "gte": ge, "lt": lt, "lte": le}
 MAX_DEPTH: Final = 16
 MAX_MEMBERS: Final = 10_000
@@ -100,7 +100,10 @@ def compile_filters(filters: Mapping[str, Any] | None, *, field: str = "filters"
 
 
 def mentions_ended(filters: Any) -> bool:
-    """Tell whether filters ask for what ordinary reads leave out: archived, ended or quarantined items."""
+    """Tell whether filters ask for what ordinary reads leave out: archived or ended items.
+
+    What is in quarantine no filter brings out.
+    """
     if isinstance(filters, Mapping):
         return any(name in _ENDING or mentions_ended(inner) for name, inner in filters.items())
     return isinstance(filters, list | tuple) and any(mentions_ended(member) for member in filters)

@@ -7,7 +7,8 @@ the user's name stands in ``lanes.name`` alone, so that erasing a person leaves 
 
 Truth (never derived): tenants, lanes, entries, payload_parts, blobs, outcomes, failures.
 Derived (rebuilt from truth): items … documents. Index (made anew any time, in no hash): vectors, embedding_models.
-Ledger (what was spent; no text, in no hash): model_calls.
+Side (what reads showed; no text, in no hash, not exported): shown_contexts. Ledger (what was spent; the same):
+model_calls.
 """
 
 from typing import Final
@@ -164,6 +165,11 @@ items = _table(
     sa.Index(
         "ix_items_pinned", "tenant_id", "lane_id", "recorded_at", sqlite_where=sa.text("pinned = 1"),
         postgresql_where=sa.text("pinned"),
+    ),
+    # Fewer still are in quarantine, and every composed context asks for them too.
+    sa.Index(
+        "ix_items_quarantine", "tenant_id", "lane_id", "recorded_at", sqlite_where=sa.text("quarantine IS NOT NULL"),
+        postgresql_where=sa.text("quarantine IS NOT NULL"),
     ),
 )  # fmt: skip
 
@@ -354,6 +360,20 @@ vectors = _table(
     key("model_id"),
     key("document_id"),
     sa.Column("embedding", HalfVector, nullable=False),
+)
+
+# --- side ------------------------------------------------------------------------------------------------------
+
+# Which items composed contexts showed to a session: ids alone, and for whose it was a number made of their name.
+shown_contexts = _table(
+    "shown_contexts",
+    key("session"),
+    key("context_id"),
+    text("owner", required=True),
+    big("seq", required=True),
+    json("item_ids"),
+    sa.Index(None, "tenant_id", "owner"),
+    small=True,
 )
 
 # --- ledger ----------------------------------------------------------------------------------------------------

@@ -78,12 +78,13 @@ def upgrade() -> None:
     _relations()
     _conversations()
     _index_tables()
+    _side()
     _ledger()
     if connection.dialect.name == "postgresql":
         for name in (
             "tenants", "lanes", "entries", "payload_parts", "blobs", "outcomes", "failures", "items", "edges",
             "evidence", "deltas", "entities", "mentions", "sessions", "turns", "messages", "tool_calls", "refs",
-            "documents", "embedding_models", "vectors", "model_calls",
+            "documents", "embedding_models", "vectors", "shown_contexts", "model_calls",
         ):  # fmt: skip
             secure_table(connection, f"{MEMORY}.{name}")
 
@@ -137,6 +138,7 @@ def _items() -> None:
     _index("items", "lane_id session_id position")
     _partial("items", "subject", "lane_id subject key", where="subject IS NOT NULL")
     _partial("items", "pinned", "lane_id recorded_at", where="pinned = 1", on_postgres="pinned")
+    _partial("items", "quarantine", "lane_id recorded_at", where="quarantine IS NOT NULL")
     _table(
         "deltas",
         "id:text! lane_id:big! seq:big! entry_id:text! item_id:text! n:int! op:text! patch:json actor:text!"
@@ -229,6 +231,12 @@ def _index_tables() -> None:
     )
     _table("vectors", "lane_id:big! model_id:text! document_id:text! embedding:vector!",
            key="lane_id model_id document_id", rowid=True)  # fmt: skip
+
+
+def _side() -> None:
+    _table("shown_contexts", "session:text! context_id:text! owner:text! seq:big! item_ids:json",
+           key="session context_id")  # fmt: skip
+    _index("shown_contexts", "owner")
 
 
 def _ledger() -> None:

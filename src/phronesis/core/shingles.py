@@ -1,0 +1,160 @@
+"""What of a text repeats other texts (law 7): overlapping runs of words, and nothing new among them.
+
+A part repeats texts when it is mostly made of their runs and says nothing that they do not say:
+
+- the share of its runs of three words that stand in them, its *containment* (A. Broder, "On the resemblance and
+  containment of documents", 1997), is at least ``ECHO``: the words come in their order;
+- no word that tells something (a name, a number, a negation, any word but the small ones) is missing from them: in
+  texts of one pattern, "Balance: 100" and "Balance: 120", it is one word that counts.
+
+Who speaks changes the person: "I live", "you live" and "the user lives" are the same here. Chinese is taken character
+by character. Pure, and linear in the texts.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from phronesis.core.text import UNSPACED
+
+RUN: Final = 3
+"""Words, or Chinese characters, of a run: two match by chance in short sentences, four are broken by any other word."""
+
+ECHO: Final = 0.5
+"""Containment from which a part repeats. From .3 to .6 every pair of tests/labelled/echoes.jsonl is judged rightly;
+from .7 on, a sentence made of two texts is missed. That nothing new is said decides most of them."""
+
+MAX_COMPARED: Final = 20_000
+"""Characters of each text that are compared."""
+
+SOMEBODY: Final = "…"
+"""Whoever speaks or is spoken to or of."""
+
+_TOKEN: Final = re.compile(
+    rf"用户|[零〇一二三四五六七八九十百千万亿两]+|(?=\w)[{UNSPACED}]|\d+(?:[.,:/]\d+)*|(?:(?![\d_])[^\W{UNSPACED}])+(?:['’][^\W\d_]+)?"
+)
+_END: Final = re.compile(r"[.!?;]+(?=\s|$)|[。！？；\n]+")
+_PERSONS: Final = frozenset(
+    """
+    i me my mine myself we us our ours you your yours yourself he him his she her hers they them their theirs user
+    我 你 您 他 她 咱 用户
+    """.split()  # noqa: SIM905 - a word list reads better as words
+)
+_DROPPED: Final = frozenset("a an the 的 了 们 呢 吗 啊 吧 呀 哦".split())  # noqa: SIM905
+_SAME: Final = {
+    "am": "be", "is": "be", "are": "be", "was": "be", "were": "be", "'m": "be", "'re": "be", "has": "have",
+    "had": "have", "does": "do", "did": "do",
+}  # fmt: skip
+_SMALL: Final = frozenset(
+    """
+    be have do and or but so that this it to of in on at for from with by as about than then there here
+    told tell said say says mentioned mention know remember recall noted note according memory earlier before previously
+    already also right ok okay yes sure well great thanks see still too if when what
+    是 在 有 和 与 也 都 就 还 说 过 提 到 记 得 忆 知 道 根 据 之 前 以 好 那 么 所 因 此 这 个 对 哪 什 会 很
+    """.split()  # noqa: SIM905 - a word list reads better as words
+)
+"""Words that tell nothing by themselves, and those with which one says that something is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """A part of a text, [start, end), that repeats other texts, by their ids."""
+
+    start: int
+    end: int
+    of: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Texts to compare with: their runs and words, by id."""
+
+    runs: Mapping[str, frozenset[tuple[str, ...]]]
+    words: Mapping[str, frozenset[str]]
+
+    @classmethod
+    def of(cls, texts: Mapping[str, str]) -> "Shown":
+        """Take in texts by id."""
+        tokens = {identity: words_of(text[:MAX_COMPARED]) for identity, text in texts.items()}
+        return cls(
+            {identity: frozenset(_runs(words)) for identity, words in tokens.items()},
+            {identity: frozenset(words) for identity, words in tokens.items()},
+        )
+
+    def repeated_by(self, part: str) -> list[str]:
+        """Give the ids of the texts that a part repeats, together; none when it says something of its own."""
+        words = _framed(words_of(part))
+        runs = set(_runs(words))
+        if not runs:
+            return []
+        shared = {identity: runs & theirs for identity, theirs in self.runs.items()}
+        found = sorted(identity for identity, common in shared.items() if common)
+        covered = set[tuple[str, ...]]().union(*(shared[identity] for identity in found))
+        if len(covered) < ECHO * len(runs):
+            return []
+        known = set[str]().union(*(self.words[identity] for identity in found))
+        return found if all(word in known or word in _SMALL for word in words) else []
+
+
+def echoes(text: str, shown: Shown, *, parts: Iterable[tuple[int, int]] = ()) -> list[Echo]:
+    """Give the sentences of a text that repeat what was shown, and which of ``parts`` (from, to) do, in order.
+
+    A part within a sentence that repeats as a whole is not named again.
+    """
+    found = [
+        Echo(start, end, of)
+        for start, end in sentences(text[:MAX_COMPARED])
+        if (of := shown.repeated_by(text[start:end]))
+    ]
+    for start, end in sorted(set(parts)):
+        if any(echo.start <= start and end <= echo.end for echo in found):
+            continue
+        of = shown.repeated_by(text[start:end])
+        if of:
+            found.append(Echo(start, end, of))
+    return sorted(found, key=lambda echo: (echo.start, echo.end))
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Give where sentences and lines begin and end, their marks with them."""
+    ends = [match.end() for match in _END.finditer(text)]
+    starts = [0, *ends]
+    return [(start, end) for start, end in zip(starts, [*ends, len(text)], strict=True) if text[start:end].strip()]
+
+
+def words_of(text: str) -> list[str]:
+    """Give a text's words as they are compared: Chinese by characters, persons as one, small endings taken off."""
+    plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    return [word for token in _TOKEN.findall(plain) for word in _compared(token)]
+
+
+def _compared(token: str) -> list[str]:
+    if token in _DROPPED:
+        return []
+    if token in _PERSONS:
+        return [SOMEBODY]
+    if token.endswith("n't"):
+        return [*_compared(token[:-3]), "not"]
+    stem, mark, ending = token.partition("'")
+    if mark:
+        return [*_compared(stem), *([_SAME[f"'{ending}"]] if f"'{ending}" in _SAME else [])]
+    if token in _SAME:
+        return [_SAME[token]]
+    plural = token.isascii() and len(token) > RUN and token.endswith("s") and not token.endswith("ss")
+    return [token[:-1] if plural else token]
+
+
+def _framed(words: Sequence[str]) -> Sequence[str]:
+    """Give a part's words without how it is introduced ("as you told me, …") and closed, but for whose they are."""
+    telling = [n for n, word in enumerate(words) if word not in _SMALL and word != SOMEBODY]
+    if not telling:
+        return ()
+    first, last = telling[0], telling[-1]
+    first -= first > 0 and words[first - 1] == SOMEBODY
+    return words[first : last + 1]
+
+
+def _runs(words: Sequence[str]) -> Iterable[tuple[str, ...]]:
+    return zip(words, words[1:], words[2:], strict=False)

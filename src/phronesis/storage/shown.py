@@ -1,0 +1,149 @@
+"""Which items composed contexts have shown to each session (law 7): ids, never words.
+
+A row says for whom by numbers made of the lane's name and the session's: who composed nothing else has left no other
+trace. It is written after a context is composed, by a reader that must wait for nobody; what could not be written then
+is kept in this process and written before its next write.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import sqlalchemy as sa
+
+from phronesis.core.ids import derived_id
+from phronesis.core.scope import LaneName
+from phronesis.errors import StorageBusy, StorageError
+from phronesis.storage.database import Database, Unit
+from phronesis.storage.lanes import find_lane
+from phronesis.storage.schema import items, shown_contexts
+from phronesis.storage.statements import batches, insert_ignore
+
+KEPT: Final = 64
+"""Contexts kept of a session, the newest. A session that goes on for longer forgets what its first ones showed."""
+
+COMPARED: Final = 8
+"""Contexts before an entry that it is compared with: what an agent still has before its eyes."""
+
+MAX_WAITING: Final = 256
+"""Contexts that wait in this process to be written; the oldest give way."""
+
+_ROWS: Final = (
+    sa.select(shown_contexts.c.context_id, shown_contexts.c.item_ids)
+    .where(
+        shown_contexts.c.tenant_id == sa.bindparam("t"),
+        shown_contexts.c.session == sa.bindparam("s"),
+        shown_contexts.c.seq < sa.bindparam("seq"),
+    )
+    .order_by(shown_contexts.c.context_id.desc())
+    .limit(COMPARED)
+)
+
+
+def owner_of(lane: LaneName) -> str:
+    """Give the number of whoever a lane is of."""
+    return derived_id("shown", lane.kind, lane.name)
+
+
+def session_of(lane: LaneName, session_id: str) -> str:
+    """Give the number of a session of a lane."""
+    return derived_id("shown", owner_of(lane), session_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    tenant: str
+    lane: LaneName
+    session_id: str
+    context_id: str
+    item_ids: Sequence[str]
+
+
+@dataclass(slots=True)
+class ShownContexts:
+    """Writes down what was shown. Thread-safe."""
+
+    database: Database
+    _waiting: deque[_Context] = field(default_factory=lambda: deque(maxlen=MAX_WAITING))
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, tenant: str, lane: LaneName, *, session_id: str, context_id: str, item_ids: Sequence[str]) -> None:
+        """Write down what a context showed, as soon as nobody else is writing. Never fails and never waits."""
+        if item_ids:
+            with self._lock:
+                self._waiting.append(_Context(tenant, lane, session_id, context_id, item_ids))
+            self._write(tenant, patient=False)
+
+    def settle(self, tenant: str) -> None:
+        """Write what waits, before a write that it may matter to; waits as that write would."""
+        if self._waiting:
+            self._write(tenant, patient=True)
+
+    def _write(self, tenant: str, *, patient: bool) -> None:
+        with self._lock:
+            mine = [context for context in self._waiting if context.tenant == tenant]
+        if not mine:
+            return
+        try:
+            with self.database.transaction(tenant, "derive", patient=patient) as unit:
+                for context in mine:
+                    _store(unit, context)
+        except StorageBusy:
+            return  # they wait
+        except StorageError:
+            pass  # a store that cannot be written learns nothing either
+        with self._lock:
+            for context in mine:
+                if context in self._waiting:
+                    self._waiting.remove(context)
+
+
+def _store(unit: Unit, context: _Context) -> None:
+    lane = find_lane(unit, context.lane)
+    session = session_of(context.lane, context.session_id)
+    row = {
+        "tenant_id": unit.tenant, "session": session, "context_id": context.context_id,
+        "owner": owner_of(context.lane), "seq": lane.head_seq if lane is not None else 0,
+        "item_ids": list(context.item_ids),
+    }  # fmt: skip
+    insert_ignore(unit, shown_contexts, [row])
+    own = (shown_contexts.c.tenant_id == unit.tenant, shown_contexts.c.session == session)
+    newest = sa.select(shown_contexts.c.context_id).where(*own).order_by(shown_contexts.c.context_id.desc())
+    oldest_kept = unit.run(newest.offset(KEPT - 1).limit(1)).scalar_one_or_none()
+    if oldest_kept is not None:
+        unit.run(sa.delete(shown_contexts).where(*own, shown_contexts.c.context_id < oldest_kept))
+
+
+def shown_before(unit: Unit, lane: LaneName, session_id: str, *, seq: int, context_id: str | None = None) -> list[str]:
+    """Give the ids of the items that a session was shown before its lane's entry ``seq``, newest context first.
+
+    Those of its last contexts, and of ``context_id``: the one that the entry answers.
+    """
+    session = session_of(lane, session_id)
+    rows = unit.run(_ROWS, {"t": unit.tenant, "s": session, "seq": seq}).all()
+    found = [item for row in rows for item in row.item_ids]
+    if context_id is not None and rows and all(row.context_id != context_id for row in rows):
+        query = sa.select(shown_contexts.c.item_ids).where(
+            shown_contexts.c.tenant_id == unit.tenant, shown_contexts.c.session == session,
+            shown_contexts.c.context_id == context_id,
+        )  # fmt: skip
+        found += [item for item_ids in unit.run(query).scalars() for item in item_ids]
+    return list(dict.fromkeys(found))
+
+
+def texts_of_items(unit: Unit, item_ids: Collection[str]) -> dict[str, str]:
+    """Give the words of items by id, whatever lane of the tenant they are in."""
+    out: dict[str, str] = {}
+    for batch in batches(item_ids):
+        query = sa.select(items.c.id, items.c.content).where(items.c.tenant_id == unit.tenant, items.c.id.in_(batch))
+        out.update((row.id, row.content) for row in unit.run(query))
+    return out
+
+
+def forget_shown(unit: Unit, lane: LaneName, session_id: str | None = None) -> None:
+    """Delete what was shown to a session, or to every session of a lane."""
+    columns = shown_contexts.c
+    whose = columns.owner == owner_of(lane) if session_id is None else columns.session == session_of(lane, session_id)
+    unit.run(sa.delete(shown_contexts).where(columns.tenant_id == unit.tenant, whose))
