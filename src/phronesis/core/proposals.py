@@ -1,7 +1,7 @@
 """What an extractor thinks a message says: proposals, before they are compared with what is held, and refusals."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self, get_args
 
@@ -116,22 +116,26 @@ def judgements_in(outcomes: Outcomes) -> dict[int, Judgement]:
             if row["act"] in get_args(Decision)}  # fmt: skip
 
 
-def echoing(entry: Entry, outcomes: Outcomes) -> frozenset[int]:
-    """Give the numbers of messages that only repeat what their session was shown: never those of the user.
+def echoing(entry: Entry, outcomes: Outcomes) -> Callable[[Proposal], bool]:
+    """Give who tells whether a proposal stands in words that only repeat what its session was shown.
 
-    What the user repeats is the user's own saying, and counts as one confirmation (law 7).
+    Never in the user's: what the user repeats is the user's own saying, and counts as one confirmation (law 7).
     """
-    said = {row["n"] for outcome in outcomes.get(ECHOES, ()) for row in outcome.body["echoes"]}
     messages = entry.payload.get("messages", ())
-    return frozenset(n for n in said if n < len(messages) and messages[n].get("role") != "user")
+    rows = [row for outcome in outcomes.get(ECHOES, ()) for row in outcome.body["echoes"]]
+    said = [row for row in rows if row["n"] < len(messages) and messages[row["n"]].get("role") != "user"]
+
+    def echoes(one: Proposal) -> bool:
+        return any(row["n"] == one.n and row["start"] < one.end and one.start < row["end"] for row in said)
+
+    return echoes
 
 
 def refusals_in(entry: Entry, outcomes: Outcomes) -> list[Refusal]:
     """Give what was not remembered of an entry, and why: refused by the extractor, or an echo."""
     found = [Refusal.from_dict(row) for outcome in outcomes.get(GATED, ()) for row in outcome.body["refusals"]]
+    if ECHOES not in outcomes:
+        return found
     echoes = echoing(entry, outcomes)
-    return found + [
-        Refusal(n=one.n, text=one.quote, rule="echo", reason=_ECHO)
-        for one in (proposals_in(outcomes) if echoes else ())
-        if one.n in echoes
-    ]  # fmt: skip
+    repeated = [one for one in proposals_in(outcomes) if echoes(one)]
+    return found + [Refusal(n=one.n, text=one.quote, rule="echo", reason=_ECHO) for one in repeated]

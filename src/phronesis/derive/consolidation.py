@@ -69,7 +69,7 @@ def stated_in_messages(
     fresh = {message.id: message for message in messages if message.quarantine is None}
     found: list[Stated] = []
     for i, proposal in enumerate(proposals_in(outcomes)):
-        message = fresh.get(ids[proposal.n]) if 0 <= proposal.n < len(ids) and proposal.n not in echoes else None
+        message = fresh.get(ids[proposal.n]) if 0 <= proposal.n < len(ids) and not echoes(proposal) else None
         if message is not None and message.content[proposal.start : proposal.end] == proposal.quote:
             found.append(replace(_stated(view, entry, proposal, message), judgement=judged.get(i)))
     return sorted(found, key=lambda one: (one.proposal.n, one.proposal.start))

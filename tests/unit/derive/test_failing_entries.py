@@ -213,7 +213,11 @@ def test_a_verb_that_nobody_knows_stays_pending_and_those_before_it_do_not(tmp_p
 
 def test_one_lane_that_is_stuck_does_not_keep_flush_from_the_others(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'memory.db'}"
-    with open_with(url, [Handler(verb="novel", apply=typed_items.apply)]) as newer:
+
+    def unknown(_bench: Bench, _entry: Entry) -> list[Outcome]:
+        raise HandlerMissing("of a newer version still")  # nobody applies it in the background meanwhile
+
+    with open_with(url, [Handler(verb="novel", apply=typed_items.apply, prepare=unknown)]) as newer:
         write(newer, "novel", TEXT, wait=False)
         for name in ("bob", "zoe"):
             newer.add("hello", user_id=name, wait=False)
