@@ -125,7 +125,9 @@ class _Judging:
             for name in _called(proposal):
                 self.names.join(proposal.subject, name)
         subject = self.names.entity(proposal.subject)
-        item = replace(one.item, id=self.work.free_id(one.item.id), subject=subject.name)
+        # What a message says of somebody stands under their first name; what a caller states, under the name given.
+        called = subject if one.source is None else self.names.root(proposal.subject)
+        item = replace(one.item, id=self.work.free_id(one.item.id), subject=called.name)
         one = replace(one, item=item)
         about = self._about(proposal.subject)
         statement = self._statement(one, about)
