@@ -74,8 +74,8 @@ def enter(new: Statement, rivals: Sequence[Held]) -> Verdict:
     return Verdict(
         act="SUPERSEDE" if beaten else "ADD",
         patches={one.item.id: _superseded(one, new.id, new.since) for one in beaten},
-        supersedes=[(new.id, one.item.id) for one in beaten],
-        contradicts=links,
+        supersedes=tuple((new.id, one.item.id) for one in beaten),
+        contradicts=tuple(links),
     )
 
 
@@ -83,7 +83,7 @@ def confirm(new: Statement, same: Held, rivals: Sequence[Held]) -> Verdict:
     """Say again, perhaps more fully, what is held; it settles a dispute over it."""
     item = same.item
     counted = new.saying.trust >= Trust.USER
-    fuller = new.form is not None and extends(new.form, same.form, new.cardinality) and new.saying.trust >= item.trust
+    fuller = extends(new.form, same.form, new.cardinality) and new.saying.trust >= item.trust
     fields: dict[str, Any] = {}
     if new.closed and same.current:
         fields = {"ended": "retired", "ended_by": None, "valid_to": _not_before(item.valid_from, new.until)}
@@ -98,19 +98,20 @@ def confirm(new: Statement, same: Held, rivals: Sequence[Held]) -> Verdict:
     act: Decision = "RETRACT" if "ended" in fields else "UPDATE" if fuller else "SUPERSEDE" if settled else "NONE"
     return Verdict(
         act=act, into=item.id, counted=counted or fuller, patches=patches,
-        supersedes=[(item.id, one.item.id) for one in settled],
+        supersedes=tuple((item.id, one.item.id) for one in settled),
     )  # fmt: skip
 
 
-def retract(new: Statement, held: Sequence[Held], *, named: Collection[str] = ()) -> Verdict:
-    """End what no longer holds: the value of the key, or all of it; ``named`` are items found by other means.
+def retract(new: Statement, held: Sequence[Held], *, whole: bool = False, named: Collection[str] = ()) -> Verdict:
+    """End what no longer holds: the value, or the ``whole`` key; ``named`` are items found by other means.
 
     What was said again since, or by somebody who is trusted more, stays.
     """
-    found = [
+    meant = [
         one for one in held
-        if one.current and (one.item.id in named or _is_meant(new, one)) and _beaten(new, one)
+        if one.item.id in named or _is_meant(new, one) or (whole and one.item.key == new.key)
     ]  # fmt: skip
+    found = [one for one in meant if one.current and _beaten(new, one)]
     over = new.until or new.since
     fields = {
         one.item.id: {"ended": "retracted", "ended_by": None, "valid_to": _not_before(one.item.valid_from, over)}
@@ -146,15 +147,13 @@ def best_match(words: AbstractSet[str], candidates: Mapping[str, AbstractSet[str
 def _stands_against(new: Statement, one: Held) -> bool:
     if one.item.id in new.against:
         return True
-    if new.form is None:
-        return False
     if one.item.key == new.key:
         return new.cardinality == "one" and not alike(new.form, one.form, new.cardinality)
     return one.item.key == OPPOSITE.get(new.key) and one.form == new.form
 
 
 def _is_meant(new: Statement, one: Held) -> bool:
-    return one.item.key == new.key and (new.form is None or alike(new.form, one.form, new.cardinality))
+    return one.item.key == new.key and alike(new.form, one.form, new.cardinality)
 
 
 def _same(new: Statement, held: Sequence[Held], rivals: Sequence[Held]) -> Held | None:
@@ -173,14 +172,14 @@ def _same(new: Statement, held: Sequence[Held], rivals: Sequence[Held]) -> Held 
 def _joins(new: Statement, one: Held, rivals: Sequence[Held]) -> bool:
     """Whether a saying belongs to an item: nothing else held between it and the item's own sayings."""
     at = new.saying.at
-    if one.current and at >= one.first:
-        return True
-    if not (one.current or one.past):
+    sayings = [saying for rival in rivals for saying in rival.sayings]
+    if one.current:
+        return not any(at < saying.at <= one.first and new.saying.loses_to(saying) for saying in sayings)
+    if not one.past:
         return new.closed and one.item.ended == "retired" and one.item.status == "active"
-    between = [saying.at for rival in rivals for saying in rival.sayings]
     if at < one.first:
-        return not any(at < moment <= one.first for moment in between)
-    return at < one.last or not any(one.last <= moment <= at for moment in between)
+        return not any(at < saying.at <= one.first for saying in sayings)
+    return at < one.last or not any(one.last <= saying.at <= at for saying in sayings)
 
 
 def _one_occasion(new: Statement, one: Held) -> bool:
@@ -210,8 +209,8 @@ def _as_history(new: Statement, follower: Held, rivals: Sequence[Held]) -> Verdi
         act="ADD",
         fields={"ended": "superseded", "ended_by": follower.item.id, "valid_to": over},
         patches={one.item.id: _superseded(one, new.id, new.since) for one in before},
-        supersedes=[(follower.item.id, new.id), *((new.id, one.item.id) for one in before)],
-        unlinked=[(follower.item.id, one.item.id) for one in before],
+        supersedes=((follower.item.id, new.id), *((new.id, one.item.id) for one in before)),
+        unlinked=tuple((follower.item.id, one.item.id) for one in before),
     )
 
 

@@ -81,14 +81,14 @@ def _begins_before(one: Saying, other: Saying) -> bool:
 class Statement:
     """What is to be compared with what is held; ``id`` is that of the item it would become.
 
-    ``form`` is the value as it is compared, None in a retraction of whatever the key holds. ``against`` are the ids of
-    items whose place it takes besides ("X instead of Y"). ``until`` is when it ceases to hold, if that was said.
+    ``form`` is the value as it is compared. ``against`` are the ids of items whose place it takes besides ("X instead
+    of Y"). ``until`` is when it ceases to hold, if that was said.
     """
 
     id: str
     kind: str
     key: str
-    form: str | None
+    form: str
     saying: Saying
     cardinality: Cardinality = "many"
     against: frozenset[str] = frozenset()

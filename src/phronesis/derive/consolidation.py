@@ -125,7 +125,9 @@ class _Judging:
             for name in _called(proposal):
                 self.names.join(proposal.subject, name)
         subject = self.names.entity(proposal.subject)
-        item = replace(one.item, id=self.work.free_id(one.item.id), subject=subject.name)
+        # What a message says of somebody stands under their first name; what a caller states, under the name given.
+        called = subject if one.source is None else self.names.root(proposal.subject)
+        item = replace(one.item, id=self.work.free_id(one.item.id), subject=called.name)
         one = replace(one, item=item)
         about = self._about(proposal.subject)
         statement = self._statement(one, about)
@@ -140,9 +142,8 @@ class _Judging:
     @staticmethod
     def _statement(one: Stated, about: Sequence[Held]) -> Statement:
         proposal, item = one.proposal, one.item
-        whole = proposal.act == "retract" and proposal.value is None
         return Statement(
-            id=item.id, kind=item.kind, key=proposal.key, form=None if whole else one.form, saying=one.saying,
+            id=item.id, kind=item.kind, key=proposal.key, form=one.form, saying=one.saying,
             cardinality=proposal.cardinality, against=_replaced(proposal, about), until=item.valid_to,
         )  # fmt: skip
 
@@ -154,7 +155,7 @@ def _by_rule(one: Stated, statement: Statement, about: Sequence[Held]) -> Verdic
         return finish(statement, task)
     if proposal.act == "assert":
         return consolidate(statement, about)
-    verdict = retract(statement, about)
+    verdict = retract(statement, about, whole=proposal.value is None)
     if verdict.act == "NONE" and proposal.kind in TOLD and proposal.value is not None:
         found = _by_words(proposal.value, [held for held in about if held.item.key == proposal.key])
         return retract(statement, about, named=() if found is None else {found.item.id})

@@ -57,6 +57,10 @@ class Names:
             self._unite(self.entity(USER).id, known.id)
         return self._known[made.id]
 
+    def root(self, name: str) -> Entity:
+        """Give the canonical entity of a name: the first that was told of its family, or the user."""
+        return self._known[self._root(self.entity(name))]
+
     def family(self, name: str) -> list[Entity]:
         """Give every entity that a name means."""
         root = self._root(self.entity(name))

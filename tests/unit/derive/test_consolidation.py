@@ -316,6 +316,8 @@ def test_other_people_are_other_people_and_one_person_may_have_many_names(openin
     talk.say("My name is Ada Ray")
     assert [item.value for item in talk.say("Ada Ray lives in Lyon").superseded] == ["paris"]
     assert talk.held("home_city") == ["lyon", "oslo"]
+    homes = [item for item in talk.memory.get_all(user_id="ada", limit=99) if item.key == "home_city"]
+    assert {item.value: item.subject for item in homes} == {"lyon": "user", "oslo": "老王"}
     found = talk.memory.search("Where does 老王 live?", user_id="ada", kinds=["profile"], explain=True)
     assert found[0].item.value in ("oslo", "robert", "bob")
 

@@ -1,0 +1,365 @@
+"""The law of consolidation: what was said later stands, whatever arrived first; nothing unrelated is touched."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.consolidating import Verdict, best_match, confirm, consolidate, enter, finish, retract
+from phronesis.core.items import Item, Trust
+from phronesis.core.proposals import Cardinality
+from phronesis.core.statements import Held, Saying, Statement
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+USER, TOOL = Trust.USER, Trust.TOOL
+
+
+def at(day: int) -> datetime:
+    return START + timedelta(days=day)
+
+
+def saying(day: int, trust: Trust = USER, by: str | None = None, began: int | None = None) -> Saying:
+    return Saying(at=at(day), trust=trust, by=by, began=None if began is None else at(began))
+
+
+@dataclass
+class Lane:
+    """What one subject's statements make of nothing, by the verdicts alone."""
+
+    held: dict[str, Held] = field(default_factory=dict)
+    supersedes: set[tuple[str, str]] = field(default_factory=set)
+    contradicts: set[tuple[str, str]] = field(default_factory=set)
+    count: int = 0
+
+    def statement(self, key: str, value: str, said: Saying, cardinality: Cardinality = "one", **more: Any) -> Statement:
+        self.count += 1
+        kind = more.pop("kind", "profile")
+        return Statement(
+            id=f"{value}{self.count}", kind=kind, key=key, form=value, saying=said, cardinality=cardinality, **more
+        )
+
+    def state(
+        self, key: str, value: str, said: Saying, cardinality: Cardinality = "one", **more: Any
+    ) -> tuple[Statement, Verdict]:
+        new = self.statement(key, value, said, cardinality, **more)
+        verdict = consolidate(new, list(self.held.values()))
+        self.carry_out(new, verdict)
+        return new, verdict
+
+    def carry_out(self, new: Statement, verdict: Verdict) -> None:
+        if verdict.into is None and verdict.act in ("ADD", "SUPERSEDE"):
+            item = Item(id=new.id, kind=new.kind, content=new.form, entry_id="e", recorded_at=START,
+                        updated_at=START, key=new.key, value=new.form, trust=new.saying.trust, valid_from=new.since,
+                        occurred_at=new.since)  # fmt: skip
+            self.held[new.id] = Held(item=item.with_fields(verdict.fields), sayings=(new.saying,))
+        if verdict.into is not None and verdict.counted:
+            before = self.held[verdict.into]
+            value = new.form if verdict.act == "UPDATE" else before.item.value
+            item = before.item.with_fields({"value": value})
+            self.held[verdict.into] = replace(before, item=item, sayings=(*before.sayings, new.saying))
+        for item_id, fields in verdict.patches.items():
+            before = self.held[item_id]
+            self.held[item_id] = replace(before, item=before.item.with_fields(fields))
+        self.supersedes -= set(verdict.unlinked)
+        self.supersedes |= set(verdict.supersedes)
+        self.contradicts |= set(verdict.contradicts)
+
+    def now(self, key: str) -> list[str]:
+        return sorted(str(one.item.value) for one in self.held.values() if one.current and one.item.key == key)
+
+
+def test_a_later_value_takes_the_place_of_the_earlier() -> None:
+    lane = Lane()
+    lane.state("home", "paris", saying(1))
+    new, verdict = lane.state("home", "lyon", saying(2))
+    assert (verdict.act, lane.now("home")) == ("SUPERSEDE", ["lyon"])
+    assert verdict.patches == {"paris1": {"ended": "superseded", "ended_by": new.id, "valid_to": at(2)}}
+    assert lane.supersedes == {("lyon2", "paris1")}
+
+
+def test_an_earlier_value_is_history_and_finds_its_place() -> None:
+    lane = Lane()
+    for value, day in (("lyon", 9), ("oslo", 1), ("rome", 5), ("bern", 7)):
+        lane.state("home", value, saying(day))
+    assert lane.now("home") == ["lyon"]
+    ends = {one.item.value: (one.item.ended_by, one.item.valid_to) for one in lane.held.values()}
+    assert ends == {
+        "oslo": ("rome3", at(5)), "rome": ("bern4", at(7)), "bern": ("lyon1", at(9)), "lyon": (None, None),
+    }  # fmt: skip
+    assert lane.supersedes == {("rome3", "oslo2"), ("bern4", "rome3"), ("lyon1", "bern4")}
+
+
+@given(
+    said=st.lists(st.tuples(st.integers(0, 60), st.sampled_from("abcd"), st.sampled_from([USER, USER, TOOL])),
+                  max_size=5, unique_by=lambda row: row[0])
+)  # fmt: skip
+def test_the_order_of_arrival_does_not_matter(said: list[tuple[int, str, Trust]]) -> None:
+    """One source or two: what holds in the end is what the times say.
+
+    What a tool says again adds nothing, so a tool's later saying of a held value is left out here.
+    """
+    by_user = [row for row in said if row[2] is USER]
+    for rows in (by_user, _first_sayings(said)):
+        outcomes = {tuple(_told(order).now("home")) for order in permutations(rows)}
+        assert len(outcomes) == 1
+    last = max(by_user, default=None)
+    if last is not None:
+        assert _told(by_user).now("home") == [last[1]]
+
+
+def _first_sayings(said: Sequence[tuple[int, str, Trust]]) -> list[tuple[int, str, Trust]]:
+    values: dict[str, tuple[int, str, Trust]] = {}
+    for row in sorted(said):
+        values.setdefault(row[1], row)
+    return list(values.values())
+
+
+def _told(rows: Sequence[tuple[int, str, Trust]]) -> Lane:
+    lane = Lane()
+    for day, value, trust in rows:
+        lane.state("home", value, saying(day, trust))
+    return lane
+
+
+@given(
+    said=st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc"), st.sampled_from([USER, TOOL, Trust.ASSISTANT]),
+                            st.sampled_from([None, "Ada", "Bo"])), max_size=8)
+)  # fmt: skip
+def test_no_dispute_is_lost(said: list[tuple[int, str, Trust, str | None]]) -> None:
+    """Whatever values hold side by side, edges both ways say so; and whatever ended was ended by what is there."""
+    lane = Lane()
+    for day, value, trust, by in said:
+        lane.state("home", value, saying(day, trust, by))
+    current = {one.item.id for one in lane.held.values() if one.current}
+    values = lane.now("home")
+    assert len(values) == len(set(values))
+    assert bool(values) == bool(said)
+    for one in current:
+        assert {other for other in current if (one, other) in lane.contradicts} == current - {one}
+        assert {other for other in current if (other, one) in lane.contradicts} == current - {one}
+    for held in lane.held.values():
+        if held.item.ended is not None:
+            assert (held.item.ended_by, held.item.id) in lane.supersedes
+            assert held.item.valid_to is not None
+            assert held.item.valid_from is not None
+            assert held.item.valid_to >= held.item.valid_from
+
+
+STATEMENTS = st.tuples(
+    st.sampled_from(["assert", "retract", "retract all"]), st.sampled_from(["home", "likes", "dislikes", "task"]),
+    st.sampled_from(["tea", "tea, green", "oslo"]), st.integers(0, 9), st.sampled_from([USER, TOOL]),
+)  # fmt: skip
+
+
+@given(rows=st.lists(STATEMENTS, max_size=12))
+def test_nothing_unrelated_is_touched(rows: list[tuple[str, str, str, int, Trust]]) -> None:
+    lane = Lane()
+    for act, key, value, day, trust in rows:
+        cardinality: Cardinality = "one" if key == "home" else "many"
+        before: Mapping[str, Held] = dict(lane.held)
+        new = lane.statement(key, value, saying(day, trust), cardinality)
+        held = list(before.values())
+        verdict = consolidate(new, held) if act == "assert" else retract(new, held, whole=act == "retract all")
+        lane.carry_out(new, verdict)
+        opposite = {"likes": "dislikes", "dislikes": "likes"}.get(key)
+        for name, old in before.items():
+            if lane.held[name] == old:
+                continue
+            same_key, first = old.item.key == key, value.split(",")[0]
+            about = same_key and (cardinality == "one" or old.form.split(",")[0] == first or act == "retract all")
+            assert about or (act == "assert" and old.item.key == opposite and old.form == value)
+
+
+def test_what_a_tool_says_after_the_user_is_disputed_and_each_side_may_settle_it() -> None:
+    lane = Lane()
+    lane.state("home", "paris", saying(1))
+    _, verdict = lane.state("home", "lyon", saying(2, TOOL))
+    assert (verdict.act, lane.now("home")) == ("ADD", ["lyon", "paris"])
+    assert lane.contradicts == {("paris1", "lyon2"), ("lyon2", "paris1")}
+    _, verdict = lane.state("home", "paris", saying(3, TOOL))  # the tool sees it as the user does now
+    assert (verdict.act, verdict.into, verdict.counted) == ("SUPERSEDE", "paris1", False)
+    assert lane.now("home") == ["paris"]
+    lane.state("home", "rome", saying(4, TOOL))
+    lane.state("home", "bern", saying(5, TOOL))
+    assert lane.now("home") == ["bern", "paris"]
+    lane.state("home", "oslo", saying(6))
+    assert lane.now("home") == ["oslo"]
+
+
+def test_of_one_instant_the_later_sentence_stands_and_two_sources_are_disputed() -> None:
+    lane = Lane()
+    lane.state("home", "paris", saying(1, by="Ada"))
+    lane.state("home", "lyon", saying(1, by="Ada"))
+    assert lane.now("home") == ["lyon"]
+    lane.state("home", "rome", saying(1, by="Bo"))
+    assert lane.now("home") == ["lyon", "rome"]
+
+
+def test_of_two_dates_in_one_breath_the_later_stands() -> None:
+    lane = Lane()
+    lane.state("home", "berlin", saying(9, began=5))
+    lane.state("home", "lyon", saying(9, began=2))
+    assert lane.now("home") == ["berlin"]
+    assert lane.held["lyon2"].item.valid_to == at(5)
+
+
+def test_a_move_told_late_does_not_end_what_was_before_it_began() -> None:
+    lane = Lane()
+    lane.state("home", "paris", saying(5))
+    lane.state("home", "lyon", saying(6, began=1))
+    assert lane.held["paris1"].item.valid_to == at(5)
+
+
+def test_a_value_between_two_sayings_of_another_is_history() -> None:
+    lane = Lane()
+    lane.state("home", "paris", saying(1))
+    lane.state("home", "paris", saying(9))
+    _, verdict = lane.state("home", "lyon", saying(5))
+    assert verdict.fields == {"ended": "superseded", "ended_by": "paris1", "valid_to": at(9)}
+
+
+def test_an_earlier_saying_moves_the_beginning_of_the_one_value() -> None:
+    lane = Lane()
+    lane.state("home", "paris", saying(5))
+    _, verdict = lane.state("home", "paris", saying(2))
+    assert (verdict.act, verdict.patches) == ("NONE", {"paris1": {"occurred_at": at(2), "valid_from": at(2)}})
+    lane.state("home", "lyon", saying(6))
+    _, verdict = lane.state("home", "paris", saying(3))  # it belongs to what was superseded since
+    assert (verdict.act, verdict.into) == ("NONE", "paris1")
+    _, verdict = lane.state("home", "paris", saying(7))  # it does not: lyon was in between
+    assert (verdict.act, verdict.into) == ("SUPERSEDE", None)
+    assert lane.now("home") == ["paris"]
+
+
+def test_an_earlier_value_with_another_in_between_is_not_the_same_stay() -> None:
+    lane = Lane()
+    lane.state("home", "lyon", saying(5))
+    lane.state("home", "paris", saying(9))
+    _, verdict = lane.state("home", "paris", saying(1))
+    assert verdict.fields["ended_by"] == "lyon1"
+
+
+def test_a_value_said_more_fully_updates_and_one_said_less_fully_does_not() -> None:
+    lane = Lane()
+    lane.state("home", "lyon", saying(1))
+    assert lane.state("home", "lyon near the station", saying(2))[1].act == "UPDATE"
+    assert lane.state("home", "lyon", saying(3))[1].act == "NONE"
+    assert lane.state("home", "lyon near the station, 2nd floor", saying(4, TOOL))[1].act == "NONE"
+    lane.state("likes", "tea", saying(1), "many")
+    assert lane.state("likes", "tea with milk", saying(2), "many")[1].act == "ADD"
+    assert lane.state("likes", "tea, but not too hot", saying(3), "many")[1].act == "UPDATE"
+
+
+def test_the_user_vouches_for_what_a_tool_said() -> None:
+    lane = Lane()
+    lane.state("home", "paris", saying(1, TOOL))
+    _, verdict = lane.state("home", "paris", saying(2))
+    assert verdict.patches == {"paris1": {"trust": USER}}
+    assert lane.state("home", "paris", saying(3, TOOL))[1] == Verdict(act="NONE", into="paris1")
+
+
+def test_opposites_of_one_value_stand_against_each_other() -> None:
+    lane = Lane()
+    lane.state("likes", "tea", saying(1), "many")
+    lane.state("likes", "coffee", saying(1), "many")
+    lane.state("dislikes", "tea", saying(2), "many")
+    assert (lane.now("likes"), lane.now("dislikes")) == (["coffee"], ["tea"])
+    lane.state("likes", "tea", saying(3), "many")
+    assert (lane.now("likes"), lane.now("dislikes")) == (["coffee", "tea"], [])
+
+
+def test_what_it_is_said_instead_of_ends() -> None:
+    lane = Lane()
+    lane.state("decision", "mysql", saying(1), "many")
+    lane.state("decision", "fridays", saying(1), "many")
+    lane.state("decision", "postgres", saying(2), "many", against=frozenset({"mysql1"}))
+    assert lane.now("decision") == ["fridays", "postgres"]
+
+
+def test_what_had_ceased_when_it_was_said_is_history_alone() -> None:
+    lane = Lane()
+    lane.state("home", "paris", saying(9))
+    _, verdict = lane.state("home", "leeds", saying(10, began=1), until=at(4))
+    assert verdict.fields == {"ended": "retired", "ended_by": None, "valid_to": at(4)}
+    assert lane.now("home") == ["paris"]
+    assert lane.state("home", "leeds", saying(11, began=1), until=at(4))[1].into == "leeds2"
+    assert lane.state("home", "leeds", saying(12))[1].into is None  # there again
+    _, verdict = lane.state("home", "leeds", saying(13), until=at(13))
+    assert verdict.act == "RETRACT"
+    assert lane.now("home") == []
+
+
+def test_an_event_is_another_on_another_day_and_does_not_cease() -> None:
+    lane = Lane()
+    lane.state("event", "kyoto", saying(9, began=1), "many", kind="event")
+    assert lane.state("event", "kyoto", saying(10, began=2), "many", kind="event")[1].act == "NONE"
+    assert lane.state("event", "kyoto", saying(10), "many", kind="event")[1].act == "NONE"
+    assert lane.state("event", "kyoto", saying(11, began=8), "many", kind="event", until=at(9))[1].fields == {}
+    lane.state("event", "nara", saying(9), "many", kind="event")
+    assert lane.state("event", "nara", saying(12, began=8), "many", kind="event")[1].act == "NONE"
+
+
+def test_a_retraction_ends_what_is_meant_and_was_said_before() -> None:
+    lane = Lane()
+    lane.state("likes", "tea", saying(1), "many")
+    lane.state("likes", "coffee", saying(5), "many")
+    lane.state("home", "paris", saying(1))
+    held = list(lane.held.values())
+    late, early = (lane.statement("likes", "x", saying(day), "many") for day in (9, 3))
+    assert set(retract(late, held, whole=True).patches) == {"tea1", "coffee2"}
+    assert set(retract(early, held, whole=True).patches) == {"tea1"}
+    assert retract(lane.statement("likes", "juice", saying(9), "many"), held) == Verdict(act="NONE")
+    assert retract(lane.statement("likes", "tea", saying(9, TOOL), "many"), held) == Verdict(act="NONE")
+    assert set(retract(lane.statement("likes", "x", saying(9), "many"), held, named={"paris3"}).patches) == {"paris3"}
+    patch = retract(lane.statement("likes", "tea", saying(9), "many", until=at(4)), held).patches["tea1"]
+    assert patch == {"ended": "retracted", "ended_by": None, "valid_to": at(4)}
+
+
+def test_a_task_is_finished_once_and_by_one_who_may() -> None:
+    lane = Lane()
+    lane.state("task", "passport", saying(1), "many", kind="task")
+    task = lane.held["passport1"]
+    done = finish(lane.statement("task", "x", saying(2), "many"), task)
+    assert done.patches == {"passport1": {"ended": "retired", "ended_by": None, "valid_to": at(2)}}
+    assert finish(lane.statement("task", "x", saying(2, TOOL), "many"), task) == Verdict(act="NONE")
+    assert finish(lane.statement("task", "x", saying(2), "many"), None) == Verdict(act="NONE")
+    over = replace(task, item=task.item.with_fields({"ended": "retired"}))
+    assert finish(lane.statement("task", "x", saying(3), "many"), over) == Verdict(act="NONE")
+
+
+def test_what_is_archived_or_quarantined_is_no_basis() -> None:
+    for fields in ({"status": "archived"}, {"quarantine": "q"}, {"ended": "retracted"}, {"ended": "dissolved"}):
+        lane = Lane()
+        lane.state("home", "paris", saying(1))
+        one = lane.held["paris1"]
+        lane.held["paris1"] = replace(one, item=one.item.with_fields(fields))
+        for value in ("paris", "lyon"):
+            new = lane.statement("home", value, saying(2))
+            assert consolidate(new, list(lane.held.values())) == Verdict(act="ADD")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [({"renew", "passport"}, "a"), ({"renew", "leas"}, "b"), ({"cat"}, None), (set(), None), ({"renew", "flat"}, None)],
+)
+def test_a_task_is_found_by_its_words(text: set[str], found: str | None) -> None:
+    tasks = {"a": {"renew", "passport", "june"}, "b": {"renew", "leas"}, "c": set[str]()}
+    assert best_match(text, tasks) == found
+
+
+def test_of_two_that_match_alike_the_newest() -> None:
+    assert best_match({"a"}, {"old": {"a"}, "new": {"a"}}) == "new"
+    assert best_match({"a"}, {"near": {"a"}, "far": {"a", "b"}}) == "near"
+
+
+def test_a_place_of_its_own_and_one_that_is_there() -> None:
+    lane = Lane()
+    lane.state("home", "paris", saying(1))
+    new = lane.statement("home", "lyon", saying(2))
+    assert enter(new, ()) == Verdict(act="ADD")
+    assert confirm(new, lane.held["paris1"], ()).into == "paris1"

@@ -1,0 +1,63 @@
+"""What outcomes say of an entry: proposals, judgements, echoes, and what was refused."""
+
+from datetime import UTC, datetime
+
+from phronesis.core.entries import Entry, Outcome
+from phronesis.core.proposals import (
+    ECHOES,
+    GATED,
+    JUDGED,
+    PROPOSALS,
+    Judgement,
+    Proposal,
+    Refusal,
+    echoing,
+    judgements_in,
+    proposals_in,
+    refusals_in,
+)
+
+ENTRY = Entry(
+    id="e", lane_id=1, seq=1, verb="add", handler_version=1, actor="agent",
+    recorded_at=datetime(2026, 1, 1, tzinfo=UTC),
+    payload={"messages": [{"role": "user", "content": "I like tea"}, {"role": "tool", "content": "I like tea"}]},
+)  # fmt: skip
+
+
+def proposed(n: int) -> Proposal:
+    return Proposal(n=n, quote="I like tea", start=0, end=10, kind="preference", subject="user", key="likes",
+                    content="I like tea", value="tea")  # fmt: skip
+
+
+def outcomes(**rows: object) -> dict[str, list[Outcome]]:
+    roles = {"proposals": PROPOSALS, "refusals": GATED, "judgements": JUDGED, "echoes": ECHOES}
+    return {roles[name]: [Outcome(role=roles[name], made_by="t", body={name: found})] for name, found in rows.items()}
+
+
+def test_proposals_come_back_as_they_were() -> None:
+    both = [proposed(0), proposed(1)]
+    assert proposals_in(outcomes(proposals=[one.to_dict() for one in both])) == both
+    assert proposals_in({}) == []
+
+
+def test_a_judgement_that_is_none_is_left_out() -> None:
+    rows = [{"i": 0, "act": "ADD"}, {"i": 1, "act": "MAYBE"}, {"i": 2, "act": "NONE", "target": "x"}]
+    assert judgements_in(outcomes(judgements=rows)) == {
+        0: Judgement(i=0, act="ADD"), 2: Judgement(i=2, act="NONE", target="x"),
+    }  # fmt: skip
+
+
+def test_an_echo_is_never_the_users() -> None:
+    found = outcomes(echoes=[{"n": 0, "of": []}, {"n": 1, "of": []}, {"n": 7, "of": []}])
+    assert echoing(ENTRY, found) == {1}
+
+
+def test_what_was_refused_and_what_echoes_is_told() -> None:
+    gate = Refusal(n=0, text="Do I like tea?", rule="question", reason="it asks")
+    found = outcomes(
+        refusals=[gate.to_dict()], echoes=[{"n": 1, "of": []}], proposals=[proposed(0).to_dict(), proposed(1).to_dict()]
+    )
+    first, second = refusals_in(ENTRY, found)
+    assert first == gate
+    assert (second.n, second.rule, second.text) == (1, "echo", "I like tea")
+    assert refusals_in(ENTRY, outcomes(proposals=[proposed(1).to_dict()])) == []
