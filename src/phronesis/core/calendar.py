@@ -61,10 +61,10 @@ def find_times(text: str, at: datetime, *, lean: int = 0) -> list[TimeSpan]:
     ``lean`` 0 takes the nearest of what comes again (a weekday, a month, a day of the year), -1 the last one up to
     ``at``, 1 the next one. Days are those of ``at``'s own time zone. A date that no calendar has is passed over.
     """
-    scanned = text[:MAX_SCANNED]
+    scanned = _lowered(text)
     reference = Reference(at.date(), lean)
     found: list[TimeSpan] = []
-    if _ENGLISH_HINT.search(scanned.lower()) is not None:
+    if _ENGLISH_HINT.search(scanned) is not None:
         found += [_time(*one) for one in calendar_english.GRAMMAR.find(scanned, reference)]
     if not scanned.isascii() and _CHINESE_HINT.search(scanned) is not None:
         taken = [(one.start, one.end) for one in found]
@@ -77,17 +77,23 @@ def find_times(text: str, at: datetime, *, lean: int = 0) -> list[TimeSpan]:
 
 def names_time(text: str) -> bool:
     """Tell whether a text names any time: a date, a weekday, a clock time, "in the morning", "once", 最近."""
-    scanned = text[:MAX_SCANNED]
-    lowered = scanned.lower()
-    if _OTHER_ENGLISH.search(lowered) is not None:
+    scanned = _lowered(text)
+    if _OTHER_ENGLISH.search(scanned) is not None:
         return True
-    if _ENGLISH_HINT.search(lowered) is not None and calendar_english.GRAMMAR.holds(scanned):
+    if _ENGLISH_HINT.search(scanned) is not None and calendar_english.GRAMMAR.holds(scanned):
         return True
     if scanned.isascii():
         return False
     if _OTHER_CHINESE.search(scanned) is not None:
         return True
     return _CHINESE_HINT.search(scanned) is not None and calendar_chinese.GRAMMAR.holds(scanned)
+
+
+def _lowered(text: str) -> str:
+    """Give a text in small letters, each in its place; a few letters (İ) become two, and leave all as it is."""
+    scanned = text[:MAX_SCANNED]
+    lowered = scanned.lower()
+    return lowered if len(lowered) == len(scanned) else scanned
 
 
 def _time(start: int, end: int, span: Span) -> TimeSpan:

@@ -61,11 +61,11 @@ class Rule:
 
 
 class Grammar:
-    """Rules in one regular expression: the first that matches at a place has it."""
+    """Rules in one regular expression over a text in small letters: the first that matches at a place has it."""
 
-    def __init__(self, rules: Sequence[Rule], *, before: str = "", after: str = "") -> None:
+    def __init__(self, rules: Sequence[Rule], *, before: str = "") -> None:
         named = [f"(?P<{rule.name}>{_renamed(rule)})" for rule in rules]
-        self._pattern = re.compile(before + "(?:" + "|".join(named) + ")" + after, re.IGNORECASE)
+        self._pattern = re.compile(before + "(?:" + "|".join(named) + ")")
         self._rules = {rule.name: rule for rule in rules}
         groups = self._pattern.groupindex
         self._parts = {

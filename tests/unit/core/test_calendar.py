@@ -232,11 +232,16 @@ def test_times_stand_in_the_text_in_order_and_the_hints_lose_none(pieces: list[s
     assert all(0 <= time.start < time.end <= len(text) and time.first <= time.last for time in times)
     assert all(one.end <= other.start for one, other in pairwise(times))
     reference = Reference(at.date())
-    english = [(start, end) for start, end, _ in calendar_english.GRAMMAR.find(text, reference)]
-    chinese = [(start, end) for start, end, _ in calendar_chinese.GRAMMAR.find(text, reference)]
+    english = [(start, end) for start, end, _ in calendar_english.GRAMMAR.find(text.lower(), reference)]
+    chinese = [(start, end) for start, end, _ in calendar_chinese.GRAMMAR.find(text.lower(), reference)]
     lost = [(start, end) for start, end in english + chinese if not any(start < t.end and t.start < end for t in times)]
     assert lost == []
     assert not times or names_time(text)
+
+
+def test_letters_that_change_length_in_small_do_not_move_a_time() -> None:
+    text = "İzmir yesterday"
+    assert [text[time.start : time.end] for time in find_times(text, AT)] == ["yesterday"]
 
 
 def test_a_long_text_is_scanned_so_far() -> None:
