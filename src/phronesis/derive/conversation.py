@@ -11,7 +11,7 @@ from phronesis.core.entries import Entry, is_erased
 from phronesis.core.ids import item_id
 from phronesis.core.instants import parse_moment
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
-from phronesis.derive.extraction import MENTIONS, by_rules, message_text
+from phronesis.derive.extraction import MENTIONS, ByRules, by_rules, message_text
 from phronesis.derive.handler import Handler, Outcomes, Prepare
 from phronesis.derive.mentions import make_entity, make_mention
 from phronesis.storage.lane_view import LaneView
@@ -172,7 +172,6 @@ def _mentions(
 
 
 def handlers(extract: Prepare | None = None) -> list[Handler]:
-    """Give the handlers of turns and added messages; ``extract`` finds names by a model instead of by rules."""
-    return [
-        Handler(verb=verb, apply=apply, prepare=extract or by_rules, quick=extract is None) for verb in ("turn", "add")
-    ]
+    """Give the handlers of turns and added messages; ``extract`` prepares them otherwise than by the usual rules."""
+    quick = extract is None or isinstance(extract, ByRules)
+    return [Handler(verb=verb, apply=apply, prepare=extract or by_rules, quick=quick) for verb in ("turn", "add")]

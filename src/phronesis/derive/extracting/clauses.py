@@ -28,7 +28,7 @@ _CODE_LINE: Final = re.compile(
     re.MULTILINE,
 )
 _QUOTED: Final = re.compile(
-    "\"([^\"\n]{1,400})\"|“([^”\n]{1,400})”|「([^」\n]{1,400})」|『([^』\n]{1,400})』|«([^»\n]{1,400})»"
+    '"([^"\n]{1,400})"|“([^”\n]{1,400})”|「([^」\n]{1,400})」|『([^』\n]{1,400})』|«([^»\n]{1,400})»'
     r"|(?<![\w])['‘]([^'‘’\n]{12,400})['’](?!\w)|^>[^\n]*$",
     re.MULTILINE,
 )
@@ -99,7 +99,9 @@ def masked(text: str) -> Masked:
     return Masked(read, code, quoted)
 
 
-_SAYING: Final = re.compile(r"\b(?:I|I['’]m|we|you|he|she|they|my|is|are|was|will)\b|[我你他她它们]|[。，！？,!?]", re.IGNORECASE)
+_SAYING: Final = re.compile(
+    r"\b(?:I|I['’]m|we|you|he|she|they|my|is|are|was|will)\b|[我你他她它们]|[。，！？,!?]", re.IGNORECASE
+)
 
 
 def _is_title(inside: str) -> bool:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final, get_args
 
-from phronesis.truth.inputs import STATED_KINDS
 from phronesis.core.proposals import Cardinality
 from phronesis.core.values import NORMALISERS
 from phronesis.errors import PhronesisError
+from phronesis.truth.inputs import STATED_KINDS
 
 PAGE: Final = "memory-types.md"
 

@@ -36,7 +36,11 @@ _PEOPLE: Final = frozenset({"partner", "child", "parent", "sibling", "friend", "
 _NEAR: Final = 40
 """Characters between two values of which one holds the other, for them to be the same thing said again."""
 
+_NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b)\s*")
+
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
+
+_NO_VALUES: Final = frozenset({"subject", "word"})
 
 _SERIOUS: Final = frozenset({"preference", "task", "decision", "intention"})
 """Kinds that are meant even with a laugh; a joke is made about who one is and what befell one."""
@@ -112,6 +116,7 @@ class Reading:
         rule = clause_rule(low, language)
         if rule is not None:
             self._gated(clause, language, rule)
+            self._whose(clause, language)
         else:
             correction = language.text["not_this"].match(low)
             if correction and self.proposals and self.proposals[-1].cardinality == "one":
@@ -124,7 +129,7 @@ class Reading:
                     elif self._take(clause, spoken, matched, act, language):
                         break
                 self._note(clause, language)
-        self.before = low
+        self.before = clause.raw.lower()
 
     def _gated(self, clause: Clause, language: Language, rule: str) -> None:
         self.rule = self.rule or rule
@@ -145,7 +150,7 @@ class Reading:
                 yield from self._matches(text, dated, language, "assert")
             else:
                 for spoken, matched, act in self._matches(text, dated, language, "assert"):
-                    if matched.pattern.act == "retract" or matched.pattern.done:
+                    if matched.pattern.act == "retract" or matched.pattern.done or matched.pattern.negated:
                         yield spoken, matched, act
                 positive = " ".join(language.text["not"].sub("", retract.sub("", text)).split())
                 positive = positive if language.code == "en" else positive.replace(" ", "")
@@ -212,7 +217,7 @@ class Reading:
         if groups.get("self"):
             return Spoken(self.speaker, found.end(), text)
         if relation is not None:
-            return Spoken(relation[1], found.end(), text)
+            return Spoken(relation[1], found.end(), text, relation=relation)
         subject = self.person or (self.pending[1] if self.pending else None)
         return Spoken(subject, found.end(), text)
 
@@ -220,25 +225,31 @@ class Reading:
         """Make proposals of a match; tell whether it gave any."""
         pattern = matched.pattern
         subject = self._subject_of(spoken, matched, language)
-        if subject is None or (pattern.when and not clause.times):
+        if subject is None or (pattern.when and not (clause.times and self._ahead(clause, pattern.lean))):
             return False
         word = matched.slots.get("word", (None, 0, 0))[0]
+        found = self._values(clause, spoken, matched, language)
         taken = False
-        for key, (_, start, end) in matched.slots.items():
-            row = None if key in {"subject", "word"} or key.startswith("old_") else self.types.find(key, pattern.kind)
-            if row is None:
-                continue
-            surface = spoken.text[start:end]
-            surface = with_times(surface, clause) if row.key in _UNDATED else surface
+        for key, row, values in found:
             old = matched.slots.get(f"old_{key}")
             replaces = trimmed(spoken.text[old[1] : old[2]], row, language) or None if old is not None else None
-            for value in values_of(row, surface, language, small=self.small):
+            for value in values:
                 taken = True
                 if key == "name" and subject != self.speaker:
                     self._called(clause, spoken, value, language)
                     continue
-                self._add(clause, spoken, row, value, pattern, subject=subject, key=row.key_of(word), act=act,
-                          replaces=replaces, language=language)
+                self._add(
+                    clause,
+                    spoken,
+                    row,
+                    value,
+                    pattern,
+                    subject=subject,
+                    key=row.key_of(word),
+                    act=act,
+                    replaces=replaces,
+                    language=language,
+                )
                 if row.key in _PEOPLE and act == "assert":
                     self.person, self.pending = value, None
                     self.people.append(value)
@@ -248,9 +259,33 @@ class Reading:
             self.subject = self.person if language.code == "zh" and spoken.names and self.person else subject
             self.thing = subject if spoken.thing else self.thing
             lead = spoken.text[spoken.end : matched.begins].strip()
-            if lead and act == "assert" and not spoken.elided and any(one in SEVERAL for one in matched.slots):
+            several = any(one in SEVERAL for one in matched.slots) or lead.startswith(("am ", "is ", "是"))
+            if lead and act == "assert" and not spoken.elided and several:
                 self.lead = (lead, lead.split()[0])
         return taken
+
+    def _values(
+        self, clause: Clause, spoken: Spoken, matched: Matched, language: Language
+    ) -> list[tuple[str, MemoryType, list[str]]]:
+        """Give what the slots of a match hold; nothing unless every one of them holds what it should."""
+        found: list[tuple[str, MemoryType, list[str]]] = []
+        for key, (_, start, end) in matched.slots.items():
+            row = None if key in _NO_VALUES or key.startswith("old_") else self.types.find(key.rstrip("0123456789"), matched.pattern.kind)
+            if row is None:
+                continue
+            surface = spoken.text[start:end]
+            surface = with_times(surface, clause) if row.key in _UNDATED or row.kind == "decision" else surface
+            values = values_of(row, surface, language, small=self.small)
+            if not values:
+                return []
+            found.append((key.rstrip("0123456789"), row, values))
+        return found
+
+    def _ahead(self, clause: Clause, lean: int) -> bool:
+        """Tell whether a clause's time lies where its pattern says: what is past is no appointment."""
+        times = find_times(clause.raw, self.at, lean=lean)
+        today = self.at.date()
+        return not times or (times[0].last >= today if lean > 0 else times[0].first <= today)
 
     def _subject_of(self, spoken: Spoken, matched: Matched, language: Language) -> str | None:
         if "subject" not in matched.slots:
@@ -258,7 +293,9 @@ class Reading:
         _, start, end = matched.slots["subject"]
         subject = language.text["head"].sub("", without_times(spoken.text[start:end]).strip(_MARKS)).strip(_MARKS)
         never = language.never["thing" if spoken.thing else "subject"]
-        if not (spoken.thing or self.small or language.code == "zh" or subject[:1].isupper() or not subject[:1].isascii()):
+        if not (
+            spoken.thing or self.small or language.code == "zh" or subject[:1].isupper() or not subject[:1].isascii()
+        ):
             return None
         return None if not subject or never.search(subject.lower()) else subject
 
@@ -267,7 +304,8 @@ class Reading:
         relation = spoken.relation or self.pending
         if relation is not None and relation[1] == spoken.subject:
             self._related(clause, relation[0], name, language)
-            self.pending = None
+            if not language.text["one_of"].match(clause.bare):
+                self.pending = None
 
     def _related(self, clause: Clause, key: str, name: str, language: Language, act: str = "assert") -> None:
         row = self.types.find(key)
@@ -280,6 +318,13 @@ class Reading:
 
     def _note(self, clause: Clause, language: Language) -> None:
         """Remember whom a clause introduces: by name ("my sister Anna"), or not yet ("a kitten")."""
+        self._whose(clause, language)
+        if self.pending and language.text["names_only"].match(clause.bare):
+            key, _, was = self.pending
+            for name in _NAMES.split(clause.bare):
+                self._related(clause, key, name, language, was)
+            self.pending = None
+            return
         for form in ("subject", "possessor"):
             found = language.text[form].match(clause.bare)
             if found is None:
@@ -290,10 +335,6 @@ class Reading:
                 self._related(clause, language.relations[relation.lower()], name, language)
                 self.subject = self.subject or name
                 return
-            if groups.get("self"):
-                self.subject, self.unknown = self.subject or self.speaker, False
-            elif groups.get("third") and form == "subject" and self.person is None and self.pending is None:
-                self.unknown = True
             if self.pending and form == "subject" and groups.get("name") not in {None, self.person}:
                 key, _, was = self.pending
                 self.pending = None
@@ -304,6 +345,15 @@ class Reading:
             act: Act = "retract" if language.text["retract"].search(clause.bare.lower()) else "assert"
             self.pending = (language.relations[found["rel"]], found["rel"], act)
             self.person = None
+
+    def _whose(self, clause: Clause, language: Language) -> None:
+        """Note whom the next clause speaks of, where it leaves that out."""
+        found = language.text["subject"].match(clause.bare)
+        groups = found.groupdict() if found is not None else {}
+        if groups.get("self"):
+            self.subject, self.unknown = self.subject or self.speaker, False
+        elif groups.get("third") and self.person is None and self.pending is None:
+            self.unknown = True
 
     def _corrected(self, old: str) -> None:
         self.proposals[-1] = replace(self.proposals[-1], replaces=old.strip(_MARKS))
@@ -323,10 +373,22 @@ class Reading:
         times = [] if row.key in _UNDATED or row.key in _PEOPLE else self._dates(clause, pattern, language)
         self.proposals.append(
             Proposal(
-                n=self.n, quote=clause.raw, start=clause.start, end=clause.end, kind=row.kind, subject=subject, key=key,
-                content=self._content(clause, spoken, subject, language), value=value, cardinality=row.cardinality,
-                act="retract" if "retract" in (said["act"], pattern.act) else "assert", done=pattern.done,
-                replaces=said["replaces"], basis=self.basis, confidence=pattern.confidence, importance=row.importance,
+                n=self.n,
+                quote=clause.raw,
+                start=clause.start,
+                end=clause.end,
+                kind=row.kind,
+                subject=subject,
+                key=key,
+                content=self._content(clause, spoken, subject, language),
+                value=value,
+                cardinality=row.cardinality,
+                act="retract" if "retract" in (said["act"], pattern.act) else "assert",
+                done=pattern.done,
+                replaces=said["replaces"],
+                basis=self.basis,
+                confidence=pattern.confidence,
+                importance=row.importance,
                 occurred_at=times[0] if times else None,
             )  # fmt: skip
         )
@@ -339,7 +401,8 @@ class Reading:
         return [
             f"{time.first.isoformat()}T00:00:00Z"
             for time in find_times(clause.raw, self.at, lean=pattern.lean)
-            if not limit_before.search(clause.raw[: time.start].lower()) and not limit_after.match(clause.raw[time.end :])
+            if not limit_before.search(clause.raw[: time.start].lower())
+            and not limit_after.match(clause.raw[time.end :])
         ]
 
     def _content(self, clause: Clause, spoken: Spoken, subject: str, language: Language) -> str:
@@ -361,13 +424,28 @@ class Reading:
         """Join what belongs together, and take back what was said with a laugh."""
         kept: list[Proposal] = []
         for one in self.proposals:
-            new = next((other for other in self.proposals if other.act == "assert" and one.act == "retract"
-                        and one.cardinality == "one" and (other.subject, other.key) == (one.subject, one.key)), None)
+            new = next(
+                (
+                    other
+                    for other in self.proposals
+                    if other.act == "assert"
+                    and one.act == "retract"
+                    and one.cardinality == "one"
+                    and (other.subject, other.key) == (one.subject, one.key)
+                ),
+                None,
+            )
             if new is None:
                 kept.append(one)
         for n, one in enumerate(kept):
-            gone = next((other for other in self.proposals if other not in kept
-                         and (other.subject, other.key) == (one.subject, one.key)), None)
+            gone = next(
+                (
+                    other
+                    for other in self.proposals
+                    if other not in kept and (other.subject, other.key) == (one.subject, one.key)
+                ),
+                None,
+            )
             if gone is not None and one.replaces is None:
                 kept[n] = replace(one, replaces=gone.value)
         if self.laughs and len(kept) == 1 and kept[0].kind not in _SERIOUS:

@@ -57,9 +57,7 @@ class Rules:
             refusals += refused
         return proposals, refusals
 
-    def read(
-        self, n: int, message: Mapping[str, Any], text: str, at: datetime
-    ) -> tuple[list[Proposal], list[Refusal]]:
+    def read(self, n: int, message: Mapping[str, Any], text: str, at: datetime) -> tuple[list[Proposal], list[Refusal]]:
         """Give what one message says, and what of it is refused and why."""
         role = message["role"]
         if role == "assistant":
@@ -86,7 +84,9 @@ class Rules:
         language = languages["zh" if is_chinese(text) else "en"]
         reading.rule = "instruction" if language.gates["instruction"].search(text.lower()) else "chit_chat"
         if reading.rule == "instruction" or not text.lstrip().startswith(("{", "[")):
-            reading.rule = "code" if reading.rule != "instruction" and text.lstrip().startswith(("$", "#", "<")) else reading.rule
+            reading.rule = (
+                "code" if reading.rule != "instruction" and text.lstrip().startswith(("$", "#", "<")) else reading.rule
+            )
             return
         try:
             answer = json.loads(reading.text)
@@ -102,9 +102,19 @@ class Rules:
             if place >= 0 and times:
                 reading.proposals.append(
                     Proposal(
-                        n=reading.n, quote=title, start=place, end=place + len(title), kind=row.kind, subject=USER,
-                        key=row.key, content=f"{title} ({start})", value=title, cardinality=row.cardinality,
-                        basis="tool", confidence=0.9, importance=row.importance,
+                        n=reading.n,
+                        quote=title,
+                        start=place,
+                        end=place + len(title),
+                        kind=row.kind,
+                        subject=USER,
+                        key=row.key,
+                        content=f"{title} ({start})",
+                        value=title,
+                        cardinality=row.cardinality,
+                        basis="tool",
+                        confidence=0.9,
+                        importance=row.importance,
                         occurred_at=f"{times[0].first.isoformat()}T00:00:00Z",
                     )  # fmt: skip
                 )

@@ -13,10 +13,35 @@ MAX_WORDS: Final = 16
 """Words of a value: more are a story, not a value."""
 
 SEVERAL: Final = frozenset(
-    "likes dislikes language skill allergy hobby diet uses pet possession health friend child sibling colleague parent"
-    " nationality prefers task".split()  # noqa: SIM905 - a word list reads better as words
+    [
+        "likes",
+        "dislikes",
+        "language",
+        "skill",
+        "allergy",
+        "hobby",
+        "diet",
+        "uses",
+        "pet",
+        "possession",
+        "health",
+        "friend",
+        "child",
+        "sibling",
+        "colleague",
+        "parent",
+        "nationality",
+        "prefers",
+        "task",
+    ]
 )
 """Keys whose value may be a list: "tea and coffee" are two."""
+
+_FREE: Final = frozenset({"employer", "school", "address_as"})
+"""Keys of names that may look like anything: "The Railways", 陈老师."""
+
+_SAID: Final = frozenset({"reply_style", "decision", "fact"})
+"""Keys whose value is a predicate, and may begin with "not" or 不."""
 
 _CAPITAL: Final = re.compile(
     r"[\"“《]?(?:[A-ZÀ-ÖØ-Þ0-9][\w'’.&+-]*|[一-鿿]{1,12})"
@@ -41,6 +66,8 @@ def values_of(row: MemoryType, surface: str, language: Language, *, small: bool)
     if row.form in {"email", "phone"}:
         found = (_ADDRESS if row.form == "email" else _PHONE).search(surface)
         return [found[0]] if found else []
+    if row.kind == "preference" and language.never["surface"].match(surface.lower()):
+        return []
     text = trimmed(surface, row, language)
     if row.key in SEVERAL and (parts := _several(text, row)):
         values = [value for part in parts if (value := _one(row, part, language, small=small))]
@@ -55,7 +82,9 @@ def trimmed(surface: str, row: MemoryType, language: Language) -> str:
     if row.kind not in {"fact"} and row.key not in {"reply_style", "attribute.*"}:
         found = stop.search(surface)
         surface = surface[: found.start()] if found else surface
-    text = re.sub(rf"(?:{language.text['before_time'].pattern})?[{TIMES}]{language.text['after_time'].pattern}", " ", surface)
+    text = re.sub(
+        rf"(?:{language.text['before_time'].pattern})?[{TIMES}]{language.text['after_time'].pattern}", " ", surface
+    )
     text = language.text["tail"].sub("", text.strip(_EDGES))
     if row.form != "date" and row.key != "employer":
         text = language.text["head"].sub("", text.strip(_EDGES))
@@ -82,7 +111,8 @@ def _one(row: MemoryType, text: str, language: Language, *, small: bool) -> str 
         return None
     if (only := language.only.get(key)) is not None and only.search(low) is None:
         return None
-    for never in (language.never.get(key), language.never.get(f"form_{row.form}"), language.never["any"]):
+    form = None if row.key in _FREE else language.never.get(f"form_{row.form}")
+    for never in (language.never.get(key), form, None if row.key in _SAID else language.never["any"]):
         if never is not None and never.search(low):
             return None
     return _in_form(row, text, language, small=small)
@@ -99,7 +129,7 @@ def _in_form(row: MemoryType, text: str, language: Language, *, small: bool) -> 
                 return text if len(text.split()) <= 6 else None  # noqa: PLR2004 - words of a firm's name
             found = _CAPITAL.match(text)
             if found is not None:
-                return found[0].strip("\"“”《》.")
+                return found[0].strip('"“”《》.')
             return text if small and len(text.split()) <= 2 else None  # noqa: PLR2004 - a name of two words
         case "number":
             number = parse_number(re.sub(r"\s*(?:years?.*|yrs?.*|岁)$", "", text))
@@ -107,7 +137,12 @@ def _in_form(row: MemoryType, text: str, language: Language, *, small: bool) -> 
         case "date":
             return text if names_time(text) else None
         case "language":
-            word = re.sub(r"^(?:a (?:bit|little) of|some|fluent|basic|decent|一点儿?|一些|流利的?|少许)\s*", "", text, flags=re.I)
+            word = re.sub(
+                r"^(?:a (?:bit|little) of|some|fluent|basic|decent|一点儿?|一些|流利的?|少许)\s*",
+                "",
+                text,
+                flags=re.IGNORECASE,
+            )
             return word if language_code(word) is not None else None
         case _:
             return text.strip("《》")

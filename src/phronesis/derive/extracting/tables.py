@@ -41,7 +41,8 @@ _SECTIONS: Final = {"macros", "text", "gates", "words", "only", "never", "relati
 class Pattern:
     """How something is said.
 
-    ``lean`` says where its time lies, ``when`` that it needs one; ``dated`` that a slot may hold one. ``after`` is the
+    ``lean`` says where its time lies, ``when`` that it needs one; ``dated`` that a slot may hold one. ``negated``: it holds as it stands
+    for a clause that says "no longer". ``after`` is the
     gate that what was said just before must match.
     """
 
@@ -53,6 +54,7 @@ class Pattern:
     lean: int = 0
     when: bool = False
     dated: bool = False
+    negated: bool = False
     after: str = ""
 
     @property
@@ -104,7 +106,7 @@ class PatternTable:
     def _matched(self, n: int, found: re.Match[str]) -> Matched:
         start = f"p{n}_"
         slots = {
-            name.removeprefix(start).rstrip("0123456789") + ("" if name[-1].isalpha() else name[-1]):
+            name.removeprefix(start):
                 (found[i], found.start(i), found.end(i))
             for name, i in found.re.groupindex.items() if name.startswith(start) and found[i]
         }  # fmt: skip
