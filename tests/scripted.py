@@ -44,7 +44,7 @@ def scripted(
         if found:
             body = {"proposals": [one.to_dict() for one in found]}
             outcomes.append(Outcome(role=PROPOSALS, made_by="scripted/1", body=body))
-        rows = [{"n": n, "of": list((echoes or {})[text])} for n, text in texts_of(entry).items()
+        rows = [{"n": n, "of": list((echoes or {})[text]), "start": 0, "end": len(text)} for n, text in texts_of(entry).items()
                 if text in (echoes or {})]  # fmt: skip
         if rows:
             outcomes.append(Outcome(role=ECHOES, made_by="scripted/1", body={"echoes": rows}))

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from functools import cache
 
 from phronesis.compose.assembly import Assembler
-from phronesis.config import PolicySource, api_keys, load_settings
+from phronesis.config import Policy, PolicySource, api_keys, load_settings
 from phronesis.core.changes import Fold
 from phronesis.core.claims import REASONING
 from phronesis.core.instants import parse_moment
@@ -22,7 +22,9 @@ from phronesis.derive import (
 from phronesis.derive.doctor import Doctor
 from phronesis.derive.editor import Editor
 from phronesis.derive.eraser import Eraser
-from phronesis.derive.extraction import ByModel
+from phronesis.derive.extracting.gate import Gate
+from phronesis.derive.extracting.rules import Rules
+from phronesis.derive.extraction import ByModel, ByRules
 from phronesis.derive.handler import Handler, Prepare, Registry
 from phronesis.derive.interpreter import Interpreter
 from phronesis.derive.rederive import rederive_handler
@@ -53,7 +55,7 @@ from phronesis.truth.recorder import Recorder
 
 
 def make_registry(extract: Prepare | None = None) -> Registry:
-    """Give every verb's handler; ``extract`` finds names by a model. A new engine is a new line here."""
+    """Give every verb's handler; ``extract`` prepares turns and added messages. A new engine is a new line here."""
     handlers: list[Handler] = [
         *conversation.handlers(extract),
         *typed_items.HANDLERS,
@@ -98,7 +100,8 @@ def open_memory(
     asker, judge = roster.asker("extract"), roster.judge()
     embedders = Embedders(embedder or roster.embedder() or load_embedder(settings.policy.embedder))
     recorder = Recorder(database, time)
-    registry = make_registry(None if asker is None else ByModel(asker))
+    rules = _rules(settings.policy)
+    registry = make_registry(rules if asker is None else ByModel(asker, rules))
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
     interpreter = Interpreter(database, recorder, stepper, time, erasure.effects(replayer))
@@ -125,6 +128,12 @@ def open_memory(
         clock=time,
     )
     return Memory(stages, settings.tenant)
+
+
+def _rules(policy: Policy) -> ByRules:
+    gates = policy.gates
+    gate = Gate(user=gates.user, tool=gates.tool, inferred=gates.inferred)
+    return ByRules(Rules(gate=gate) if policy.extraction else None)
 
 
 def _in_utc(clock: Callable[[], datetime]) -> Callable[[], datetime]:

@@ -24,6 +24,7 @@ _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _EXAMPLE: Final[pydantic.JsonValue] = {
     "version": 1,
     "budgets": {"total": 6000},
+    "gates": {"user": 0.8, "tool": 0.9, "inferred": 1.0},
     "gateways": {
         "local": {"kind": "ollama"},
         "openai": {"kind": "openai", "api_key_env": "OPENAI_API_KEY", "timeout": 30},
@@ -58,6 +59,19 @@ class ModelPrice(Part):
 
     input: pydantic.NonNegativeFloat = pydantic.Field(description="For a million tokens of prompts.")
     output: pydantic.NonNegativeFloat = pydantic.Field(default=0.0, description="For a million tokens of answers.")
+
+
+_Confidence = Annotated[float, pydantic.Field(ge=0, le=1)]
+
+
+class Gates(Part):
+    """The least confidence that is remembered, from 0 to 1, by who it comes from."""
+
+    user: _Confidence = pydantic.Field(default=0.8, description="What a person says of themselves or of others.")
+    tool: _Confidence = pydantic.Field(default=0.9, description="What a tool answered.")
+    inferred: _Confidence = pydantic.Field(
+        default=1.0, description="What nobody said; its confidence is at most 0.6, so above that none is remembered."
+    )
 
 
 def unknown_gateway(name: str, known: Iterable[str]) -> str:
@@ -111,6 +125,12 @@ class Policy(Part):
         default_factory=dict,
         description="The servers that models are asked at, each under a name.",
         json_schema_extra={"additionalProperties": False},
+    )
+    extraction: bool = pydantic.Field(
+        default=True, description="Whether messages are read for what they say; false keeps them word for word alone."
+    )
+    gates: Gates = pydantic.Field(
+        default_factory=Gates, title="Gates", description="How sure of it the memory must be to take something up."
     )
     roles: Roles = pydantic.Field(
         default_factory=Roles, title="Roles", description="Which model does what; rules do the rest."

@@ -17,7 +17,7 @@ from phronesis.core.instants import parse_moment
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.proposals import PROPOSALS
 from phronesis.derive.consolidation import consolidated, stated_in_messages
-from phronesis.derive.extraction import MENTIONS, by_rules, message_text
+from phronesis.derive.extraction import MENTIONS, ByRules, by_rules, message_text
 from phronesis.derive.guarding import guarded, suspected
 from phronesis.derive.handler import Handler, Outcomes, Prepare
 from phronesis.derive.mentions import make_entity, make_mention
@@ -184,8 +184,7 @@ def _mentions(
 
 
 def handlers(extract: Prepare | None = None) -> list[Handler]:
-    """Give the handlers of turns and added messages; ``extract`` finds names by a model instead of by rules."""
-    return [
-        Handler(verb=verb, apply=apply, prepare=guarded(extract or by_rules), quick=extract is None)
-        for verb in ("turn", "add")
-    ]
+    """Give the handlers of turns and added messages; ``extract`` prepares them otherwise than by the usual rules."""
+    quick = extract is None or isinstance(extract, ByRules)
+    prepare = guarded(extract or by_rules)
+    return [Handler(verb=verb, apply=apply, prepare=prepare, quick=quick) for verb in ("turn", "add")]

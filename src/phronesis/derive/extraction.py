@@ -1,4 +1,4 @@
-"""Finding names in what was said: by rules, or by a model whose every proposal must stand in the message.
+"""Finding names and memories in what was said: by rules, or names by a model, each of which must stand in the message.
 
 What a model said is kept with the entry whole, the rejected too: a rebuild asks nobody. When it gives nothing that can
 be used, the rules take its place, and an outcome ``degraded`` says so.
@@ -7,14 +7,18 @@ be used, the rules take its place, and an outcome ``degraded`` says so.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Final, Protocol
 
 import pydantic
 
 from phronesis.compose.fences import choose_boundary
 from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.proposals import GATED, PROPOSALS
 from phronesis.core.text import UNSPACED
-from phronesis.derive.handler import DEGRADED_ROLE, Bench
+from phronesis.derive.extracting.rules import RULES_VERSION as EXTRACT_VERSION
+from phronesis.derive.extracting.rules import Rules
+from phronesis.derive.handler import DEGRADED_ROLE, Bench, Prepare
 from phronesis.derive.mentions import MAX_MENTIONS, MAX_SURFACE, RULES_VERSION, find_mentions
 from phronesis.derive.prompts import prompt
 from phronesis.models.asker import Answer
@@ -69,14 +73,44 @@ class NameAsker(Protocol):
         ...
 
 
-def by_rules(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
-    """Find the names in each message, by rules."""
-    found = [
-        {"n": n, "surface": one.surface, "kind": one.kind, "start": one.start, "end": one.end}
-        for n, text in texts_of(entry).items()
-        for one in find_mentions(text)
-    ]
-    return [Outcome(role=MENTIONS, made_by=RULES_VERSION, body={"found": found})]
+@dataclass(frozen=True, slots=True)
+class ByRules:
+    """Finds by rules the names in each message, and what it says; without ``rules`` the names alone.
+
+    What an entry says is not looked for when it was added with ``infer`` false.
+    """
+
+    rules: Rules | None
+
+    def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        """Give the names, the proposals and the refusals, each as an outcome."""
+        texts = texts_of(entry)
+        found = [
+            {"n": n, "surface": one.surface, "kind": one.kind, "start": one.start, "end": one.end}
+            for n, text in texts.items()
+            for one in find_mentions(text)
+        ]
+        outcomes = [Outcome(role=MENTIONS, made_by=RULES_VERSION, body={"found": found})]
+        if self.rules is None or entry.payload.get("infer") is False:
+            return outcomes
+        proposals, refusals = self.rules.propose(entry, texts)
+        if proposals:
+            body = {"proposals": [one.to_dict() for one in proposals]}
+            outcomes.append(Outcome(role=PROPOSALS, made_by=EXTRACT_VERSION, body=body))
+        if refusals:
+            body = {"refusals": [one.to_dict() for one in refusals]}
+            outcomes.append(Outcome(role=GATED, made_by=EXTRACT_VERSION, body=body))
+        return outcomes
+
+
+@cache
+def _usual() -> ByRules:
+    return ByRules(Rules())
+
+
+def by_rules(bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    """Find names and memories by rules, behind the usual gate."""
+    return _usual()(bench, entry)
 
 
 def texts_of(entry: Entry) -> dict[int, str]:
@@ -98,10 +132,14 @@ class ByModel:
     """Finds names by a model; addresses, paths and handles by the rules, which do not miss them."""
 
     asker: NameAsker
+    rules: Prepare = by_rules
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Give the names that the model found and the message holds, and all it said; by rules when it gave nothing."""
-        ruled = by_rules(bench, entry)
+        """Give the names that the model found and the message holds, and all it said; by rules when it gave nothing.
+
+        What the message says is found by rules.
+        """
+        ruled = self.rules(bench, entry)
         texts = {n: text for n, text in texts_of(entry).items() if text.strip()}
         if not texts or sum(map(len, texts.values())) > MAX_SHOWN:
             return ruled
@@ -114,7 +152,7 @@ class ByModel:
         found, refused = _gated(answer.value, texts)
         others = [one for one in ruled[0].body["found"] if one["kind"] != "name"]
         made_by = f"{self.asker.name} {PROMPT_VERSION}"
-        outcomes = [Outcome(role=MENTIONS, made_by=made_by, body={"found": _merged(others, found)}), *said]
+        outcomes = [Outcome(role=MENTIONS, made_by=made_by, body={"found": _merged(others, found)}), *ruled[1:], *said]
         if refused:
             outcomes.append(Outcome(role=REFUSED, made_by=made_by, body={"proposals": refused}))
         return outcomes

@@ -6,6 +6,7 @@ an item: what it means to state it twice only the caller knows.
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final
 
 from phronesis.core.changes import Changes
@@ -16,13 +17,15 @@ from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.proposals import USER, Cardinality, Proposal
 from phronesis.core.statements import OCCASIONS, Saying, plain_form
 from phronesis.derive.consolidation import BY, consolidated
+from phronesis.derive.extracting.memory_types import MemoryTypes, load_memory_types
 from phronesis.derive.guarding import suspected, suspicions
 from phronesis.derive.handler import Bench, Handler, Outcomes
-from phronesis.derive.memory_types import TYPES_VERSION, cardinality_of
 from phronesis.derive.mentions import make_mention
 from phronesis.derive.names import Names
 from phronesis.derive.verdicts import Stated
 from phronesis.storage.lane_view import LaneView
+
+TYPES_VERSION: Final = "memory-types/1"
 
 TYPE: Final = "memory_type"
 """The role of the outcome that says what is known of a key: ``{cardinality}``."""
@@ -33,10 +36,15 @@ def prepare(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
     below = _trust(entry.payload) < Trust.USER
     found = suspicions({0: entry.payload["content"]} if below else {})
     key = entry.payload.get("key")
-    cardinality = cardinality_of(key) if key is not None else None
-    if cardinality is None:
+    known = None if key is None else _types().find(key, entry.payload["kind"]) or _types().find(key)
+    if known is None:
         return found
-    return [*found, Outcome(role=TYPE, made_by=TYPES_VERSION, body={"cardinality": cardinality})]
+    return [*found, Outcome(role=TYPE, made_by=TYPES_VERSION, body={"cardinality": known.cardinality})]
+
+
+@cache
+def _types() -> MemoryTypes:
+    return load_memory_types()
 
 
 def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:

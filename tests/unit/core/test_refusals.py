@@ -48,14 +48,22 @@ def test_a_judgement_that_is_none_is_left_out() -> None:
 
 
 def test_an_echo_is_never_the_users() -> None:
-    found = outcomes(echoes=[{"n": 0, "of": []}, {"n": 1, "of": []}, {"n": 7, "of": []}])
-    assert echoing(ENTRY, found) == {1}
+    rows = [{"n": n, "of": [], "start": 0, "end": 10} for n in (0, 1, 7)]
+    echoes = echoing(ENTRY, outcomes(echoes=rows))
+    assert [n for n in (0, 1, 2) if echoes(proposed(n))] == [1]
+
+
+def test_an_echo_is_the_words_that_repeat() -> None:
+    echoes = echoing(ENTRY, outcomes(echoes=[{"n": 1, "of": [], "start": 10, "end": 20}]))
+    assert not echoes(proposed(1))
 
 
 def test_what_was_refused_and_what_echoes_is_told() -> None:
     gate = Refusal(n=0, text="Do I like tea?", rule="question", reason="it asks")
     found = outcomes(
-        refusals=[gate.to_dict()], echoes=[{"n": 1, "of": []}], proposals=[proposed(0).to_dict(), proposed(1).to_dict()]
+        refusals=[gate.to_dict()],
+        echoes=[{"n": 1, "of": [], "start": 3, "end": 30}],
+        proposals=[proposed(0).to_dict(), proposed(1).to_dict()],
     )
     first, second = refusals_in(ENTRY, found)
     assert first == gate

@@ -1,0 +1,195 @@
+"""Messages in sentences and clauses, with what is no statement of the speaker's masked."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from phronesis.core.calendar import TimeSpan, find_times
+from phronesis.derive.extracting.tables import TIMES, Language
+
+MAX_READ: Final = 6_000
+"""Characters of a message that are read: what is told of oneself comes early, and a pasted text is not told."""
+
+MAX_CLAUSE: Final = 400
+"""Characters of a clause: what is longer is no statement that the patterns know."""
+
+_HAN: Final = re.compile("[一-鿿]")
+_LATIN: Final = re.compile("[A-Za-z]+")
+_PRIVATE: Final = re.compile("[\ue000-\uf8ff]")
+_FENCE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,300}`", re.DOTALL)
+_CODE_LINE: Final = re.compile(
+    r"^[ \t]*(?:[$>#]\s|>>>|curl\s|ssh\s|git\s|pip\s|npm\s|sudo\s|docker\s|cd\s|Traceback\b|File \"|at \S+\(|"
+    r"[A-Za-z.]*(?:Error|Exception)\b:|HTTP/\d|(?:GET|POST|PUT|DELETE)\s/|import\s\w|from\s\S+\simport\b|def\s\w+\(|class\s\w+[:(]|"
+    r"(?:const|let|var|function|public|private|return|SELECT|INSERT|UPDATE)\s|[{}\[\]<]|\"[\w ]+\"\s*:|"
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*\s|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG)\b|[\w.\[\]'\"]+\s*(?:=|\+=|:=)\s*(?:[\d\"'\[{(]|\w+\(|True|False|None|null)|"
+    r"\w+\([^)]{0,80}\);?$|(?:diff|index|---|\+\+\+|@@)\s).*$",
+    re.MULTILINE,
+)
+_QUOTED: Final = re.compile(
+    '"([^"\n]{1,400})"|“([^”\n]{1,400})”|「([^」\n]{1,400})」|『([^』\n]{1,400})』|«([^»\n]{1,400})»'
+    r"|(?<![\w])['‘]([^'‘’\n]{12,400})['’](?!\w)|^>[^\n]*$",
+    re.MULTILINE,
+)
+_SENTENCE: Final = re.compile(r"[.!?…]+(?=[\s\"”’)\ue900]|$|[^\x00-\x7f])|[。！？；!?;]+|…+|\.{3,}|\n+")
+MASK: Final = "\ue900"
+"""Stands for each character of what is not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """The text that is read, of the length of the message, and whether code and quotations were taken out."""
+
+    text: str
+    code: bool
+    quoted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause at [start, end) of its message.
+
+    ``plain`` is its words with contractions written out and each time a character of ``TIMES``; ``bare`` the same
+    without its times.
+    """
+
+    start: int
+    end: int
+    raw: str
+    plain: str
+    bare: str
+    times: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence at [start, end), with the marks that end it."""
+
+    start: int
+    end: int
+    raw: str
+    asks: bool
+
+
+def masked(text: str) -> Masked:
+    """Give a message without its code and its quotations, each character in its place.
+
+    A short quotation with no verb's subject is a title or a name and stays: 'my favourite book is "Dune"'.
+    """
+    read = _PRIVATE.sub(" ", text[:MAX_READ]) if not text.isascii() else text[:MAX_READ]
+    code = quoted = False
+    if "`" in read:
+        read, found = _FENCE.subn(lambda match: MASK * len(match[0]), read)
+        code = found > 0
+    if _CODE_LINE.search(read) is not None:
+        read = _CODE_LINE.sub(lambda match: MASK * len(match[0]), read)
+        code = True
+
+    def hide(match: re.Match[str]) -> str:
+        nonlocal quoted
+        inside = next((group for group in match.groups() if group is not None), None)
+        if inside is not None and _is_title(inside):
+            return match[0]
+        quoted = True
+        return MASK * len(match[0])
+
+    if any(mark in read for mark in "\"“「『«'‘>"):
+        read = _QUOTED.sub(hide, read)
+    return Masked(read, code, quoted)
+
+
+_SAYING: Final = re.compile(
+    r"\b(?:I|I['’]m|we|you|he|she|they|my|is|are|was|will)\b|[我你他她它们]|[。，！？,!?]", re.IGNORECASE
+)
+
+
+def _is_title(inside: str) -> bool:
+    words = len(_LATIN.findall(inside)) + len(_HAN.findall(inside)) // 2
+    return words <= 5 and _SAYING.search(inside) is None  # noqa: PLR2004 - words of a title
+
+
+def is_chinese(text: str) -> bool:
+    """Tell whether a text is Chinese: more Han characters than Latin words."""
+    return not text.isascii() and len(_HAN.findall(text)) > len(_LATIN.findall(text))
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """Give the sentences of a masked text."""
+    start = 0
+    ends = [(match.start(), match.end()) for match in _SENTENCE.finditer(text)]
+    for stop, after in [*ends, (len(text), len(text))]:
+        raw = text[start:stop]
+        if any(char.isalnum() for char in raw):
+            yield Sentence(start, stop, raw, any(mark in "?？" for mark in text[stop:after]))
+        start = after
+
+
+def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -> list[Clause]:
+    """Give a sentence's clauses. One that is nothing but a time belongs to the next."""
+    found: list[Clause] = []
+    start = sentence.start
+    raw = sentence.raw
+    inside = [time for time in times if sentence.start <= time.start and time.end <= sentence.end]
+    ends = [
+        (match.start() + sentence.start, match.end() + sentence.start)
+        for match in language.text["split"].finditer(raw)
+        if not any(time.start < match.end() + sentence.start and match.start() + sentence.start < time.end
+                   for time in inside)
+    ]  # fmt: skip
+    for stop, after in [*ends, (sentence.end, sentence.end)]:
+        clause = _clause(raw[start - sentence.start : stop - sentence.start], start, inside, language)
+        if not clause.bare and clause.times and stop < sentence.end:
+            continue
+        start = after
+        if clause.raw and len(clause.raw) <= MAX_CLAUSE and MASK not in clause.raw.strip(MASK + " "):
+            found.append(clause)
+    return found
+
+
+def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language) -> Clause:
+    left = len(raw) - len(raw.lstrip())
+    raw = raw.strip()
+    start += left
+    end = start + len(raw)
+    parts: list[str] = []
+    surfaces: list[str] = []
+    at = start
+    for time in times:
+        if start <= time.start and time.end <= end:
+            surfaces.append(raw[time.start - start : time.end - start])
+            parts += [raw[at - start : time.start - start], chr(0xE000 + len(surfaces) - 1)]
+            at = time.end
+    plain = "".join(parts) + raw[at - start :]
+    plain = _written_out(plain.replace("’", "'").replace(MASK, " ").strip(), language)
+    plain = language.text["closing"].sub("", language.text["opening"].sub("", plain, count=1))
+    bare = plain
+    if surfaces:
+        bare = " ".join(language.text["around_time"].sub(" ", plain).split()).strip(" ,，")
+        if language.code == "zh":
+            bare = bare.replace(" ", "") if bare.isascii() is False and not _LATIN.search(bare) else bare
+    return Clause(start, end, raw, plain, bare, tuple(surfaces))
+
+
+def _written_out(text: str, language: Language) -> str:
+    short = language.text.get("short")
+    if short is None or short.search(text) is None:
+        return text
+    return short.sub(lambda match: language.normal.get(match[0].lower(), match[0]), text)
+
+
+def with_times(text: str, clause: Clause) -> str:
+    """Give a part of ``plain`` with the words of its times."""
+    for n, surface in enumerate(clause.times):
+        text = text.replace(chr(0xE000 + n), surface)
+    return text
+
+
+def without_times(text: str) -> str:
+    """Give a part of ``plain`` without the characters for times."""
+    return re.sub(f"[{TIMES}]", "", text)
+
+
+def times_of(text: str, at: datetime) -> list[TimeSpan]:
+    """Give the times of what is read of a message."""
+    return find_times(text, at)[:200]

@@ -1,0 +1,86 @@
+"""The gate: what is said and yet is not remembered, and why (tables ``[gates]``)."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from phronesis.core.proposals import Basis, Refusal
+from phronesis.derive.extracting.clauses import Clause, Sentence
+from phronesis.derive.extracting.tables import Language
+
+REASONS: Final = {
+    "question": "a question states nothing",
+    "joke": "it is said as a joke or an exaggeration",
+    "quotation": "these are the words of somebody else",
+    "hypothesis": "it is supposed, wished or doubted, not stated",
+    "fiction": "it is told of an invented world",
+    "code": "code, logs and commands are data, not statements",
+    "chit_chat": "small talk, a passing state, or something asked of the assistant this once",
+    "assistant": "what the assistant says is no source about the person",
+    "third_party_unknown": "it is not clear who is meant",
+    "instruction": "a tool's answer may not tell what to do or to remember",
+    "operator": "what the operator writes is policy, not memory",
+    "low_confidence": "the wording is not clear enough for what its source must have",
+}
+"""What each rule says of a text that it refuses."""
+
+MAX_REFUSALS: Final = 3
+"""Refusals of one message: they are examples, not a copy of it."""
+
+MAX_EXCERPT: Final = 160
+"""Characters of a refused text that are kept."""
+
+INFERRED_AT_MOST: Final = 0.6
+"""The confidence of what nobody said, but something was concluded from (the issue's figure)."""
+
+_SENTENCE_RULES: Final = ("instruction", "fiction", "quotation", "hypothesis", "chit_chat")
+_CLAUSE_RULES: Final = ("supposed", "hearsay", "passing")
+_NAMED: Final = {"supposed": "hypothesis", "hearsay": "third_party_unknown", "passing": "chit_chat"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """The least confidence that is stored, by who it comes from. ``inferred`` above .6 stores nothing inferred."""
+
+    user: float = 0.8
+    tool: float = 0.9
+    inferred: float = 1.0
+
+    def passes(self, basis: Basis, confidence: float) -> bool:
+        """Tell whether something of a basis and confidence is stored."""
+        if basis == "inferred":
+            return min(confidence, INFERRED_AT_MOST) >= self.inferred
+        return confidence >= (self.user if basis == "user" else self.tool)
+
+
+def refusal(n: int, text: str, rule: str) -> Refusal:
+    """Give a refusal of a text in message ``n``, cut to an excerpt."""
+    words = " ".join(text.split())
+    return Refusal(n=n, text=words[:MAX_EXCERPT], rule=rule, reason=REASONS[rule])
+
+
+def message_rule(text: str, language: Language) -> str | None:
+    """Give the rule that refuses a message as a whole: a joke that is called one, a game, a novel."""
+    return next((rule for rule in ("joke", "fiction") if language.gates[f"{rule}_message"].search(text)), None)
+
+
+def sentence_rule(text: str, language: Language) -> str | None:
+    """Give the rule that refuses a sentence, in small letters."""
+    return next((rule for rule in _SENTENCE_RULES if language.gates[rule].search(text)), None)
+
+
+def clause_rule(text: str, language: Language) -> str | None:
+    """Give the rule that refuses a clause, in small letters."""
+    return next((_NAMED[rule] for rule in _CLAUSE_RULES if language.gates[rule].search(text)), None)
+
+
+def stated(sentence: Sentence, found: list[Clause], language: Language) -> int:
+    """Give how many of a sentence's clauses, from its first, state something rather than ask."""
+    first = found[0].plain.lower() if found else ""
+    opens: re.Pattern[str] = language.gates["asks"]
+    if not sentence.asks and language.gates["asks_unmarked"].search(sentence.raw.lower()) is None:
+        return 0 if opens.match(first) and language.code == "en" else len(found)
+    if language.gates["tag"].search(sentence.raw.lower()) or opens.match(first):
+        return 0
+    asked = [n for n, clause in enumerate(found) if opens.match(clause.plain.lower())]
+    return asked[0] if asked and asked[-1] == len(found) - 1 else 0

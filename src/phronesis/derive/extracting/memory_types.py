@@ -1,0 +1,110 @@
+"""The types of memory, read from the page that documents them (docs/memory-types.md)."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Final, get_args
+
+from phronesis.core.proposals import Cardinality
+from phronesis.core.values import NORMALISERS
+from phronesis.errors import PhronesisError
+from phronesis.truth.inputs import STATED_KINDS
+
+PAGE: Final = "memory-types.md"
+
+COLUMNS: Final = ("key", "kind", "cardinality", "value", "importance", "English", "中文")
+"""The head of every table on the page."""
+
+_MOST_IMPORTANT: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryType:
+    """One row: what a key of a kind holds. ``family``: the key goes on with what is asked about (favorite.color)."""
+
+    key: str
+    kind: str
+    cardinality: Cardinality
+    form: str
+    importance: int
+    english: str
+    chinese: str
+
+    @property
+    def family(self) -> bool:
+        """Tell whether the key stands for many."""
+        return self.key.endswith(".*")
+
+    def key_of(self, word: str | None) -> str:
+        """Give the key of one of a family, by its word in small letters, or the key itself."""
+        return f"{self.key[:-2]}.{(word or '').strip().casefold()}" if self.family else self.key
+
+
+class MemoryTypes:
+    """The rows of the page, by key and kind."""
+
+    def __init__(self, rows: Iterable[MemoryType]) -> None:
+        self._rows = {(row.key, row.kind): row for row in rows}
+        self._first: dict[str, MemoryType] = {}
+        for row in self._rows.values():
+            self._first.setdefault(row.key, row)
+
+    def __iter__(self) -> Iterator[MemoryType]:
+        return iter(self._rows.values())
+
+    def find(self, key: str, kind: str | None = None) -> MemoryType | None:
+        """Give the row of a key, "favorite.color" or "favorite.*"; of the kind, or the first on the page."""
+        for name in (key, f"{key.partition('.')[0]}.*"):
+            row = self._first.get(name) if kind is None else self._rows.get((name, kind))
+            if row is not None:
+                return row
+        return None
+
+
+def load_memory_types() -> MemoryTypes:
+    """Read the page that is installed with the package."""
+    return parse_memory_types((files("phronesis.derive") / PAGE).read_text("utf-8"))
+
+
+def parse_memory_types(page: str) -> MemoryTypes:
+    """Give the types of a page; PhronesisError names the line of a row that cannot be read."""
+    rows: dict[tuple[str, str], MemoryType] = {}
+    inside = False
+    for number, line in enumerate(page.splitlines(), start=1):
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
+        if not cells:
+            inside = False
+        elif tuple(cells) == COLUMNS:
+            inside = True
+        elif inside and set("".join(cells)) - set("-: "):
+            row = _row(cells, f"{PAGE}, line {number}")
+            if (row.key, row.kind) in rows:
+                raise PhronesisError(f"{PAGE}, line {number}: `{row.key}` of kind {row.kind} stands there twice")
+            rows[row.key, row.kind] = row
+    if not rows:
+        raise PhronesisError(f"{PAGE} holds no table with the columns {', '.join(COLUMNS)}")
+    return MemoryTypes(rows.values())
+
+
+def _row(cells: list[str], place: str) -> MemoryType:
+    if len(cells) != len(COLUMNS):
+        raise PhronesisError(f"{place}: {len(cells)} cells; a row has {len(COLUMNS)}: {', '.join(COLUMNS)}")
+    given: Mapping[str, str] = dict(zip(COLUMNS, cells, strict=True))
+    key = given["key"].strip("`")
+    for column, allowed in (("kind", STATED_KINDS), ("cardinality", get_args(Cardinality)), ("value", NORMALISERS)):
+        if given[column] not in allowed:
+            raise PhronesisError(
+                f"{place}: {column} of `{key}` must be one of {', '.join(sorted(allowed))}, not {given[column]!r}"
+            )
+    importance = given["importance"]
+    if not (importance.isdecimal() and 1 <= int(importance) <= _MOST_IMPORTANT):
+        raise PhronesisError(f"{place}: importance of `{key}` must be 1 to 10, not {importance!r}")
+    return MemoryType(
+        key=key,
+        kind=given["kind"],
+        cardinality="one" if given["cardinality"] == "one" else "many",
+        form=given["value"],
+        importance=int(importance),
+        english=given["English"],
+        chinese=given["中文"],
+    )

@@ -1,0 +1,148 @@
+"""What a slot of a pattern holds, brought to the value that is meant: trimmed, and refused where it cannot be one."""
+
+import re
+from typing import Final
+
+from phronesis.core.calendar import names_time
+from phronesis.core.languages import language_code
+from phronesis.core.numerals import parse_number
+from phronesis.derive.extracting.memory_types import MemoryType
+from phronesis.derive.extracting.tables import TIMES, Language
+
+MAX_WORDS: Final = 16
+"""Words of a value: more are a story, not a value."""
+
+SEVERAL: Final = frozenset(
+    [
+        "likes",
+        "dislikes",
+        "language",
+        "skill",
+        "allergy",
+        "hobby",
+        "diet",
+        "uses",
+        "pet",
+        "possession",
+        "health",
+        "friend",
+        "child",
+        "sibling",
+        "colleague",
+        "parent",
+        "nationality",
+        "prefers",
+        "task",
+    ]
+)
+"""Keys whose value may be a list: "tea and coffee" are two."""
+
+_FREE: Final = frozenset({"employer", "school", "address_as"})
+"""Keys of names that may look like anything: "The Railways", 陈老师."""
+
+_SAID: Final = frozenset({"reply_style", "decision", "fact"})
+"""Keys whose value is a predicate, and may begin with "not" or 不."""
+
+_CAPITAL: Final = re.compile(
+    r"[\"“《]?(?:[A-ZÀ-ÖØ-Þ0-9][\w'’.&+-]*|[一-鿿]{1,12})"
+    r"(?:[ ](?:(?:of|de|van|von|der|da|di|la|le|du|the|and|&)[ ])?[A-ZÀ-ÖØ-Þ0-9][\w'’.&+-]*){0,5}"
+)
+_HAN_NAME: Final = re.compile(r"[《“]?[一-鿿·A-Za-z0-9.&+ -]{1,30}")
+_AND: Final = re.compile(r"\s*(?:,| and | & |、|和|跟|以及|还有)\s*")
+_PAIRS: Final = re.compile(
+    r"\b(?:rock (?:and|&) roll|fish and chips|mac(?:aroni)? and cheese|bed and breakfast|arts and crafts|peanut butter and \w+|"
+    r"black and white|bread and butter|drum and bass|r ?& ?b|dungeons (?:and|&) dragons)\b", re.IGNORECASE,
+)  # fmt: skip
+_EDGES: Final = " \t,，。.!！?？;；:：~-–—\"“”'‘’「」『』()（）😅😂🤣😊🙂😀🎉❤️"
+_ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_PHONE: Final = re.compile(r"\+?\(?\d[\d ().-]{4,20}\d")
+
+
+def values_of(row: MemoryType, surface: str, language: Language, *, small: bool) -> list[str]:
+    """Give the values that a slot of a key holds: none where they cannot be such values.
+
+    ``small``: the message has no capitals, so that none can be asked of names and places.
+    """
+    if row.form in {"email", "phone"}:
+        found = (_ADDRESS if row.form == "email" else _PHONE).search(surface)
+        return [found[0]] if found else []
+    if row.kind == "preference" and language.never["surface"].match(surface.lower()):
+        return []
+    text = trimmed(surface, row, language)
+    if row.key in SEVERAL and (parts := _several(text, row)):
+        values = [value for part in parts if (value := _one(row, part, language, small=small))]
+        return values[:6]
+    value = _one(row, text, language, small=small)
+    return [value] if value else []
+
+
+def trimmed(surface: str, row: MemoryType, language: Language) -> str:
+    """Give a slot's words without what is said beside them: a reason, a time, a filler."""
+    stop = language.text["stop_task"] if row.kind in {"task", "intention", "decision"} else language.text["stop"]
+    if row.kind not in {"fact"} and row.key not in {"reply_style", "attribute.*"}:
+        found = stop.search(surface)
+        surface = surface[: found.start()] if found else surface
+    text = re.sub(
+        rf"(?:{language.text['before_time'].pattern})?[{TIMES}]{language.text['after_time'].pattern}", " ", surface
+    )
+    text = language.text["tail"].sub("", text.strip(_EDGES))
+    if row.form != "date" and row.key != "employer":
+        text = language.text["head"].sub("", text.strip(_EDGES))
+    if language.code == "zh":
+        text = re.sub(r"(?<=[一-鿿]) (?=[一-鿿])", "", text)
+    return " ".join(text.split()).strip(_EDGES)
+
+
+def _several(text: str, row: MemoryType) -> list[str]:
+    if row.kind == "task" or _PAIRS.search(text) is not None:
+        return []
+    parts = [part for part in _AND.split(text) if part.strip()]
+    most = 4
+    return parts if len(parts) > 1 and all(len(part.split()) <= most and len(part) <= 40 for part in parts) else []  # noqa: PLR2004
+
+
+def _one(row: MemoryType, text: str, language: Language, *, small: bool) -> str | None:
+    text = text.strip(_EDGES)
+    if language.code == "en":
+        text = language.text["head"].sub("", text) if row.key in SEVERAL else text
+    low = text.lower()
+    key = row.key.removesuffix(".*")
+    if not text or not any(char.isalnum() for char in text) or len(text.split()) > MAX_WORDS:
+        return None
+    if (only := language.only.get(key)) is not None and only.search(low) is None:
+        return None
+    form = None if row.key in _FREE else language.never.get(f"form_{row.form}")
+    for never in (language.never.get(key), form, None if row.key in _SAID else language.never["any"]):
+        if never is not None and never.search(low):
+            return None
+    return _in_form(row, text, language, small=small)
+
+
+def _in_form(row: MemoryType, text: str, language: Language, *, small: bool) -> str | None:
+    match row.form:
+        case "name" | "place" if language.code == "zh":
+            found = _HAN_NAME.match(text)
+            whole = found is not None and found.end() == len(text)
+            return text.strip("《》 ") if whole and len(text) <= (20 if row.form == "place" else 24) else None
+        case "name" | "place":
+            if row.key in {"employer", "school"}:
+                return text if len(text.split()) <= 6 else None  # noqa: PLR2004 - words of a firm's name
+            found = _CAPITAL.match(text)
+            if found is not None:
+                return found[0].strip('"“”《》.')
+            return text if small and len(text.split()) <= 2 else None  # noqa: PLR2004 - a name of two words
+        case "number":
+            number = parse_number(re.sub(r"\s*(?:years?.*|yrs?.*|岁)$", "", text))
+            return text if number is not None else None
+        case "date":
+            return text if names_time(text) else None
+        case "language":
+            word = re.sub(
+                r"^(?:a (?:bit|little) of|some|fluent|basic|decent|一点儿?|一些|流利的?|少许)\s*",
+                "",
+                text,
+                flags=re.IGNORECASE,
+            )
+            return word if language_code(word) is not None else None
+        case _:
+            return text.strip("《》")
