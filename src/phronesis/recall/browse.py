@@ -79,7 +79,7 @@ class Browser:
     def gated_by(self, tenant: str, entry: Entry) -> list[Gated]:
         """Give the messages of an entry that made no item of their own, and why."""
         with self.database.transaction(tenant, "read") as unit:
-            rows = conversations.messages_of_entries(unit, [entry.id])
+            rows = conversations.repeats_of_entries(unit, [entry.id])
             made = {delta.item_id for delta in deltas_of_entry(unit, entry.lane_id, entry.id) if delta.op == "create"}
         return repeated_messages(entry, rows, made)
 

@@ -42,7 +42,7 @@ def write_settled(
     if changes.entities or changes.mentions:
         write_entities(unit, lane_id, changes.entities, changes.mentions)
     if changes.conversation is not None:
-        write_conversation(unit, lane_id, changes.conversation)
+        write_conversation(unit, lane_id, changes.conversation, {item.id for item in settled.created})
     if closed:
         document_store.close_documents(unit, lane_id, closed, at=at, seq=seq)
     document_store.insert_documents(unit, lane_id, documents)

@@ -154,7 +154,7 @@ items = _table(
     json("data"),
     sa.CheckConstraint("status IN ('active', 'archived')", name="status"),
     sa.Index(None, "tenant_id", "lane_id", "kind", "recorded_at"),
-    sa.Index(None, "tenant_id", "lane_id", "session_id", "position"),
+    sa.Index(None, "tenant_id", "lane_id", "session_id", "message_id"),
     # Messages have no subject.
     sa.Index(
         "ix_items_subject", "tenant_id", "lane_id", "subject", "key",
@@ -277,8 +277,10 @@ turns = _table(
     small=True,
 )
 
-messages = _table(
-    "messages",
+# Where a message stands is told by the item it became, whose id follows from its place. Rows are those that became none:
+# the session held the same message already.
+repeated_messages = _table(
+    "repeated_messages",
     key("entry_id"),
     key("n", sa.Integer),
     big("lane_id", required=True),
@@ -288,7 +290,6 @@ messages = _table(
     text("message_id"),
     text("name"),
     big("occurred_at"),
-    sa.Index(None, "tenant_id", "lane_id", "session_id", "message_id"),
     small=True,
 )
 
@@ -374,6 +375,7 @@ model_calls = _table(
 )
 
 DERIVED: Final = (
-    items, edges, evidence, deltas, entities, mentions, sessions, turns, messages, tool_calls, refs, documents,
+    items, edges, evidence, deltas, entities, mentions, sessions, turns, repeated_messages, tool_calls, refs,
+    documents,
 )  # fmt: skip
 """What a rebuild replays and a verify compares. Every one has ``lane_id``."""

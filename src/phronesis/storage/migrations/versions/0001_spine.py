@@ -82,7 +82,7 @@ def upgrade() -> None:
     if connection.dialect.name == "postgresql":
         for name in (
             "tenants", "lanes", "entries", "payload_parts", "blobs", "outcomes", "failures", "items", "edges",
-            "evidence", "deltas", "entities", "mentions", "sessions", "turns", "messages", "tool_calls", "refs",
+            "evidence", "deltas", "entities", "mentions", "sessions", "turns", "repeated_messages", "tool_calls", "refs",
             "documents", "embedding_models", "vectors", "model_calls",
         ):  # fmt: skip
             secure_table(connection, f"{MEMORY}.{name}")
@@ -134,7 +134,7 @@ def _items() -> None:
         checks="status IN ('active', 'archived')",
     )
     _index("items", "lane_id kind recorded_at")
-    _index("items", "lane_id session_id position")
+    _index("items", "lane_id session_id message_id")
     _partial("items", "subject", "lane_id subject key", where="subject IS NOT NULL")
     _partial("items", "pinned", "lane_id recorded_at", where="pinned = 1", on_postgres="pinned")
     _table(
@@ -194,12 +194,11 @@ def _conversations() -> None:
         key="lane_id session_id number",
     )
     _table(
-        "messages",
+        "repeated_messages",
         "entry_id:text! n:int! lane_id:big! session_id:text! item_id:text! role:text! message_id:text name:text"
         " occurred_at:big",
         key="entry_id n",
     )
-    _index("messages", "lane_id session_id message_id")
     _table(
         "tool_calls",
         "entry_id:text! n:int! lane_id:big! session_id:text! name:text! call_id:text status:text",
