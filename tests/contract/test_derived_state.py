@@ -255,7 +255,7 @@ def test_many_ids_are_read_in_batches(database: Database, lane: Lane) -> None:
 
 def _write_both(database: Database, lane: Lane, item: Item) -> None:
     with database.transaction("t", "derive") as unit:
-        insert_deltas(unit, lane.lane_id, 1, [DELTA])
+        insert_deltas(unit, lane.lane_id, 1, [DELTA], {})
         insert_items(unit, lane.lane_id, [item])
 
 

@@ -91,9 +91,9 @@ class Database:
                 try:
                     yield Unit(connection, tenant, self.dialect, driver, self._forms)
                 except BaseException:
-                    connection.rollback()
+                    _ending(connection, driver).rollback()
                     raise
-                connection.commit()
+                _ending(connection, driver).commit()
         except (sa.exc.SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error) as error:
             # A driver's own error comes from the statements that go past SQLAlchemy (storage.prepared).
             raise translated(error) from error
@@ -125,7 +125,6 @@ class Database:
 
     def _begin(self, connection: sa.Connection, tenant: str, mode: Mode) -> None:
         if self.dialect == "sqlite":
-            connection.begin()  # nothing at the driver: so that commit and rollback know of a transaction
             # At the driver: these run before every transaction, and SQLAlchemy's context costs more than they do.
             driver: Any = connection.connection.driver_connection
             synchronous = _SYNCHRONOUS.get(mode)
@@ -165,6 +164,11 @@ class Database:
                 fault = translated(error)
                 if fault.code not in {"storage.busy", "storage.read_only"}:
                     raise fault from error
+
+
+def _ending(connection: sa.Connection, driver: Any) -> Any:
+    """Give who ends a transaction: SQLAlchemy, unless every statement went past it, so that it knows of none."""
+    return connection if connection.in_transaction() else driver
 
 
 def connect(url: str) -> Database:

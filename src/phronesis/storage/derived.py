@@ -32,7 +32,7 @@ def write_settled(
     changes = settled.changes
     insert_items(unit, lane_id, settled.created)
     update_items(unit, settled.updated)
-    insert_deltas(unit, lane_id, seq, settled.deltas)
+    insert_deltas(unit, lane_id, seq, settled.deltas, {item.id: item.entry_id for item in settled.created})
     if changes.edges or changes.dropped_edges:
         write_edges(unit, lane_id, changes.edges, changes.dropped_edges)
     if changes.evidence or changes.dropped_evidence:

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from phronesis.core.relations import EvidenceRow
 from phronesis.storage.database import Unit
 from phronesis.storage.schema import (
+    creations,
     deltas,
     edges,
     entries,
@@ -34,6 +35,10 @@ def items_of_entries(unit: Unit, lane_id: int, entry_ids: Iterable[str]) -> set[
             deltas.c.op == "create",
         )  # fmt: skip
         created |= set(unit.run(query).scalars())
+        plain = sa.select(creations.c.item_ids).where(
+            creations.c.tenant_id == unit.tenant, creations.c.lane_id == lane_id, creations.c.entry_id.in_(batch)
+        )
+        created |= {item_id for made in unit.run(plain).scalars() for item_id in made if item_id is not None}
     return created
 
 
@@ -51,7 +56,7 @@ def count_items(unit: Unit, lane_id: int, item_ids: Iterable[str] | None = None)
 
 
 def repeats_of(unit: Unit, item_ids: Iterable[str]) -> list[tuple[str, int]]:
-    """Give (entry id, n) of every other message that is one of these items: those that repeat the one it was made of."""
+    """Give (entry id, n) of every message that repeats one of these items, beside the one it was made of."""
     out: list[tuple[str, int]] = []
     for batch in batches(item_ids):
         query = sa.select(repeated_messages.c.entry_id, repeated_messages.c.n).where(

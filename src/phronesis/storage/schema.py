@@ -231,6 +231,19 @@ deltas = _table(
     small=True,
 )
 
+# Most of what entries make is made with nothing more to say: who and when is said once for all of it. ``item_ids`` has
+# the item of delta n at place n, null where a row of ``deltas`` says more.
+creations = _table(
+    "creations",
+    key("entry_id"),
+    big("lane_id", required=True),
+    big("seq", required=True),
+    text("actor", required=True),
+    big("recorded_at", required=True),
+    json("item_ids"),
+    small=True,
+)
+
 entities = _table(
     "entities",
     key("id"),
@@ -277,8 +290,8 @@ turns = _table(
     small=True,
 )
 
-# Where a message stands is told by the item it became, whose id follows from its place. Rows are those that became none:
-# the session held the same message already.
+# Where a message stands is told by the item it became, whose id follows from its place. These became none: the session
+# held the same message already.
 repeated_messages = _table(
     "repeated_messages",
     key("entry_id"),
@@ -375,7 +388,7 @@ model_calls = _table(
 )
 
 DERIVED: Final = (
-    items, edges, evidence, deltas, entities, mentions, sessions, turns, repeated_messages, tool_calls, refs,
+    items, edges, evidence, deltas, creations, entities, mentions, sessions, turns, repeated_messages, tool_calls, refs,
     documents,
 )  # fmt: skip
 """What a rebuild replays and a verify compares. Every one has ``lane_id``."""

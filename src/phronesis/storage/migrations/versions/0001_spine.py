@@ -82,8 +82,8 @@ def upgrade() -> None:
     if connection.dialect.name == "postgresql":
         for name in (
             "tenants", "lanes", "entries", "payload_parts", "blobs", "outcomes", "failures", "items", "edges",
-            "evidence", "deltas", "entities", "mentions", "sessions", "turns", "repeated_messages", "tool_calls", "refs",
-            "documents", "embedding_models", "vectors", "model_calls",
+            "evidence", "deltas", "creations", "entities", "mentions", "sessions", "turns", "repeated_messages",
+            "tool_calls", "refs", "documents", "embedding_models", "vectors", "model_calls",
         ):  # fmt: skip
             secure_table(connection, f"{MEMORY}.{name}")
 
@@ -146,6 +146,11 @@ def _items() -> None:
     )
     _index("deltas", "item_id version")
     _index("deltas", "lane_id entry_id")
+    _table(
+        "creations",
+        "entry_id:text! lane_id:big! seq:big! actor:text! recorded_at:big! item_ids:json",
+        key="entry_id",
+    )
 
 
 def _relations() -> None:
