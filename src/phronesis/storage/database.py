@@ -49,6 +49,10 @@ _BEGINNING: Final[dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
+_SQLITE_FORMS: Final[dict[Any, Any]] = {}
+"""Statements as SQLite's driver takes them: alike for every file, so that the next one opened compiles none anew."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unit:
     """One transaction of one tenant. Everything in ``storage`` takes a Unit first."""
@@ -211,7 +215,7 @@ def _sqlite(url: sa.URL) -> Database:
         cursor.close()
         connection.create_function(LOWER, 1, _lower, deterministic=True)
 
-    return Database(engine, path=None if in_memory else url.database)
+    return Database(engine, path=None if in_memory else url.database, _forms=_SQLITE_FORMS)
 
 
 def _use_wal(cursor: Any) -> None:
