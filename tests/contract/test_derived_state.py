@@ -51,12 +51,13 @@ ENTITIES = [
     Entity(id="n2", name="Ada L.", normal="ada l.", kind="name", entry_id="e1", canonical_id="n1"),
 ]
 MENTION = Mention(entity_id="n1", item_id="i1", start=0, end=3, entry_id="e1")
+REPEAT = MessageRow(entry_id="e1", n=1, session_id="s/1", item_id="i0", role="user", message_id="m0", name="Ada",
+                    occurred_at=AT)  # fmt: skip
 CONVERSATION = ConversationRows(
     session=SessionRow(session_id="s/1", created_at=AT, updated_at=AT, turn_count=1, message_count=1,
                        metadata={"k": 1}),
     turn=TurnRow(entry_id="e1", session_id="s/1", number=1, recorded_at=AT),
-    messages=(MessageRow(entry_id="e1", n=0, session_id="s/1", item_id="i1", role="user", message_id="m", name="Ada",
-                         occurred_at=AT),),
+    messages=(MessageRow(entry_id="e1", n=0, session_id="s/1", item_id="i1", role="user", message_id="m"), REPEAT),
     tool_calls=(ToolCallRow(entry_id="e1", n=0, session_id="s/1", name="look", call_id="c", status="ok"),),
     refs=(RefRow(entry_id="e1", n=0, session_id="s/1", ref_type="url", uri="https://example.org/" + "a" * 1900),),
 )  # fmt: skip
@@ -108,7 +109,7 @@ def test_everything_comes_back_as_it_was_written(database: Database, lane: Lane)
         assert relations.read_mentions(unit, lane.lane_id, ["n1"]) == [MENTION]
         assert conversations.find_session(unit, lane.lane_id, "s/1") == CONVERSATION.session
         assert conversations.list_turns(unit, lane.lane_id, "s/1", last=5) == [CONVERSATION.turn]
-        assert conversations.messages_of_entries(unit, ["e1"]) == list(CONVERSATION.messages)
+        assert conversations.repeats_of_entries(unit, ["e1"]) == [REPEAT]
         assert [DocumentRow(**{**_row(row), "text": None, "version": 1, "changed_seq": 2})
                 for row in documents.changed_documents(unit, lane.lane_id, after=1)] == [DOCUMENT]  # fmt: skip
         assert deltas_of_entry(unit, lane.lane_id, "e1") == [DELTA]
@@ -130,7 +131,7 @@ def test_other_tenants_and_lanes_hold_none_of_it(database: Database, lane: Lane)
         assert read_items(unit, lane, ["i1"]) == {}
         assert (lane_of_item(unit, "i1"), find_delta(unit, "x1")) == (None, None)
         assert deltas_of_entry(unit, lane.lane_id, "e1") == []
-        assert conversations.messages_of_entries(unit, ["e1"]) == []
+        assert conversations.repeats_of_entries(unit, ["e1"]) == []
         assert not any(snapshot(unit, lane.lane_id).tables.values())
 
 
@@ -254,7 +255,7 @@ def test_many_ids_are_read_in_batches(database: Database, lane: Lane) -> None:
 
 def _write_both(database: Database, lane: Lane, item: Item) -> None:
     with database.transaction("t", "derive") as unit:
-        insert_deltas(unit, lane.lane_id, 1, [DELTA])
+        insert_deltas(unit, lane.lane_id, 1, [DELTA], {})
         insert_items(unit, lane.lane_id, [item])
 
 

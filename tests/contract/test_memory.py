@@ -244,7 +244,7 @@ def test_rebuilding_mends_what_was_damaged(memory: Memory) -> None:
     database = memory._stages.database
     with database.transaction("default", "derive") as unit:
         unit.connection.exec_driver_sql("UPDATE items SET content = 'poison' WHERE kind = 'fact'")
-        unit.connection.exec_driver_sql("DELETE FROM messages")
+        unit.connection.exec_driver_sql("DELETE FROM turns")
     damaged = memory.rebuild(verify=True)
     assert not damaged.equal
     assert any("items/" in named for named in damaged.differences)

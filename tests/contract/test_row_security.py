@@ -27,8 +27,10 @@ def filled(postgres_dsn: str) -> Iterator[Database]:
                 "tool_calls": [{"name": "look", "args": {}}],
                 "refs": [{"type": "url", "uri": "https://example.org"}],
             }
-            memory.commit_turn("s1", turn, user_id="ada")
-            memory.add("tea", user_id="ada", kind="preference", subject="Ada", key="drink")
+            for _ in range(2):  # a message that repeats one has a row of its own
+                memory.commit_turn("s1", turn, user_id="ada")
+            tea = memory.add("tea", user_id="ada", kind="preference", subject="Ada", key="drink").items[0]
+            memory.pin(tea.id)
             memory.flush()
             memory.compose_context("s2", "What does Ada drink? tea", user_id="ada")
     database = connect(postgres_dsn)

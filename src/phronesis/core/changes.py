@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from phronesis.core.conversation import ConversationRows
 from phronesis.core.entities import Entity, Mention
@@ -12,6 +12,9 @@ from phronesis.core.ids import delta_id
 from phronesis.core.items import BOOKKEEPING, Item, flat_row
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.errors import PhronesisError
+
+RECORDED: Final = "recorded"
+"""The reason of a creation that nobody gave another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class Delta:
 
     ``op`` is create or update. ``patch`` maps a field to [before, after] in stored form; a creation has none, since
     what was created follows from the item and the later deltas. Evidence and edges that came or went are listed as
-    stored rows. ``version`` is the item's version afterwards.
+    stored rows. ``version`` is the item's version afterwards. A creation has the item's id: an item is created once.
     """
 
     id: str
@@ -81,6 +84,12 @@ class Delta:
     evidence_removed: Sequence[Mapping[str, Any]] = ()
     edges_added: Sequence[Mapping[str, Any]] = ()
     edges_removed: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def plain(self) -> bool:
+        """Whether it says no more than that its entry made the item."""
+        rows = self.evidence_added or self.evidence_removed or self.edges_added or self.edges_removed
+        return self.op == "create" and self.reason == RECORDED and self.version == 1 and not rows and not self.patch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,10 +222,11 @@ class _Wishes:
     def delta(
         self, stamp: _Stamp, item: Item, n: int, *, op: Literal["create", "update"], patch: Mapping[str, Sequence[Any]]
     ) -> Delta:
-        reason = self._reasons.get(item.id, "recorded" if op == "create" else "evidence")
+        reason = self._reasons.get(item.id, RECORDED if op == "create" else "evidence")
         return Delta(
-            id=delta_id(stamp.entry_id, item.id), entry_id=stamp.entry_id, item_id=item.id, n=n, op=op, patch=patch,
-            actor=stamp.actor, reason=reason, recorded_at=stamp.at, version=item.version,
+            id=item.id if op == "create" else delta_id(stamp.entry_id, item.id), entry_id=stamp.entry_id,
+            item_id=item.id, n=n, op=op, patch=patch, actor=stamp.actor, reason=reason, recorded_at=stamp.at,
+            version=item.version,
             **{name: tuple(rows.get(item.id, ())) for name, rows in self._rows.items()},
         )  # fmt: skip
 

@@ -33,7 +33,7 @@ class TurnRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageRow:
-    """One message: where it stands in the payload, and the item it became."""
+    """One message: where it stands in the payload, and the item it became, or that says the same already."""
 
     entry_id: str
     n: int

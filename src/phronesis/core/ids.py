@@ -43,7 +43,7 @@ def document_id(owner_id: str, part: str, version: int) -> str:
 
 
 def delta_id(entry_id: str, item: str) -> str:
-    """Give the id of an entry's delta of an item: an entry changes an item once.
+    """Give the id of an entry's change of an item: an entry changes an item once. A creation has the item's id.
 
     It holds no number: what else the entry did may be erased, and a rollback must still mean the same delta.
     """

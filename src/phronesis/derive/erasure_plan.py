@@ -15,7 +15,7 @@ from phronesis.storage.erasing import (
     items_of_entries,
     items_of_session,
     leaning_lanes,
-    message_places,
+    repeats_of,
     sources_of_item,
     taken_from,
 )
@@ -127,7 +127,7 @@ def _message_parts(
     numbers: dict[str, set[int]] = {}
     for entry, n in (said[item] for item in items if item in said):
         numbers.setdefault(entry.entry_id, set()).add(n)
-    for entry_id, n in message_places(unit, sorted(items)):
+    for entry_id, n in repeats_of(unit, sorted(items)):
         part = known[entry_id].part_of_message(n) if entry_id in known else None
         if part is not None:
             numbers.setdefault(entry_id, set()).add(part)

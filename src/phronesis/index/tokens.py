@@ -88,7 +88,9 @@ MAX_FREQUENCY: Final = 0xFFFF
 def tokenize(text: str) -> list[str]:
     """Give the index terms of a text, in order, repeats kept; empty when it holds stop words and symbols only."""
     if text.isascii():
-        return [*filter(None, map(_english, _ASCII_WORDS.findall(text.lower())))]
+        words = _ASCII_WORDS.findall(text.lower())
+        short = max(map(len, words), default=0) <= _CACHED_WORD
+        return [*filter(None, map(_cached_stem if short else _english, words))]
     tokens: list[str] = []
     for run, word in _RUNS.findall("".join(map(_folded, _WINDOWS.findall(text)))):
         if run:

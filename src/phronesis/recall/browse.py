@@ -96,7 +96,7 @@ class Browser:
     def gated_by(self, tenant: str, entry: Entry) -> list[Gated]:
         """Give what of an entry made no item, and why: what its session held already, and what was refused."""
         with self.database.transaction(tenant, "read") as unit:
-            rows = conversations.messages_of_entries(unit, [entry.id])
+            rows = conversations.repeats_of_entries(unit, [entry.id])
             made = {delta.item_id for delta in deltas_of_entry(unit, entry.lane_id, entry.id) if delta.op == "create"}
             outcomes: dict[str, list[Outcome]] = {}
             for row in read_outcomes(unit, [entry.id])[entry.id]:

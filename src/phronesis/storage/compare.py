@@ -8,6 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from phronesis.core.canonical import encode, rounded
+from phronesis.core.ids import document_id
 from phronesis.storage.database import Unit
 from phronesis.storage.documents import delete_vectors
 from phronesis.storage.schema import DERIVED, documents
@@ -88,7 +89,7 @@ def make_equal(live: Unit, scratch: Unit, lane_id: int) -> int:
             live.run(sa.delete(table).where(table.c.tenant_id == live.tenant, table.c.lane_id == lane_id, *condition))
         if table is documents:
             # Another text under the same id: its vector is of the old one.
-            delete_vectors(live, lane_id, [key[0] for key in stale if key in fresh])
+            delete_vectors(live, lane_id, [_document(key) for key in stale if key in fresh])
         if fresh:
             query = sa.select(table).where(table.c.tenant_id == scratch.tenant, table.c.lane_id == lane_id)
             wanted = [dict(row) for row in scratch.run(query).mappings()
@@ -96,6 +97,11 @@ def make_equal(live: Unit, scratch: Unit, lane_id: int) -> int:
             for batch in batches(wanted):
                 insert(live, table, [{**row, "tenant_id": live.tenant} for row in batch])
     return touched
+
+
+def _document(key: RowKey) -> str:
+    item_id, part, version = key
+    return document_id(item_id, part, int(version))
 
 
 def _typed(column: sa.Column[Any], part: str) -> Any:

@@ -1,6 +1,7 @@
 """Sessions, turns, messages, tool calls and refs in the database."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import cache
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -9,8 +10,8 @@ from phronesis.core.conversation import ConversationRows, MessageRow, SessionRow
 from phronesis.core.instants import from_micros, optional_micros, optional_moment, to_micros
 from phronesis.storage.database import Unit
 from phronesis.storage.prepared import fetch
-from phronesis.storage.schema import messages, refs, sessions, tool_calls, turns
-from phronesis.storage.statements import insert, upsert
+from phronesis.storage.schema import items, refs, repeated_messages, sessions, tool_calls, turns
+from phronesis.storage.statements import insert, list_value, listed, upsert
 
 _SESSION: Final = sa.select(
     sessions.c.session_id, sessions.c.created_at, sessions.c.updated_at, sessions.c.turn_count,
@@ -53,32 +54,34 @@ def list_turns(
     return found if last is None else found[::-1]
 
 
-def messages_of_entries(unit: Unit, entry_ids: Sequence[str]) -> list[MessageRow]:
-    """Give the messages of some entries, in payload order."""
-    columns = [messages.c[name] for name in MessageRow.__dataclass_fields__]
-    query = sa.select(*columns).where(messages.c.tenant_id == unit.tenant, messages.c.entry_id.in_(entry_ids))
+def repeats_of_entries(unit: Unit, entry_ids: Sequence[str]) -> list[MessageRow]:
+    """Give the messages of some entries that became no item of their own, in payload order."""
+    columns = [repeated_messages.c[name] for name in MessageRow.__dataclass_fields__]
+    query = sa.select(*columns).where(
+        repeated_messages.c.tenant_id == unit.tenant, repeated_messages.c.entry_id.in_(entry_ids)
+    )
     return [
         MessageRow(**{**row, "occurred_at": optional_moment(row["occurred_at"])})
-        for row in unit.run(query.order_by(messages.c.entry_id, messages.c.n)).mappings()
+        for row in unit.run(query.order_by(repeated_messages.c.entry_id, repeated_messages.c.n)).mappings()
     ]
 
 
-_ONE_MESSAGE: Final = sa.select(messages.c.n).where(
-    messages.c.tenant_id == sa.bindparam("t"),
-    messages.c.lane_id == sa.bindparam("l"),
-    messages.c.session_id == sa.bindparam("s"),
-    messages.c.message_id == sa.bindparam("m"),
-)
+@cache
+def _by_message_ids(dialect: str) -> sa.Select[Any]:
+    return sa.select(items.c.id).where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+        items.c.session_id == sa.bindparam("s"), listed(items.c.message_id, dialect),
+    )  # fmt: skip
 
 
 def has_messages(unit: Unit, lane_id: int, session_id: str, message_ids: Sequence[str]) -> bool:
     """Tell whether a session holds a message of any of these ids: hardly ever, and the index alone says so."""
-    bound = {"t": unit.tenant, "l": lane_id, "s": session_id}
-    return any(fetch(unit, _ONE_MESSAGE, {**bound, "m": message_id}) for message_id in message_ids)
+    bound = {"t": unit.tenant, "l": lane_id, "s": session_id, "ids": list_value(unit.dialect, message_ids)}
+    return bool(fetch(unit, _by_message_ids(unit.dialect), bound))
 
 
-def write_conversation(unit: Unit, lane_id: int, rows: ConversationRows) -> None:
-    """Store what one entry adds."""
+def write_conversation(unit: Unit, lane_id: int, rows: ConversationRows, made: Collection[str]) -> None:
+    """Store what one entry adds; ``made`` are the ids of the items it made."""
     session = rows.session
     upsert(unit, sessions, [{
         "tenant_id": unit.tenant, "lane_id": lane_id, "session_id": session.session_id,
@@ -91,7 +94,8 @@ def write_conversation(unit: Unit, lane_id: int, rows: ConversationRows) -> None
         "tenant_id": unit.tenant, "lane_id": lane_id, "session_id": turn.session_id, "number": turn.number,
         "entry_id": turn.entry_id, "recorded_at": to_micros(turn.recorded_at),
     }])  # fmt: skip
-    insert(unit, messages, [_stored(unit, lane_id, row) for row in rows.messages])
+    repeats = [row for row in rows.messages if row.item_id not in made]
+    insert(unit, repeated_messages, [_stored(unit, lane_id, row) for row in repeats])
     insert(unit, tool_calls, [_stored(unit, lane_id, row) for row in rows.tool_calls])
     insert(unit, refs, [_stored(unit, lane_id, row) for row in rows.refs])
 

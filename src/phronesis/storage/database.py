@@ -52,6 +52,10 @@ _BEGINNING: Final[dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
+_SQLITE_FORMS: Final[dict[Any, Any]] = {}
+"""Statements as SQLite's driver takes them: alike for every file, so that the next one opened compiles none anew."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unit:
     """One transaction of one tenant. Everything in ``storage`` takes a Unit first."""
@@ -97,9 +101,9 @@ class Database:
                 try:
                     yield Unit(connection, tenant, self.dialect, driver, self._forms)
                 except BaseException:
-                    connection.rollback()
+                    _ending(connection, driver).rollback()
                     raise
-                connection.commit()
+                _ending(connection, driver).commit()
         except (sa.exc.SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error) as error:
             # A driver's own error comes from the statements that go past SQLAlchemy (storage.prepared).
             raise translated(error) from error
@@ -135,7 +139,6 @@ class Database:
 
     def _begin(self, connection: sa.Connection, tenant: str, mode: Mode, *, patient: bool) -> None:
         if self.dialect == "sqlite":
-            connection.begin()  # nothing at the driver: so that commit and rollback know of a transaction
             # At the driver: these run before every transaction, and SQLAlchemy's context costs more than they do.
             driver: Any = connection.connection.driver_connection
             synchronous = _SYNCHRONOUS.get(mode)
@@ -185,6 +188,11 @@ class Database:
                     raise fault from error
 
 
+def _ending(connection: sa.Connection, driver: Any) -> Any:
+    """Give who ends a transaction: SQLAlchemy, unless every statement went past it, so that it knows of none."""
+    return connection if connection.in_transaction() else driver
+
+
 def connect(url: str) -> Database:
     """Give a Database for ``sqlite:///path``, ``sqlite://`` (in memory) or ``postgresql://…``.
 
@@ -225,7 +233,7 @@ def _sqlite(url: sa.URL) -> Database:
         cursor.close()
         connection.create_function(LOWER, 1, _lower, deterministic=True)
 
-    return Database(engine, path=None if in_memory else url.database)
+    return Database(engine, path=None if in_memory else url.database, _forms=_SQLITE_FORMS)
 
 
 def _use_wal(cursor: Any) -> None:

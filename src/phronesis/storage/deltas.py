@@ -1,14 +1,17 @@
-"""Deltas in the database: what each entry changed, and what became of an item."""
+"""Deltas in the database: what each entry changed, and what became of an item.
 
-from collections.abc import Sequence
+An item that an entry simply made has no row of its own here: ``creations`` holds one for all of the entry's.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import sqlalchemy as sa
 
-from phronesis.core.changes import Delta
+from phronesis.core.changes import RECORDED, Delta
 from phronesis.core.instants import from_micros, to_micros
 from phronesis.storage.database import Unit
-from phronesis.storage.schema import deltas
+from phronesis.storage.schema import creations, deltas, items
 from phronesis.storage.statements import batches, insert
 
 _LISTS: Final = ("evidence_added", "evidence_removed", "edges_added", "edges_removed")
@@ -16,10 +19,13 @@ _COLUMNS: Final = [deltas.c[name] for name in Delta.__dataclass_fields__]
 _ORDER: Final = (deltas.c.seq, deltas.c.n)
 
 
-def insert_deltas(unit: Unit, lane_id: int, seq: int, rows: Sequence[Delta]) -> None:
-    """Store the deltas of the entry at ``seq``."""
+def insert_deltas(unit: Unit, lane_id: int, seq: int, rows: Sequence[Delta], made_by: Mapping[str, str]) -> None:
+    """Store the deltas of the entry at ``seq``; ``made_by`` gives, by id, the entry that an item it made names."""
+    plain = {delta.n: delta for delta in rows if delta.plain and made_by.get(delta.item_id) == delta.entry_id}
     values: list[dict[str, Any]] = []
     for delta in rows:
+        if delta.n in plain:
+            continue
         row = {name: getattr(delta, name) for name in Delta.__dataclass_fields__}
         row["patch"] = dict(delta.patch) or None
         row["recorded_at"] = to_micros(delta.recorded_at)
@@ -27,12 +33,26 @@ def insert_deltas(unit: Unit, lane_id: int, seq: int, rows: Sequence[Delta]) -> 
             row[name] = list(row[name]) or None
         values.append({"tenant_id": unit.tenant, "lane_id": lane_id, "seq": seq, **row})
     insert(unit, deltas, values)
+    if plain:
+        one = rows[0]
+        insert(unit, creations, [{
+            "tenant_id": unit.tenant, "lane_id": lane_id, "entry_id": one.entry_id, "seq": seq, "actor": one.actor,
+            "recorded_at": to_micros(one.recorded_at),
+            "item_ids": [plain[n].item_id if n in plain else None for n in range(max(plain) + 1)],
+        }])  # fmt: skip
 
 
 def deltas_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[Delta]]:
     """Give items' deltas by item, oldest first."""
     out: dict[str, list[Delta]] = {}
     for batch in batches(dict.fromkeys(item_ids)):
+        makers = sa.select(items.c.entry_id).where(
+            items.c.tenant_id == unit.tenant, items.c.lane_id == lane_id, items.c.id.in_(batch)
+        )
+        wanted = set(batch)
+        for _, delta in _creations(unit, creations.c.lane_id == lane_id, creations.c.entry_id.in_(makers)):
+            if delta.item_id in wanted:
+                out[delta.item_id] = [delta]
         query = sa.select(*_COLUMNS).where(
             deltas.c.tenant_id == unit.tenant, deltas.c.lane_id == lane_id, deltas.c.item_id.in_(batch)
         )
@@ -43,17 +63,32 @@ def deltas_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[s
 
 def deltas_of_entry(unit: Unit, lane_id: int, entry_id: str) -> list[Delta]:
     """Give what an entry of a lane changed, in order."""
+    made = [delta for _, delta in _creations(unit, creations.c.lane_id == lane_id, creations.c.entry_id == entry_id)]
     query = sa.select(*_COLUMNS).where(
         deltas.c.tenant_id == unit.tenant, deltas.c.lane_id == lane_id, deltas.c.entry_id == entry_id
     )
-    return [_delta(row) for row in unit.run(query.order_by(*_ORDER)).mappings()]
+    return sorted(made + [_delta(row) for row in unit.run(query).mappings()], key=lambda delta: delta.n)
 
 
 def find_delta(unit: Unit, delta_id: str) -> tuple[int, Delta] | None:
     """Give the lane's number and the delta of an id, or None."""
     query = sa.select(deltas.c.lane_id, *_COLUMNS).where(deltas.c.tenant_id == unit.tenant, deltas.c.id == delta_id)
     row = unit.run(query).mappings().one_or_none()
-    return None if row is None else (row["lane_id"], _delta({k: v for k, v in row.items() if k != "lane_id"}))
+    if row is not None:
+        return row["lane_id"], _delta({k: v for k, v in row.items() if k != "lane_id"})
+    maker = sa.select(items.c.entry_id).where(items.c.tenant_id == unit.tenant, items.c.id == delta_id)
+    found = _creations(unit, creations.c.entry_id.in_(maker))
+    return next(((lane_id, delta) for lane_id, delta in found if delta.id == delta_id), None)
+
+
+def _creations(unit: Unit, *conditions: sa.ColumnElement[bool]) -> Iterator[tuple[int, Delta]]:
+    for row in unit.run(sa.select(creations).where(creations.c.tenant_id == unit.tenant, *conditions)).all():
+        for n, item_id in enumerate(row.item_ids):
+            if item_id is not None:
+                yield row.lane_id, Delta(
+                    id=item_id, entry_id=row.entry_id, item_id=item_id, n=n, op="create", patch={}, actor=row.actor,
+                    reason=RECORDED, recorded_at=from_micros(row.recorded_at), version=1,
+                )  # fmt: skip
 
 
 def _delta(row: Any) -> Delta:

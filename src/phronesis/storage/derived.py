@@ -32,7 +32,7 @@ def write_settled(
     changes = settled.changes
     insert_items(unit, lane_id, settled.created)
     update_items(unit, settled.updated)
-    insert_deltas(unit, lane_id, seq, settled.deltas)
+    insert_deltas(unit, lane_id, seq, settled.deltas, {item.id: item.entry_id for item in settled.created})
     if changes.edges or changes.dropped_edges:
         write_edges(unit, lane_id, changes.edges, changes.dropped_edges)
     if changes.evidence or changes.dropped_evidence:
@@ -42,7 +42,7 @@ def write_settled(
     if changes.entities or changes.mentions:
         write_entities(unit, lane_id, changes.entities, changes.mentions)
     if changes.conversation is not None:
-        write_conversation(unit, lane_id, changes.conversation)
+        write_conversation(unit, lane_id, changes.conversation, {item.id for item in settled.created})
     if closed:
         document_store.close_documents(unit, lane_id, closed, at=at, seq=seq)
     document_store.insert_documents(unit, lane_id, documents)

@@ -8,7 +8,18 @@ import sqlalchemy as sa
 
 from phronesis.core.relations import EvidenceRow
 from phronesis.storage.database import Unit
-from phronesis.storage.schema import deltas, edges, entries, evidence, failures, items, lanes, messages, outcomes
+from phronesis.storage.schema import (
+    creations,
+    deltas,
+    edges,
+    entries,
+    evidence,
+    failures,
+    items,
+    lanes,
+    outcomes,
+    repeated_messages,
+)
 from phronesis.storage.statements import batches
 
 _EVIDENCE: Final = [evidence.c[name] for name in EvidenceRow.__dataclass_fields__]
@@ -24,6 +35,10 @@ def items_of_entries(unit: Unit, lane_id: int, entry_ids: Iterable[str]) -> set[
             deltas.c.op == "create",
         )  # fmt: skip
         created |= set(unit.run(query).scalars())
+        plain = sa.select(creations.c.item_ids).where(
+            creations.c.tenant_id == unit.tenant, creations.c.lane_id == lane_id, creations.c.entry_id.in_(batch)
+        )
+        created |= {item_id for made in unit.run(plain).scalars() for item_id in made if item_id is not None}
     return created
 
 
@@ -40,12 +55,12 @@ def count_items(unit: Unit, lane_id: int, item_ids: Iterable[str] | None = None)
     return int(unit.run(query).scalar_one())
 
 
-def message_places(unit: Unit, item_ids: Iterable[str]) -> list[tuple[str, int]]:
-    """Give (entry id, n) of every message that is one of these items: a repeated message is in several entries."""
+def repeats_of(unit: Unit, item_ids: Iterable[str]) -> list[tuple[str, int]]:
+    """Give (entry id, n) of every message that repeats one of these items, beside the one it was made of."""
     out: list[tuple[str, int]] = []
     for batch in batches(item_ids):
-        query = sa.select(messages.c.entry_id, messages.c.n).where(
-            messages.c.tenant_id == unit.tenant, messages.c.item_id.in_(batch)
+        query = sa.select(repeated_messages.c.entry_id, repeated_messages.c.n).where(
+            repeated_messages.c.tenant_id == unit.tenant, repeated_messages.c.item_id.in_(batch)
         )
         out += [(row.entry_id, row.n) for row in unit.run(query)]
     return out

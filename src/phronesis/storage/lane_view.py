@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from phronesis.core.changes import Delta
-from phronesis.core.conversation import MessageRow, SessionRow
+from phronesis.core.conversation import SessionRow
 from phronesis.core.entities import Entity
 from phronesis.core.instants import from_micros
 from phronesis.core.items import Item
@@ -131,10 +131,6 @@ class LaneView:
             self.unit, self.lane, items.c.session_id == session_id, items.c.message_id.in_(message_ids),
             items.c.kind == "message",
         )  # fmt: skip
-
-    def messages_of(self, entry_ids: Sequence[str]) -> list[MessageRow]:
-        """Give where the messages of some entries went."""
-        return conversations.messages_of_entries(self.unit, entry_ids)
 
     def entities(self, normals: Iterable[str]) -> list[Entity]:
         """Give the lane's entities of these normal names."""

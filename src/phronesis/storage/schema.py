@@ -155,7 +155,7 @@ items = _table(
     json("data"),
     sa.CheckConstraint("status IN ('active', 'archived')", name="status"),
     sa.Index(None, "tenant_id", "lane_id", "kind", "recorded_at"),
-    sa.Index(None, "tenant_id", "lane_id", "session_id", "position"),
+    sa.Index(None, "tenant_id", "lane_id", "session_id", "message_id"),
     # Messages have no subject.
     sa.Index(
         "ix_items_subject", "tenant_id", "lane_id", "subject", "key",
@@ -237,6 +237,19 @@ deltas = _table(
     small=True,
 )
 
+# Most of what entries make is made with nothing more to say: who and when is said once for all of it. ``item_ids`` has
+# the item of delta n at place n, null where a row of ``deltas`` says more.
+creations = _table(
+    "creations",
+    key("entry_id"),
+    big("lane_id", required=True),
+    big("seq", required=True),
+    text("actor", required=True),
+    big("recorded_at", required=True),
+    json("item_ids"),
+    small=True,
+)
+
 entities = _table(
     "entities",
     key("id"),
@@ -283,8 +296,10 @@ turns = _table(
     small=True,
 )
 
-messages = _table(
-    "messages",
+# Where a message stands is told by the item it became, whose id follows from its place. These became none: the session
+# held the same message already.
+repeated_messages = _table(
+    "repeated_messages",
     key("entry_id"),
     key("n", sa.Integer),
     big("lane_id", required=True),
@@ -294,7 +309,6 @@ messages = _table(
     text("message_id"),
     text("name"),
     big("occurred_at"),
-    sa.Index(None, "tenant_id", "lane_id", "session_id", "message_id"),
     small=True,
 )
 
@@ -394,6 +408,7 @@ model_calls = _table(
 )
 
 DERIVED: Final = (
-    items, edges, evidence, deltas, entities, mentions, sessions, turns, messages, tool_calls, refs, documents,
+    items, edges, evidence, deltas, creations, entities, mentions, sessions, turns, repeated_messages, tool_calls, refs,
+    documents,
 )  # fmt: skip
 """What a rebuild replays and a verify compares. Every one has ``lane_id``."""

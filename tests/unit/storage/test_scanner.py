@@ -26,7 +26,9 @@ def run(memory: Memory, statement: str, *values: object) -> None:
 
 def opened(sqlite_url: str) -> Memory:
     memory = Memory.open(sqlite_url, policy=POLICY)
-    memory.commit_turn("s", {"messages": [{"role": "user", "content": "Something that nobody minds"}]}, user_id="u")
+    turn = {"messages": [{"role": "user", "content": "Something that nobody minds"}]}
+    item = memory.commit_turn("s", turn, user_id="u").stored[0]
+    memory.update(item.id, metadata={"seen": True})
     return memory
 
 

@@ -83,8 +83,8 @@ def upgrade() -> None:
     if connection.dialect.name == "postgresql":
         for name in (
             "tenants", "lanes", "entries", "payload_parts", "blobs", "outcomes", "failures", "items", "edges",
-            "evidence", "deltas", "entities", "mentions", "sessions", "turns", "messages", "tool_calls", "refs",
-            "documents", "embedding_models", "vectors", "shown_contexts", "model_calls",
+            "evidence", "deltas", "creations", "entities", "mentions", "sessions", "turns", "repeated_messages",
+            "tool_calls", "refs", "documents", "embedding_models", "vectors", "shown_contexts", "model_calls",
         ):  # fmt: skip
             secure_table(connection, f"{MEMORY}.{name}")
 
@@ -135,7 +135,7 @@ def _items() -> None:
         checks="status IN ('active', 'archived')",
     )
     _index("items", "lane_id kind recorded_at")
-    _index("items", "lane_id session_id position")
+    _index("items", "lane_id session_id message_id")
     _partial("items", "subject", "lane_id subject key", where="subject IS NOT NULL")
     _partial("items", "pinned", "lane_id recorded_at", where="pinned = 1", on_postgres="pinned")
     _partial("items", "quarantine", "lane_id recorded_at", where="quarantine IS NOT NULL")
@@ -148,6 +148,11 @@ def _items() -> None:
     )
     _index("deltas", "item_id version")
     _index("deltas", "lane_id entry_id")
+    _table(
+        "creations",
+        "entry_id:text! lane_id:big! seq:big! actor:text! recorded_at:big! item_ids:json",
+        key="entry_id",
+    )
 
 
 def _relations() -> None:
@@ -196,12 +201,11 @@ def _conversations() -> None:
         key="lane_id session_id number",
     )
     _table(
-        "messages",
+        "repeated_messages",
         "entry_id:text! n:int! lane_id:big! session_id:text! item_id:text! role:text! message_id:text name:text"
         " occurred_at:big",
         key="entry_id n",
     )
-    _index("messages", "lane_id session_id message_id")
     _table(
         "tool_calls",
         "entry_id:text! n:int! lane_id:big! session_id:text! name:text! call_id:text status:text",
