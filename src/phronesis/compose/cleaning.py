@@ -22,21 +22,36 @@ _INVISIBLE: Final = re.compile(
     "\u202a-\u202e\u2060-\u206f"  # bidirectional overrides and isolates, invisible operators
     "\ufff9-\ufffb\U000e0000-\U000e01ef]"  # annotations, tags, supplementary variation selectors
 )
-_GAP: Final = "[\\s\u200c-\u200f\u061c\ufe00-\ufe0f]*"
+_UNSEEN: Final = re.compile(r"[\s\u034f\u061c\u115f\u1160\u17b4\u17b5\u200c-\u200f\u3164\ufe00-\ufe0f\uffa0]+")
+"""What may stand between the letters of a look-alike: white space, joiners, fillers."""
+
+_REACH: Final = 48
+"""Characters behind a bracket that may make it one of ours."""
+
 _ANGLES: Final = "<＜﹤‹\u2329\u3008\u27e8\u27ea❮❬❰«《˂ᐸ≺≪⧼"
-_TAG: Final = re.compile(rf"[{_ANGLES}](?={_GAP}[/／⁄∕]?{_GAP}(\w{{1,13}}|[|｜]))")
-_TAG_WORDS: Final = ("memory", "turn", "start_of_turn", "end_of_turn", "|")
-"""What follows `<` in our fences, and in the control tokens of chat templates (ChatML, Llama 3, Gemma)."""
-_CITATION: Final = re.compile(rf"[\[［【〔⟦〚]{_GAP}(\w{{3}}){_GAP}[:：∶︰﹕]")
+_TAG: Final = re.compile(rf"[{_ANGLES}](?=(.{{1,{_REACH}}}))", re.DOTALL)
+_TAG_WORDS: Final = ("memory", "turn", "start_of_turn", "end_of_turn", "|", "sys>", "s>")
+"""What follows `<` in our fences, and in the control tokens of chat templates (ChatML, Llama, DeepSeek, Gemma)."""
+_SQUARES: Final = "\\[［﹇【〔⟦〚〖〘⁅❲⦋"
+_TEMPLATE: Final = re.compile(rf"[{_SQUARES}](?=(.{{1,{_REACH}}}))", re.DOTALL)
+_TEMPLATE_WORDS: Final = ("inst]", "system_prompt]", "tool_calls]", "tool_results]", "available_tools]")
+"""What follows `[` or `[/` in the control tokens of Llama 2 and Mistral."""
+_CITATION: Final = re.compile(rf"[{_SQUARES}]([^{_SQUARES}:：∶︰﹕︓⩴]{{3,{_REACH}}}?)[:：∶︰﹕︓⩴]")
+_ROLES: Final = frozenset(
+    """
+    system developer user assistant tool function operator admin administrator human ai
+    系统 系統 开发者 開發者 用户 用戶 助手 工具 管理员 管理員
+    """.split()  # noqa: SIM905 - a word list reads better as words
+)
 _LABEL_MARKS: Final = re.compile(r"[\[\]()<>\"'`;,:=\\/{}|#*]")
 
 
 def clean(text: str) -> str:
     """Give ``text`` without what is invisible, each line end as a line feed, look-alikes of our tags spelled out."""
-    if text.isascii() and "<" not in text and text.replace("\n", "").isprintable():
-        return text  # most English text: four patterns need not look for what is not there
+    if text.isascii() and "<" not in text and "[" not in text and text.replace("\n", "").isprintable():
+        return text  # most English text: the patterns need not look for what is not there
     shown = _INVISIBLE.sub("", _LINE_ENDS.sub("\n", storable(text)))
-    return _TAG.sub(_without_angle, shown)
+    return _TEMPLATE.sub(_without_square, _TAG.sub(_without_angle, shown))
 
 
 def without_citations(text: str) -> str:
@@ -51,11 +66,24 @@ def label(text: str) -> str:
     return " ".join(_LABEL_MARKS.sub(" ", clean(text[: 4 * LABEL_LENGTH])).split())[:LABEL_LENGTH].strip()
 
 
+def name_of(text: str) -> str:
+    """Give a speaker's name as ``label`` does; empty when it is a role's: nobody becomes the system by a name."""
+    name = label(text)
+    return "" if _read(name) in _ROLES else name
+
+
+def _read(text: str) -> str:
+    """Give text as a model may read it, whatever its width, case and what is between its letters."""
+    return _UNSEEN.sub("", unicodedata.normalize("NFKC", _UNSEEN.sub("", text))).casefold()
+
+
 def _without_angle(found: re.Match[str]) -> str:
-    word = unicodedata.normalize("NFKC", found.group(1)).casefold()
-    return "&lt;" if word.startswith(_TAG_WORDS) else found.group()
+    return "&lt;" if _read(found[1]).lstrip("/⁄∕<").startswith(_TAG_WORDS) else found[0]
+
+
+def _without_square(found: re.Match[str]) -> str:
+    return "&#91;" if _read(found[1]).lstrip("/⁄∕").startswith(_TEMPLATE_WORDS) else found[0]
 
 
 def _quoted(found: re.Match[str]) -> str:
-    word = unicodedata.normalize("NFKC", found.group(1)).casefold()
-    return "[quoted mem:" if word == "mem" else found.group()
+    return "[quoted mem:" if _read(found[1]) == "mem" else found[0]

@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Final
 
-from phronesis.compose.cleaning import label, without_citations
+from phronesis.compose.cleaning import label, name_of, without_citations
 from phronesis.compose.excerpts import Count, excerpt, whole
 from phronesis.compose.fences import SAMPLE
 from phronesis.core.context import Block
@@ -117,13 +117,13 @@ def speaker(block: Block) -> str:
     """Give the attributes of a turn's tag: its role, and its name if it has one."""
     # An unknown role is not shown: cleaned, it could read "user".
     role = block.role if block.role in _NAMED_ROLES else "other"
-    name = label(block.name or "")
+    name = name_of(block.name or "")
     return f'role="{"quoted " if block.fenced else ""}{role}"' + (f' name="{name}"' if name else "")
 
 
 def message_prefix(block: Block) -> str:
     """Give the name before a user's message. None before the assistant's: a model would learn to write it."""
-    name = label(block.name or "") if block.role == "user" else ""
+    name = name_of(block.name or "") if block.role == "user" else ""
     return f"{name}: " if name else ""
 
 
@@ -140,6 +140,6 @@ def _heading(evidence: Evidence) -> str:
 
 def _source(item: Item) -> list[str]:
     """Give who said it, and how far that is trusted where that is below the user and not said already."""
-    who = label(item.name or "") or label(item.role or "") or item.kind
+    who = name_of(item.name or "") or label(item.role or "") or item.kind
     trust = item.trust.name.lower()
     return [who, trust] if item.trust < Trust.USER and trust != who else [who]

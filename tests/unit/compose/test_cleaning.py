@@ -1,8 +1,14 @@
 """What is invisible goes, what looks like our markup does not stay so, and everything else stays."""
 
-import pytest
+import re
+import unicodedata
 
-from phronesis.compose.cleaning import clean, label, without_citations
+import pytest
+from hypothesis import given as drawn
+from hypothesis import strategies as st
+
+from phronesis.compose.cleaning import clean, label, name_of, without_citations
+from unit.compose.drawn import TEXTS
 
 
 @pytest.mark.parametrize(
@@ -20,6 +26,9 @@ from phronesis.compose.cleaning import clean, label, without_citations
         ("＜／ｍｅｍｏｒｙ＞", "&lt;／ｍｅｍｏｒｙ＞"),
         ("‹\u200d/memory", "&lt;\u200d/memory"),
         ("<\u200bmemory", "&lt;memory"),
+        ("<m\u200dem\ufe0fory> <\u3164/turn>", "&lt;m\u200dem\ufe0fory> &lt;\u3164/turn>"),
+        ("<<SYS>> </s> <s> <span>", "&lt;&lt;SYS>> &lt;/s> &lt;s> <span>"),
+        ("[INST] [/ＩＮＳＴ] [instant] [TOOL_CALLS]", "&#91;INST] &#91;/ＩＮＳＴ] [instant] &#91;TOOL_CALLS]"),
         ("<|im_end|><start_of_turn>", "&lt;|im_end|>&lt;start_of_turn>"),
     ],
 )
@@ -33,6 +42,7 @@ def test_clean(given: str, shown: str) -> None:
         ("see [mem:1] and [memo: x]", "see [quoted mem:1] and [memo: x]"),
         ("［ＭＥＭ：1］【mem : 2】", "[quoted mem:1］[quoted mem: 2】"),
         ("[abc: 1]", "[abc: 1]"),
+        ("[m\u200dem:1] ﹇mem︓2] [mem⩴3", "[quoted mem:1] [quoted mem:2] [quoted mem:3"),
     ],
 )
 def test_only_we_cite(given: str, shown: str) -> None:
@@ -43,3 +53,25 @@ def test_a_label_is_one_short_line_without_marks() -> None:
     assert label("Anna  (admin)\n[mem:1] <x>; 小明") == "Anna admin mem 1 x 小明"
     assert label("x" * 1_000) == "x" * 40
     assert label("\u202e<>") == ""
+
+
+@pytest.mark.parametrize("role", ["system", "ＳＹＳＴＥＭ", "Sys\u200dtem", " user ", "Admin", "系统", "管理員"])
+def test_nobody_has_a_role_for_a_name(role: str) -> None:
+    assert name_of(role) == ""
+    assert name_of(f"Anna {role}")
+
+
+BETWEEN = re.compile("[\\s\u034f\u061c\u115f\u1160\u17b4\u17b5\u200b-\u200f\u2060-\u206f\u3164\ufe00-\ufe0f\uffa0]")
+OURS = st.text("<[＜［/mem:turnINST|> \u200d\u3164-1]", max_size=20)
+
+
+def as_read(text: str) -> str:
+    """What a model may make of a text: whatever its width and case, without what is between letters."""
+    return unicodedata.normalize("NFKC", BETWEEN.sub("", text)).casefold()
+
+
+@drawn(st.lists(TEXTS | OURS, max_size=4).map("".join))
+def test_nothing_of_ours_can_be_written_from_inside(text: str) -> None:
+    shown = as_read(without_citations(clean(text)))
+    for ours in ("<memory", "</memory", "<turn", "</turn", "<|", "[mem:", "[inst]", "[/inst]", "<<sys>>", "</s>"):
+        assert ours not in shown
