@@ -466,3 +466,20 @@ def test_a_question_for_the_past_shows_what_was_before(talk: Talk, question: str
     assert len(talk.memory.search(question, user_id="ada", kinds=["profile"], limit=1)) == 1
     plain = talk.memory.search("Where do I live?", user_id="ada", kinds=["profile"])
     assert [each.item.value for each in plain] == ["lyon"]
+
+
+def test_values_are_compared_in_the_form_of_their_key(opening: Callable[..., Talk]) -> None:
+    talk = opening(
+        proposal("I am 34", "age", "34", kind="profile", cardinality="one"),
+        proposal("我三十四岁", "age", "三十四", kind="profile", cardinality="one", compared="34"),
+        proposal("I am 35", "age", "thirty-five", kind="profile", cardinality="one", compared="35"),
+    )
+    talk.say("I am 34")
+    assert [item.kind for item in talk.say("我三十四岁").items] == ["message"]
+    assert talk.held("age") == ["34"]
+    talk.say("I am 35")
+    stated = talk.memory.add("35 years", user_id="ada", kind="profile", key="age", value="35 years old")
+    assert [item.value for item in stated.items] == ["thirty-five"]
+    other = talk.memory.add("36 years", user_id="ada", kind="profile", key="age", value="36 years")
+    assert [item.value for item in other.superseded] == ["thirty-five"]
+    assert other.items[0].value == "36 years"
