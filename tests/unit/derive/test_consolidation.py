@@ -322,6 +322,18 @@ def test_other_people_are_other_people_and_one_person_may_have_many_names(openin
     assert found[0].item.value in ("oslo", "robert", "bob")
 
 
+def test_a_single_name_joins_the_family_of_the_other(opening: Callable[..., Talk]) -> None:
+    talk = opening(
+        proposal("Robert also goes by Bob", "alias", "Bob", subject="Robert"),
+        proposal("老王就是Bob", "alias", "Bob", subject="老王"),
+        proposal("老王住在苏州", "home_city", "苏州", subject="老王"),
+    )  # fmt: skip
+    talk.say("Robert also goes by Bob")
+    talk.say("老王就是Bob。老王住在苏州。")
+    (home,) = [item for item in talk.memory.get_all(user_id="ada") if item.key == "home_city"]
+    assert home.subject == "Robert"
+
+
 def test_the_lanes_user_id_is_a_name_of_the_user(opening: Callable[..., Talk]) -> None:
     talk = opening(PARIS, proposal("Ada lives in Lyon", "home_city", "lyon", subject="Ada"))
     talk.say("I live in Paris")
