@@ -5,7 +5,7 @@ from typing import Any
 
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import ECHOES, GATED, JUDGED, PROPOSALS, Proposal, Refusal
-from phronesis.derive.extraction import by_rules, texts_of
+from phronesis.derive.extraction import ByRules, texts_of
 from phronesis.derive.handler import Bench, Prepare
 
 KINDS = {"home_city": "profile", "name": "profile", "alias": "profile", "employer": "profile", "likes": "preference",
@@ -17,7 +17,7 @@ ONE = {"home_city", "name", "employer", "deadline"}
 def proposal(phrase: str, key: str, value: str | None, **more: Any) -> dict[str, Any]:
     """What a phrase means; ``content`` is the phrase itself unless given."""
     subject = more.pop("subject", "user")
-    fields = {"kind": KINDS[key], "subject": subject, "key": key, "content": phrase, "value": value}
+    fields = {"kind": KINDS.get(key, ""), "subject": subject, "key": key, "content": phrase, "value": value}
     return {"quote": phrase, "cardinality": "one" if key in ONE else "many", **fields, **more}
 
 
@@ -40,12 +40,12 @@ def scripted(
             here = [(text.index(each["quote"]), each) for each in known if each["quote"] in text]
             for start, each in sorted(here, key=lambda pair: pair[0]):
                 found.append(Proposal(n=n, start=start, end=start + len(each["quote"]), **each))
-        outcomes = list(by_rules(bench, entry))
+        outcomes = list(ByRules(None)(bench, entry))  # names alone
         if found:
             body = {"proposals": [one.to_dict() for one in found]}
             outcomes.append(Outcome(role=PROPOSALS, made_by="scripted/1", body=body))
-        rows = [{"n": n, "of": list((echoes or {})[text]), "start": 0, "end": len(text)} for n, text in texts_of(entry).items()
-                if text in (echoes or {})]  # fmt: skip
+        rows = [{"n": n, "of": list((echoes or {})[text]), "start": 0, "end": len(text)}
+                for n, text in texts_of(entry).items() if text in (echoes or {})]  # fmt: skip
         if rows:
             outcomes.append(Outcome(role=ECHOES, made_by="scripted/1", body={"echoes": rows}))
         if judged and found:

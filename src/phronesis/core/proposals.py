@@ -30,8 +30,9 @@ class Proposal:
     """One thing that a message says.
 
     ``n`` is the number of the message in its entry, ``quote`` its very words at ``start:end``. ``content`` is the
-    memory as a sentence that stands alone, in the language it was said in. ``value`` is in the form that is compared
-    (docs/memory-types.md), None where the sentence as a whole is the value; ``cardinality`` is that of the key.
+    memory as a sentence that stands alone, in the language it was said in. ``value`` is its core in the words of the
+    text, None where the sentence as a whole is the value; ``compared`` that value in the form of its key
+    (docs/memory-types.md), None where it is the value's own. ``cardinality`` is that of the key.
     ``act`` retract: it no longer holds, or never did; with ``value`` None whatever the key holds. ``done``: a task that
     is finished. ``replaces``: the value that this one stands in for ("X instead of Y").
     ``basis`` is who it comes from. ``occurred_at`` is when it happened or began to hold, ISO 8601, resolved against
@@ -47,6 +48,7 @@ class Proposal:
     key: str
     content: str
     value: str | None = None
+    compared: str | None = None
     cardinality: Cardinality = "many"
     act: Act = "assert"
     done: bool = False

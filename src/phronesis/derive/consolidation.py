@@ -18,7 +18,7 @@ from phronesis.core.instants import parse_moment
 from phronesis.core.items import Item, Trust
 from phronesis.core.proposals import Outcomes, Proposal, echoing, judgements_in, proposals_in
 from phronesis.core.relations import EvidenceRow
-from phronesis.core.statements import OPPOSITE, STATED, Held, Saying, Statement, plain_form
+from phronesis.core.statements import COMPARED, OPPOSITE, STATED, Held, Saying, Statement, plain_form
 from phronesis.derive.mentions import make_mention
 from phronesis.derive.names import Names, names_stated
 from phronesis.derive.verdicts import Stated, Working
@@ -80,7 +80,9 @@ def _stated(view: LaneView, entry: Entry, proposal: Proposal, message: Item) -> 
     since = said_at if proposal.occurred_at is None else parse_moment(proposal.occurred_at, field="occurred_at")
     trust = min(message.trust, MOST_TRUSTED[proposal.basis])
     by = message.name if message.role == "user" else message.name or message.agent_id
-    form = plain_form(proposal.content if proposal.value is None else proposal.value)
+    said = proposal.content if proposal.value is None else proposal.value
+    form = plain_form(proposal.compared if proposal.compared is not None else said)
+    data = {BY: by, COMPARED: form if form != plain_form(said) else None}
     natural = f"{proposal.subject}\n{proposal.key}\n{form}"
     item = Item(
         id=item_id(entry.id, proposal.kind, natural),
@@ -104,7 +106,7 @@ def _stated(view: LaneView, entry: Entry, proposal: Proposal, message: Item) -> 
         occurred_at=since,
         valid_from=since,
         valid_to=None if proposal.valid_to is None else parse_moment(proposal.valid_to, field="valid_to"),
-        data={} if by is None else {BY: by},
+        data={name: member for name, member in data.items() if member is not None},
         **view.scope_fields(),
     )
     saying = Saying(at=said_at, trust=trust, by=by, began=since if since != said_at else None)
@@ -188,7 +190,8 @@ def _replaced(proposal: Proposal, about: Sequence[Held]) -> frozenset[str]:
     if proposal.replaces is None:
         return frozenset()
     among = [held for held in about if held.item.key == proposal.key and held.current]
-    exact = frozenset(held.item.id for held in among if held.form == plain_form(proposal.replaces))
+    form = plain_form(proposal.replaces)
+    exact = frozenset(held.item.id for held in among if form in {held.form, plain_form(_words(held.item))})
     found = None if exact else _by_words(proposal.replaces, among)
     return exact if found is None else frozenset({found.item.id})
 

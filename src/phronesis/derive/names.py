@@ -71,12 +71,14 @@ class Names:
         return frozenset(entity.normal for entity in self.family(name))
 
     def join(self, subject: str, alias: str) -> None:
-        """Make ``alias`` a name of ``subject``; the user's family takes the other's place in it, else the subject's."""
+        """Make both names one. The first is the user's, else the subject's; but a single name joins a family."""
         if len(alias) > MAX_ID_LENGTH or not normal_name(alias):
             return
         one, other = self._root(self.entity(subject)), self._root(self.entity(alias))
-        if one != other:
-            self._unite(*((other, one) if other == self._user else (one, other)))
+        if one == other:
+            return
+        joins = len(self.family(subject)) == 1 < len(self.family(alias)) and one != self._user
+        self._unite(*((other, one) if other == self._user or joins else (one, other)))
 
     def _unite(self, root: str, joined: str) -> None:
         for entity in [entity for entity in self._known.values() if self._root(entity) == joined]:

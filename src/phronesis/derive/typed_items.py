@@ -5,7 +5,7 @@ conversations is: a new home city takes the old one's place. Under a key of the 
 an item: what it means to state it twice only the caller knows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -14,10 +14,10 @@ from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.ids import item_id
 from phronesis.core.instants import parse_moment
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
-from phronesis.core.proposals import USER, Cardinality, Proposal
-from phronesis.core.statements import OCCASIONS, Saying, plain_form
+from phronesis.core.proposals import USER, Proposal
+from phronesis.core.statements import COMPARED, OCCASIONS, Saying, form_of
 from phronesis.derive.consolidation import BY, consolidated
-from phronesis.derive.extracting.memory_types import MemoryTypes, load_memory_types
+from phronesis.derive.extracting.memory_types import MemoryTypes, compared, load_memory_types
 from phronesis.derive.guarding import suspected, suspicions
 from phronesis.derive.handler import Bench, Handler, Outcomes
 from phronesis.derive.mentions import make_mention
@@ -28,7 +28,7 @@ from phronesis.storage.lane_view import LaneView
 TYPES_VERSION: Final = "memory-types/1"
 
 TYPE: Final = "memory_type"
-"""The role of the outcome that says what is known of a key: ``{cardinality}``."""
+"""The role of the outcome that says what is known of a key: ``{cardinality, compared?}``."""
 
 
 def prepare(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
@@ -39,7 +39,10 @@ def prepare(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
     known = None if key is None else _types().find(key, entry.payload["kind"]) or _types().find(key)
     if known is None:
         return found
-    return [*found, Outcome(role=TYPE, made_by=TYPES_VERSION, body={"cardinality": known.cardinality})]
+    value = entry.payload.get("value")
+    form = compared(known, value) if isinstance(value, str) else None
+    body = {"cardinality": known.cardinality} | ({} if form is None else {"compared": form})
+    return [*found, Outcome(role=TYPE, made_by=TYPES_VERSION, body=body)]
 
 
 @cache
@@ -56,7 +59,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     if item.subject is None or item.quarantine is not None:
         return Changes(items=[item])
     for outcome in outcomes.get(TYPE, ()):
-        return consolidated(view, entry, [_stated(entry, item, outcome.body["cardinality"])])
+        return consolidated(view, entry, [_stated(entry, item, outcome.body)])
     names = Names(view, [item.subject], entry_id=entry.id)
     mention = make_mention(names.entity(item.subject), item.id, 0, 0)
     return Changes(items=[item], entities=names.changed, mentions=[mention])
@@ -68,17 +71,18 @@ def natural_key(payload: Any) -> str:
     return "\n".join(named) if any(named) else str(payload["content"])
 
 
-def _stated(entry: Entry, item: Item, cardinality: Cardinality) -> Stated:
+def _stated(entry: Entry, item: Item, known: Mapping[str, Any]) -> Stated:
     proposal = Proposal(
         n=0, quote=item.content, start=0, end=len(item.content), kind=item.kind, subject=item.subject or USER,
         key=item.key or "", content=item.content, value=item.value if isinstance(item.value, str) else None,
-        cardinality=cardinality,
+        cardinality=known["cardinality"],
     )  # fmt: skip
-    form = plain_form(item.content if item.value is None else item.value)
+    if "compared" in known:
+        item = item.with_fields({f"data.{COMPARED}": known["compared"]})
     at = item.occurred_at or entry.recorded_at
     began = at if item.kind in OCCASIONS else None
     saying = Saying(at=at, trust=item.trust, by=item.data.get(BY), began=began)
-    return Stated(proposal=proposal, item=item, saying=saying, form=form)
+    return Stated(proposal=proposal, item=item, saying=saying, form=form_of(item))
 
 
 def _trust(payload: Any) -> Trust:

@@ -11,7 +11,7 @@ from phronesis.core.ids import derived_id
 from phronesis.core.items import Item
 from phronesis.core.proposals import Judgement, Proposal
 from phronesis.core.relations import Edge, EvidenceRow, Polarity
-from phronesis.core.statements import Held, Saying
+from phronesis.core.statements import COMPARED, Held, Saying
 
 _OVER: Final = ("retracted", "retired")
 
@@ -98,7 +98,7 @@ class Working:
     def _confirm(self, one: Stated, item: Item, verdict: Verdict) -> None:
         """Count one more saying: a source of its own, and one confirmation for each session or entry that repeats."""
         if verdict.act == "UPDATE":
-            data = {**item.data, **one.item.data}
+            data = {name: member for name, member in item.data.items() if name != COMPARED} | dict(one.item.data)
             self._patch(
                 item.id, {"content": one.item.content, "value": one.item.value, "data": data}, "said more fully"
             )

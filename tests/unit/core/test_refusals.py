@@ -48,7 +48,7 @@ def test_a_judgement_that_is_none_is_left_out() -> None:
 
 
 def test_an_echo_is_never_the_users() -> None:
-    rows = [{"n": n, "of": [], "start": 0, "end": 10} for n in (0, 1, 7)]
+    rows: list[dict[str, object]] = [{"n": n, "of": [], "start": 0, "end": 10} for n in (0, 1, 7)]
     echoes = echoing(ENTRY, outcomes(echoes=rows))
     assert [n for n in (0, 1, 2) if echoes(proposed(n))] == [1]
 

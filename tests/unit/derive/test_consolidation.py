@@ -322,6 +322,18 @@ def test_other_people_are_other_people_and_one_person_may_have_many_names(openin
     assert found[0].item.value in ("oslo", "robert", "bob")
 
 
+def test_a_single_name_joins_the_family_of_the_other(opening: Callable[..., Talk]) -> None:
+    talk = opening(
+        proposal("Robert also goes by Bob", "alias", "Bob", subject="Robert"),
+        proposal("老王就是Bob", "alias", "Bob", subject="老王"),
+        proposal("老王住在苏州", "home_city", "苏州", subject="老王"),
+    )  # fmt: skip
+    talk.say("Robert also goes by Bob")
+    talk.say("老王就是Bob。老王住在苏州。")
+    (home,) = [item for item in talk.memory.get_all(user_id="ada") if item.key == "home_city"]
+    assert home.subject == "Robert"
+
+
 def test_the_lanes_user_id_is_a_name_of_the_user(opening: Callable[..., Talk]) -> None:
     talk = opening(PARIS, proposal("Ada lives in Lyon", "home_city", "lyon", subject="Ada"))
     talk.say("I live in Paris")
@@ -466,3 +478,20 @@ def test_a_question_for_the_past_shows_what_was_before(talk: Talk, question: str
     assert len(talk.memory.search(question, user_id="ada", kinds=["profile"], limit=1)) == 1
     plain = talk.memory.search("Where do I live?", user_id="ada", kinds=["profile"])
     assert [each.item.value for each in plain] == ["lyon"]
+
+
+def test_values_are_compared_in_the_form_of_their_key(opening: Callable[..., Talk]) -> None:
+    talk = opening(
+        proposal("I am 34", "age", "34", kind="profile", cardinality="one"),
+        proposal("我三十四岁", "age", "三十四", kind="profile", cardinality="one", compared="34"),
+        proposal("I am 35", "age", "thirty-five", kind="profile", cardinality="one", compared="35"),
+    )
+    talk.say("I am 34")
+    assert [item.kind for item in talk.say("我三十四岁").items] == ["message"]
+    assert talk.held("age") == ["34"]
+    talk.say("I am 35")
+    stated = talk.memory.add("35 years", user_id="ada", kind="profile", key="age", value="35 years old")
+    assert [item.value for item in stated.items] == ["thirty-five"]
+    other = talk.memory.add("36 years", user_id="ada", kind="profile", key="age", value="36 years")
+    assert [item.value for item in other.superseded] == ["thirty-five"]
+    assert other.items[0].value == "36 years"

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from importlib.resources import files
 from typing import Final, get_args
 
 from phronesis.core.proposals import Cardinality
-from phronesis.core.values import NORMALISERS
+from phronesis.core.statements import plain_form
+from phronesis.core.values import NORMALISERS, normal_value
 from phronesis.errors import PhronesisError
 from phronesis.truth.inputs import STATED_KINDS
 
@@ -59,6 +61,15 @@ class MemoryTypes:
             if row is not None:
                 return row
         return None
+
+
+def compared(row: MemoryType, value: str, *, at: datetime | None = None) -> str | None:
+    """Give a value in the form of its row; None where that is no other than its plain form.
+
+    ``at`` is when it was said, against which dates are read.
+    """
+    form = plain_form(normal_value(row.form, value, at=at))
+    return None if form == plain_form(value) else form
 
 
 def load_memory_types() -> MemoryTypes:

@@ -13,7 +13,7 @@ from phronesis.core.instants import parse_moment
 from phronesis.core.proposals import USER, Proposal, Refusal
 from phronesis.derive.extracting.clauses import MAX_READ, is_chinese
 from phronesis.derive.extracting.gate import MAX_REFUSALS, Gate, refusal
-from phronesis.derive.extracting.memory_types import MemoryTypes, load_memory_types
+from phronesis.derive.extracting.memory_types import MemoryTypes, compared, load_memory_types
 from phronesis.derive.extracting.reading import Reading
 from phronesis.derive.extracting.tables import Language, load_language
 
@@ -70,13 +70,18 @@ class Rules:
             self._answered(reading, languages)
         else:
             reading.read()
-        kept, doubtful = [], []
+        kept: list[Proposal] = []
+        doubtful: list[Proposal] = []
         for one in reading.proposals:
-            (kept if self.gate.passes(one.basis, one.confidence) else doubtful).append(one)
+            (kept if self.gate.passes(one.basis, one.confidence) else doubtful).append(self._compared(one, at))
         refused = reading.refusals + [refusal(n, one.quote, "low_confidence") for one in doubtful[:1]]
         if not kept and not refused:
             refused = [refusal(n, text, reading.rule or "chit_chat")]
         return kept, refused[:MAX_REFUSALS]
+
+    def _compared(self, one: Proposal, at: datetime) -> Proposal:
+        row = self.types.find(one.key, one.kind)
+        return one if row is None or one.value is None else replace(one, compared=compared(row, one.value, at=at))
 
     def _answered(self, reading: Reading, languages: Mapping[str, Language]) -> None:
         """Take from a tool's answer only the dates of a calendar, by their fields; never what it tells to do."""
