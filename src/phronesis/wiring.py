@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from functools import cache
 
 from phronesis.compose.assembly import Assembler
-from phronesis.config import PolicySource, api_keys, load_settings
+from phronesis.compose.core_memory import CorePolicy
+from phronesis.config import Policy, PolicySource, api_keys, load_settings
 from phronesis.core.changes import Fold
 from phronesis.core.claims import REASONING
 from phronesis.core.instants import parse_moment
@@ -99,7 +100,7 @@ def open_memory(
         editor=Editor(database, writer, browser, registry.folds),
         browser=browser,
         searcher=searcher,
-        assembler=Assembler(browser, searcher, counter),
+        assembler=Assembler(browser, searcher, counter, _core(settings.policy)),
         budget=settings.policy.budget,
         replayer=replayer,
         doctor=Doctor(database, registry, embedders, counter, roster),
@@ -109,6 +110,10 @@ def open_memory(
         clock=time,
     )
     return Memory(stages, settings.tenant)
+
+
+def _core(policy: Policy) -> CorePolicy:
+    return CorePolicy(policy.core.kinds, policy.core.pin, policy.policies)
 
 
 def _in_utc(clock: Callable[[], datetime]) -> Callable[[], datetime]:

@@ -78,7 +78,9 @@ def eligible_ids(unit: Unit, lane: Lane, wanted: Wanted) -> set[str]:
     return set(unit.run(query).scalars())
 
 
-def newest_items(unit: Unit, lane: Lane, wanted: Wanted, *, limit: int | None) -> list[Item]:
-    """Give the lane's items that may be shown, newest first."""
-    order = (items.c.recorded_at.desc(), items.c.position.desc(), items.c.id)
+def newest_items(unit: Unit, lane: Lane, wanted: Wanted, *, limit: int | None, weightiest: bool = False) -> list[Item]:
+    """Give the lane's items that may be shown, newest first; with ``weightiest`` the most important of all first."""
+    order: list[sa.ColumnElement[Any]] = [items.c.recorded_at.desc(), items.c.position.desc(), items.c.id]
+    if weightiest:
+        order.insert(0, items.c.importance.desc())
     return read_where(unit, lane, *wanted.conditions(), order=order, limit=limit)
