@@ -14,7 +14,7 @@ from phronesis.derive import conversation, edits, erasure, experience, reasoning
 from phronesis.derive.doctor import Doctor
 from phronesis.derive.editor import Editor
 from phronesis.derive.eraser import Eraser
-from phronesis.derive.extraction import ByModel
+from phronesis.derive.extraction import ByModel, by_rules
 from phronesis.derive.handler import Handler, Prepare, Registry
 from phronesis.derive.interpreter import Interpreter
 from phronesis.derive.rederive import rederive_handler
@@ -22,6 +22,7 @@ from phronesis.derive.replay import Replayer
 from phronesis.derive.retry import retry_handler
 from phronesis.derive.rollback import undo_handler
 from phronesis.derive.step import Stepper
+from phronesis.derive.summarising import Summarising
 from phronesis.derive.writer import Writer
 from phronesis.errors import InputError
 from phronesis.index.claims import project_claims
@@ -44,7 +45,7 @@ from phronesis.truth.recorder import Recorder
 
 
 def make_registry(extract: Prepare | None = None) -> Registry:
-    """Give every verb's handler; ``extract`` finds names by a model. A new engine is a new line here."""
+    """Give every verb's handler; ``extract`` prepares turns by models. A new engine is a new line here."""
     handlers: list[Handler] = [*conversation.handlers(extract), *typed_items.HANDLERS, *edits.HANDLERS]
     handlers += [*reasoning.HANDLERS, *reflection.HANDLERS, *experience.HANDLERS, *erasure.HANDLERS]
     folds = {**reasoning.FOLDS, **reflection.FOLDS}
@@ -81,10 +82,10 @@ def open_memory(
         settings.policy, api_keys(settings.policy), tenant=settings.tenant, ledger=StoredLedger(database), clock=time,
         counter=counter,
     )  # fmt: skip
-    asker, judge = roster.asker("extract"), roster.judge()
+    judge = roster.judge()
     embedders = Embedders(embedder or roster.embedder() or load_embedder(settings.policy.embedder))
     recorder = Recorder(database, time)
-    registry = make_registry(None if asker is None else ByModel(asker))
+    registry = make_registry(_prepare(roster, settings.policy))
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
     interpreter = Interpreter(database, recorder, stepper, time, erasure.effects(replayer))
@@ -110,6 +111,15 @@ def open_memory(
         clock=time,
     )
     return Memory(stages, settings.tenant)
+
+
+def _prepare(roster: Roster, policy: Policy) -> Prepare | None:
+    """Give how turns are prepared where a model is asked; None: by rules alone, in no time."""
+    names, lines = roster.asker("extract"), roster.asker("summarise")
+    prepare = None if names is None else ByModel(names)
+    if lines is None:
+        return prepare
+    return Summarising(prepare or by_rules, lines, policy.summary.every_turns, policy.summary.max_tokens)
 
 
 def _core(policy: Policy) -> CorePolicy:

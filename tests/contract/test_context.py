@@ -171,9 +171,9 @@ def test_a_long_session_is_summed_up_by_what_came_of_it_and_by_openings(memory: 
     assert text.index("Use PostgreSQL.") < text.index("Story number 2")
     assert "[" + memory.get(decision).citation + "] Use PostgreSQL." in text
     said = [block.text for block in package.working_summary if block.label == "Said by the user"]
-    assert said[0] == "Story number 21 is about a boat."
+    assert said[0] == "Story number 25 is about a boat."
     shown = {block.text for block in package.recent_turns}
-    assert "Story number 22 is about a boat. It is long." in shown
+    assert "Story number 26 is about a boat. It is long." in shown
     assert compose(memory, session="other").working_summary == []
 
 
@@ -188,7 +188,7 @@ def test_turns_too_long_for_their_slot_are_summed_up_too(memory: Memory) -> None
 
 def test_what_was_forgotten_is_not_shown_again_as_a_recent_turn(memory: Memory) -> None:
     ids = say(memory, "My code is 4711.", "Noted.", "我住在北京。", "好的。")
-    assert [block.text for block in compose(memory).recent_turns][0] == "My code is 4711."
+    assert compose(memory).recent_turns[0].text == "My code is 4711."
     memory.delete(ids[0])
     package = compose(memory)
     assert [block.text for block in package.recent_turns] == ["Noted.", "我住在北京。", "好的。"]

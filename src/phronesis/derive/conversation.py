@@ -14,6 +14,7 @@ from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.derive.extraction import MENTIONS, by_rules, message_text
 from phronesis.derive.handler import Handler, Outcomes, Prepare
 from phronesis.derive.mentions import make_entity, make_mention
+from phronesis.derive.summarising import with_summary
 from phronesis.storage.lane_view import LaneView
 
 TRUST_OF_ROLE: Final = {
@@ -50,11 +51,12 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         items.append(item)
         rows.append(_message_row(entry, n, message, item.id, session_id))
     entities, mentions = _mentions(view, entry, outcomes, items)
+    spoken = _conversation(entry, session, rows) if session_id is not None else None
     return Changes(
         items=items,
         entities=entities,
         mentions=mentions,
-        conversation=_conversation(entry, session, rows) if session_id is not None else None,
+        conversation=with_summary(view, entry, outcomes, spoken),
     )
 
 

@@ -80,7 +80,7 @@ def _of_session(dialect: str, limit: int, by_role: bool) -> sa.Select[Any]:
     )  # fmt: skip
     found = found.where(items.c.role == sa.bindparam("r")) if by_role else found
     newest = (items.c.position.desc(), items.c.recorded_at.desc(), items.c.id)
-    return found.order_by(*newest).limit(sa.literal_column(str(limit), sa.Integer))
+    return found.order_by(*newest).limit(sa.literal_column(str(limit))).offset(sa.literal_column("0"))
 
 
 @cache
