@@ -31,13 +31,13 @@ def model() -> ScriptedModel:
 
 
 @pytest.fixture
-def opened(tmp_path: Path, model: ScriptedModel) -> Callable[[], Memory]:
+def opened(database_url: str, model: ScriptedModel) -> Callable[[], Memory]:
     prepare = Summarising(
         by_rules, asker(model), every_turns=2, max_tokens=60, suspicious=lambda text: "ignore" in text.lower() or None
     )
 
     def opened() -> Memory:
-        return open_with(f"sqlite:///{tmp_path / 'memory.db'}", conversation.handlers(prepare))
+        return open_with(database_url, conversation.handlers(prepare))
 
     return opened
 
