@@ -73,9 +73,9 @@ class Assembler:
             "steps": ["load", "plan", "retrieve", "fuse", "compose"],
             "plan": {"query": query, "kinds": request.wanted.kinds, "limit": _limit(request.budget)},
             "retrieved": {**dict(found.explain or {}), "found": len(found), "abstained": found.abstained,
+                          "degraded": [one.to_dict() for one in found.degraded],
                           "why": {e.item.citation: dict(e.why or {}) for e in candidates.evidence}},
             "summary": {"made_by": loaded.summary.made_by, "lines": len(loaded.summary.blocks)},
-            "degraded": [one.to_dict() for one in found.degraded],
         }  # fmt: skip
         return compose(
             candidates,
