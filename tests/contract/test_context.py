@@ -9,7 +9,7 @@ import pytest
 from custom_store import open_with, write
 from phronesis import Memory
 from phronesis.compose.assembly import Request
-from phronesis.core.changes import Changes
+from phronesis.core.changes import Changes, Patch
 from phronesis.core.context import ContextPackage
 from phronesis.core.entries import Entry
 from phronesis.core.relations import Edge, EvidenceRow
@@ -29,6 +29,7 @@ def join(_view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     """Join items by edges and evidence, as learning does."""
     given = entry.payload
     return Changes(
+        patches=[Patch(item_id, {"quarantine": "order"}, "it reads like an order") for item_id in given.get("held", ())],
         edges=[Edge(type="contradicts", from_kind="item", from_id=one, to_kind="item", to_id=other, entry_id=entry.id)
                for one, other in given.get("contradicts", ())],
         evidence=[EvidenceRow(item_id=one, polarity="source", source_key=source, entry_id=entry.id,
@@ -184,6 +185,9 @@ def test_what_was_forgotten_is_not_shown_again_as_a_recent_turn(memory: Memory) 
     package = compose(memory)
     assert [block.text for block in package.recent_turns] == ["Noted.", "我住在北京。", "好的。"]
     assert "4711" not in package.text
+    joined(memory, held=[ids[1]])
+    block = compose(memory).recent_turns[0]
+    assert (block.text, block.fenced, block.citations) == ("Noted.", True, ())
     memory.update(ids[2], content="我住在上海。")
     package = compose(memory, "我住在哪里？")
     assert "我住在北京。" in package.text

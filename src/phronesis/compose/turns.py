@@ -32,8 +32,8 @@ def recent_turns(
 ) -> RecentTurns:
     """Give the last turns of a session.
 
-    A message that was archived, retracted or quarantined since is left out, unless a time is asked for. Where its item
-    still says the same words, a block cites it, so that it is not shown again as evidence.
+    A message that was archived or retracted since is left out, unless a time is asked for; what is in quarantine is
+    data, whoever said it. Where its item still says the same words, a block cites it, so that it is not shown again.
     """
     blocks: list[Block] = []
     count, where = 0, None
@@ -49,10 +49,11 @@ def recent_turns(
         for identity, message in said:
             state = states.get(identity)
             text = "" if is_erased(message) else message_words(message)
-            if not text.strip() or (state is not None and not state.live and as_of is None):
+            held = state is not None and state.held
+            if not text.strip() or (state is not None and not state.live and not held and as_of is None):
                 continue
-            same = state is not None and (state.version == 1 or edited[identity].content == text)
-            blocks.append(_block(message, text, (f"mem:{identity}",) if same else ()))
+            same = state is not None and not held and (state.version == 1 or edited[identity].content == text)
+            blocks.append(_block(message, text, (f"mem:{identity}",) if same else (), held=held))
     return RecentTurns(blocks, count, where)
 
 
@@ -65,7 +66,7 @@ def message_words(message: Mapping[str, Any]) -> str:
     return "\n".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
 
 
-def _block(message: Mapping[str, Any], text: str, citations: Sequence[str]) -> Block:
+def _block(message: Mapping[str, Any], text: str, citations: Sequence[str], *, held: bool) -> Block:
     role = str(message.get("role", "user"))
-    fenced = role not in ("user", "assistant")
+    fenced = held or role not in ("user", "assistant")
     return Block(text=text, citations=citations, role=role, name=message.get("name"), fenced=fenced)

@@ -35,9 +35,10 @@ def read_items(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Item]:
 
 @dataclass(frozen=True, slots=True)
 class ItemState:
-    """Whether ordinary reads show an item, and how often it was changed: 1 for never."""
+    """Whether ordinary reads show an item, whether it waits in quarantine, and its version: 1 if never changed."""
 
     live: bool
+    held: bool
     version: int
 
 
@@ -47,7 +48,8 @@ def read_states(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, ItemSta
     for batch in batches(dict.fromkeys(ids)):
         bound = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, batch)}
         for item_id, status, ended, quarantine, version in fetch(unit, _states(unit.dialect), bound):
-            out[item_id] = ItemState(status == "active" and ended is None and quarantine is None, version)
+            kept, held = status == "active" and ended is None, quarantine is not None
+            out[item_id] = ItemState(kept and not held, kept and held, version)
     return out
 
 
