@@ -29,7 +29,7 @@ def join(_view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     """Join items by edges and evidence, as learning does."""
     given = entry.payload
     return Changes(
-        patches=[Patch(item_id, {"quarantine": "order"}, "it reads like an order") for item_id in given.get("held", ())],
+        patches=[Patch(item_id, {"quarantine": "order"}, "an order") for item_id in given.get("held", ())],
         edges=[Edge(type="contradicts", from_kind="item", from_id=one, to_kind="item", to_id=other, entry_id=entry.id)
                for one, other in given.get("contradicts", ())],
         evidence=[EvidenceRow(item_id=one, polarity="source", source_key=source, entry_id=entry.id,
