@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from functools import cache
 
 from phronesis.compose.assembly import Assembler
+from phronesis.compose.core_memory import CorePolicy
 from phronesis.config import Policy, PolicySource, api_keys, load_settings
 from phronesis.core.changes import Fold
 from phronesis.core.claims import REASONING
@@ -26,12 +27,14 @@ from phronesis.derive.extracting.gate import Gate
 from phronesis.derive.extracting.rules import Rules
 from phronesis.derive.extraction import ByModel, ByRules
 from phronesis.derive.handler import Handler, Prepare, Registry
+from phronesis.derive.instructions import find_order
 from phronesis.derive.interpreter import Interpreter
 from phronesis.derive.rederive import rederive_handler
 from phronesis.derive.replay import Replayer
 from phronesis.derive.retry import retry_handler
 from phronesis.derive.rollback import undo_handler
 from phronesis.derive.step import Stepper
+from phronesis.derive.summarising import Summarising
 from phronesis.derive.writer import Writer
 from phronesis.errors import InputError
 from phronesis.index.claims import project_claims
@@ -97,11 +100,10 @@ def open_memory(
         settings.policy, api_keys(settings.policy), tenant=settings.tenant, ledger=StoredLedger(database), clock=time,
         counter=counter,
     )  # fmt: skip
-    asker, judge = roster.asker("extract"), roster.judge()
+    judge = roster.judge()
     embedders = Embedders(embedder or roster.embedder() or load_embedder(settings.policy.embedder))
     recorder = Recorder(database, time)
-    rules = _rules(settings.policy)
-    registry = make_registry(rules if asker is None else ByModel(asker, rules))
+    registry = make_registry(_prepare(roster, settings.policy))
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
     interpreter = Interpreter(database, recorder, stepper, time, erasure.effects(replayer))
@@ -117,7 +119,7 @@ def open_memory(
         editor=Editor(database, writer, browser, registry.folds),
         browser=browser,
         searcher=searcher,
-        assembler=Assembler(browser, searcher, counter),
+        assembler=Assembler(browser, searcher, counter, _core(settings.policy)),
         budget=settings.policy.budget,
         replayer=replayer,
         doctor=Doctor(database, registry, embedders, counter, roster),
@@ -130,10 +132,20 @@ def open_memory(
     return Memory(stages, settings.tenant)
 
 
-def _rules(policy: Policy) -> ByRules:
+def _prepare(roster: Roster, policy: Policy) -> Prepare:
+    """Give how turns are prepared: by rules alone, in no time, or by the models of the roles."""
     gates = policy.gates
     gate = Gate(user=gates.user, tool=gates.tool, inferred=gates.inferred)
-    return ByRules(Rules(gate=gate) if policy.extraction else None)
+    rules = ByRules(Rules(gate=gate) if policy.extraction else None)
+    names, lines = roster.asker("extract"), roster.asker("summarise")
+    prepare: Prepare = rules if names is None else ByModel(names, rules)
+    if lines is None:
+        return prepare
+    return Summarising(prepare, lines, policy.summary.every_turns, policy.summary.max_tokens, suspicious=find_order)
+
+
+def _core(policy: Policy) -> CorePolicy:
+    return CorePolicy(policy.core.kinds, policy.core.pin, policy.policies)
 
 
 def _in_utc(clock: Callable[[], datetime]) -> Callable[[], datetime]:

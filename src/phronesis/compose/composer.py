@@ -27,9 +27,10 @@ def compose(
     """Give a package whose two renderings each fit ``budget.total``, as counted by ``counter``.
 
     To ``explain`` are added ``budget`` (what was used of what; the slots' figures are estimates, ``used`` is counted),
-    ``dropped`` (slot, index, citation and reason of each candidate that is not shown) and ``shortened``. The same input
-    gives the same package. Raises BudgetTooSmall, with the least budget that would do as ``details["minimum"]``, when
-    the user's message alone does not fit: it is never cut.
+    ``dropped`` (slot, index, citation and reason of each candidate that is not shown), ``shortened``, and ``conflicts``
+    (of what is shown and disputed, with whether the other side is shown too). The same input gives the same package.
+    Raises BudgetTooSmall, with the least budget that would do as ``details["minimum"]``, when the user's message alone
+    does not fit: it is never cut.
     """
     count = cache(counter.count)
     layout = Layout(SAMPLE, language_of(candidates.user_message), storable(candidates.user_message))
@@ -70,7 +71,13 @@ def compose(
         user_message=candidates.user_message,
         token_count=tokens,
         token_budget=budget.total,
-        explain={**explain, "budget": spent, "dropped": selection.dropped, "shortened": _shortened(selection.chosen)},
+        explain={
+            **explain,
+            "budget": spent,
+            "conflicts": _conflicts(selection.chosen),
+            "dropped": selection.dropped,
+            "shortened": _shortened(selection.chosen),
+        },
         text=text,
         messages=messages,
     )
@@ -109,6 +116,15 @@ def _blocks(chosen: Sequence[Piece], slot: str) -> list[Block]:
 
 def _evidence(chosen: Sequence[Piece]) -> list[Evidence]:
     return [piece.source for piece in _of(chosen, "evidence") if isinstance(piece.source, Evidence)]
+
+
+def _conflicts(chosen: Sequence[Piece]) -> list[dict[str, Any]]:
+    shown = {citation_of(piece.source) for piece in chosen}
+    return [
+        {"citation": evidence.item.citation, "disputed_by": f"mem:{other}", "shown": f"mem:{other}" in shown}
+        for evidence in _evidence(chosen)
+        for other in evidence.conflicts
+    ]
 
 
 def _shortened(chosen: Sequence[Piece]) -> list[dict[str, Any]]:

@@ -19,6 +19,8 @@ _SAMPLED_CHARACTERS_PER_TOKEN: Final = 4
 
 _SENTENCE_END: Final = re.compile(r"[。！？；…\n]|[.!?;](?=\s)")
 _WORD_END: Final = re.compile(r"\s")
+_OPENING_WINDOW: Final = 4
+"""An opening is looked for in so many times its length: white space counts for little there."""
 _SENTENCE_SHARE: Final = 0.6
 """A sentence's end is taken when at least this share of the room stays in use, else a word's."""
 _WORD_SHARE: Final = 0.8
@@ -49,6 +51,14 @@ def excerpt(text: str, *, snippet: str = "", limit: int, count: Count) -> tuple[
     cut = text[begin : begin + window]
     start = ELLIPSIS if begin else ""
     return _shorten(start + clean(cut), begin + len(cut) < len(text), limit, count), True
+
+
+def opening(text: str, *, most: int) -> str:
+    """Give the first sentence of ``text`` on one line, or as much of it as ``most`` characters hold."""
+    flat = " ".join(text[: _OPENING_WINDOW * most].split())
+    end = _SENTENCE_END.search(flat)
+    first = (flat if end is None else flat[: end.end()]).strip()
+    return first if len(first) <= most else first[: _before_marks(first, most - 1)].rstrip() + ELLIPSIS
 
 
 def whole(text: str, *, limit: int, count: Count) -> str | None:

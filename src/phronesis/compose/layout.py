@@ -3,10 +3,12 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
+from phronesis.compose.cleaning import label
 from phronesis.compose.fences import Boundary
-from phronesis.compose.pieces import Piece, keeps_its_role, message_prefix, speaker
+from phronesis.compose.pieces import Piece, group_of, keeps_its_role, message_prefix, speaker
 from phronesis.core.context import Block
 
 TITLES: Final = {
@@ -16,6 +18,12 @@ TITLES: Final = {
     "evidence": "# Memory",
     "user_message": "# User message",
 }
+
+LABELS: Final = (
+    "Policies", "Standing instructions", "Profile", "Preferences", "Pinned",
+    "So far", "Noted", "Said by the user",
+)  # fmt: skip
+"""The groups of a slot in the order in which they are shown; others come after them, by name."""
 
 _PREAMBLES: Final = {
     "en": (
@@ -88,7 +96,13 @@ class Layout:
         return [preamble(self.language, self.boundary), *parts] if fenced else parts
 
     def _blocks(self, pieces: Sequence[Piece], slot: str) -> list[str]:
-        shown = [self.boundary.memory(piece.text) if piece.fenced else piece.text for piece in _of(pieces, slot)]
+        shown = []
+        for (title, fenced), group in groupby(in_order(pieces, slot), key=lambda piece: group_of(_block(piece))):
+            texts = [piece.text for piece in group]
+            # What has no label stands by itself.
+            for part in texts if title is None else ["\n".join(texts)]:
+                framed = self.boundary.memory(part) if fenced else part
+                shown.append(framed if title is None else f"{label(title)}:\n{framed}")
         return [f"{TITLES[slot]}\n" + "\n\n".join(shown)] if shown else []
 
     def _evidence(self, pieces: Sequence[Piece]) -> list[str]:
@@ -103,6 +117,18 @@ class Layout:
         if not keeps_its_role(block):
             return {"role": "user", "content": self._turn(piece)}
         return {"role": block.role, "content": message_prefix(block) + piece.text}
+
+
+def in_order(pieces: Sequence[Piece], slot: str) -> list[Piece]:
+    """Give the pieces of a slot of blocks as they are shown: without a label first, then group by group."""
+
+    def order(piece: Piece) -> tuple[int, str, bool, int, int]:
+        block = _block(piece)
+        title = block.label or ""
+        rank = -1 if block.label is None else LABELS.index(title) if title in LABELS else len(LABELS)
+        return rank, title, block.fenced and rank >= 0, block.place if rank >= 0 else 0, piece.index
+
+    return sorted((piece for piece in pieces if piece.slot == slot), key=order)
 
 
 def _of(pieces: Sequence[Piece], slot: str) -> list[Piece]:

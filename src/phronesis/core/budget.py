@@ -2,10 +2,10 @@
 
 Each slot has a cap. When the caps together exceed what is there, every slot's share is cut in proportion; what a slot
 leaves of its share may be borrowed: by evidence, then by recent turns, without a cap, since these are what there is
-always more of; then by the other slots, back up to their caps.
+always more of; then by the other slots, back up to their caps, and beyond them by the shares of slots that use nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 BORROWERS: Final = ("evidence", "recent_turns")
@@ -42,10 +42,18 @@ class Ledger:
         """Give the tokens left of the slot's own share, never more than are spare."""
         return max(0, min(self._shares[slot] - self._used[slot], self.spare()))
 
-    def room(self, slot: str, *, held: int = 0) -> int:
-        """Give the tokens the slot may still use with borrowing; ``held`` of the spare ones are kept for others."""
+    def room(self, slot: str, *, held: int = 0, wanting: Collection[str] = ()) -> int:
+        """Give the tokens the slot may still use with borrowing; ``held`` of the spare ones are kept for others.
+
+        A slot that is no borrower asks when the borrowers have had their turn: one that uses nothing by then, and is
+        not ``wanting`` more, is empty and lends its share.
+        """
         spare = max(0, self.spare() - max(0, held))
-        return spare if slot in BORROWERS else max(0, min(spare, self._caps[slot] - self._used[slot]))
+        if slot in BORROWERS:
+            return spare
+        lending = {other for other, used in self._used.items() if not used} - {slot, *wanting}
+        empty = sum(self._shares[other] for other in lending)
+        return max(0, min(spare, self._caps[slot] + empty - self._used[slot]))
 
     def use(self, slot: str, tokens: int) -> None:
         """Book ``tokens`` on a slot."""

@@ -16,6 +16,9 @@ class Block(Record):
     """One piece of a slot: text, the citations it stands on, and the role it is shown under.
 
     ``fenced``: the text comes from a source below the user's trust and is rendered as data, not as instruction.
+    Blocks of one ``label`` are rendered as one group under it, each on a line of its own, in the order of ``place``
+    and then in their own. ``about`` stands in parentheses after the citations. Recent turns have citations that are
+    not rendered: they say which items hold the same words.
     """
 
     text: str
@@ -23,13 +26,17 @@ class Block(Record):
     role: str = "system"
     name: str | None = None
     fenced: bool = False
+    label: str | None = None
+    about: str = ""
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Budget(Record):
     """Tokens for the whole, how many of them each slot may take, and how many pieces.
 
-    Evidence, then recent turns, may also take what other slots leave. The counts and ``snippet_tokens`` are fixed.
+    Evidence, then recent turns, may also take what other slots leave; the summary and the system blocks what slots
+    leave in which there is nothing to show. The counts and ``snippet_tokens`` are fixed.
     The defaults are this project's: enough for evidence first, with recent turns second.
     """
 
@@ -47,7 +54,8 @@ class Budget(Record):
 class Candidates(Record):
     """What there is to compose from, each slot in the order in which it is to be kept, best first.
 
-    ``recent_turns`` are oldest first; when room is short the oldest go.
+    ``recent_turns`` are oldest first; when room is short the oldest go. ``taken_from`` maps the citation of what was
+    derived to those of the messages it was taken from: where their words are shown, it says nothing new.
     """
 
     user_message: str
@@ -55,13 +63,15 @@ class Candidates(Record):
     working_summary: Sequence[Block] = ()
     recent_turns: Sequence[Block] = ()
     evidence: Sequence[Evidence] = ()
+    taken_from: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ContextPackage(Record):
     """What goes into the agent's prompt. ``token_count`` is that of the larger of the two renderings.
 
-    ``explain`` says what each slot used, what was dropped and why, and how the evidence was found.
+    ``explain`` says what each slot used and borrowed, what was dropped and why, what is disputed, which roles were
+    without their model, and how the evidence was found.
     """
 
     context_id: str

@@ -68,12 +68,37 @@ class RefRow:
     uri: str
 
 
+@dataclass(frozen=True, slots=True)
+class SummaryLine:
+    """One line of a summary, and the ids of the items that it stands on."""
+
+    text: str
+    of: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryRow:
+    """What a model made of a session up to a turn. A later one takes its place.
+
+    ``entry_id`` is the turn whose preparing made it, ``turn`` that turn's number, ``position`` that of the first
+    message after it.
+    """
+
+    session_id: str
+    entry_id: str
+    turn: int
+    position: int
+    recorded_at: datetime
+    lines: tuple[SummaryLine, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationRows:
-    """What one entry adds to the record of conversations."""
+    """What one entry adds to the record of conversations; a ``summary`` replaces the session's earlier one."""
 
     session: SessionRow
     turn: TurnRow
     messages: tuple[MessageRow, ...] = ()
     tool_calls: tuple[ToolCallRow, ...] = ()
     refs: tuple[RefRow, ...] = ()
+    summary: SummaryRow | None = None

@@ -21,6 +21,7 @@ from phronesis.derive.extraction import MENTIONS, ByRules, by_rules, message_tex
 from phronesis.derive.guarding import guarded, suspected
 from phronesis.derive.handler import Handler, Outcomes, Prepare
 from phronesis.derive.mentions import make_entity, make_mention
+from phronesis.derive.summarising import with_summary
 from phronesis.storage.lane_view import LaneView
 
 TRUST_OF_ROLE: Final = {
@@ -60,13 +61,14 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     entities, mentions = _mentions(view, entry, outcomes, items)
     ids = [item_id(entry.id, "message", str(n)) for n in range(len(messages))] if PROPOSALS in outcomes else []
     learned = consolidated(view, entry, stated_in_messages(view, entry, outcomes, items, ids))
+    spoken = _conversation(entry, session, rows) if session_id is not None else None
     return replace(
         learned,
         items=[*items, *learned.items],
         # A name that joined another comes last: of two, the one with a canonical entity is kept.
         entities=[*entities, *learned.entities],
         mentions=[*mentions, *learned.mentions],
-        conversation=_conversation(entry, session, rows) if session_id is not None else None,
+        conversation=with_summary(view, entry, outcomes, spoken),
     )
 
 

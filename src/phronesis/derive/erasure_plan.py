@@ -1,11 +1,12 @@
 """What an erasure takes: from what the caller named to parts of the log, items, and the outcomes that lean on them."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from phronesis.core.canonical import decode
 from phronesis.core.items import Item
 from phronesis.derive.handler import Registry
 from phronesis.storage.database import Unit
@@ -145,12 +146,18 @@ def _about(entry: Logged, items: AbstractSet[str], whole: AbstractSet[str]) -> b
 def leaning(unit: Unit, lane: Lane, plan: Plan, probes: Probes, registry: Registry) -> dict[int, Leaning]:
     """Find what leans on what is to go: in other lanes evidence and edges, in every lane outcomes.
 
-    An outcome leans when it names one of the ids, or quotes words that its own entry does not hold.
+    An outcome leans when it names one of the ids, quotes words that its own entry does not hold, or was made from the
+    outcomes of an entry that leans or loses a part: those that it names under ``stands_on``.
     """
     found = {other: Leaning(gone=ids) for other, ids in leaning_lanes(unit, plan.gone, beside=lane.lane_id).items()}
+    standing: list[tuple[OutcomeRow, frozenset[str]]] = []
     for row in all_outcomes(unit):
         here = row.lane_id == lane.lane_id
-        if row.entry_id in plan.cut or (here and plan.everything) or not _leans(unit, row, plan, probes):
+        if row.entry_id in plan.cut or (here and plan.everything):
+            continue
+        if not _leans(unit, row, plan, probes):
+            if b'"stands_on"' in row.body:
+                standing.append((row, frozenset(decode(row.body).get("stands_on", ()))))
             continue
         in_lane = found.setdefault(row.lane_id, Leaning())
         entry = find_entry(unit, row.entry_id)
@@ -158,7 +165,19 @@ def leaning(unit: Unit, lane: Lane, plan: Plan, probes: Probes, registry: Regist
             in_lane.apart.append((row.entry_id, row.role, row.n))
         else:
             in_lane.anew.add(row.entry_id)
+    _follow(standing, found, plan)
     return found
+
+
+def _follow(standing: Sequence[tuple[OutcomeRow, frozenset[str]]], found: dict[int, Leaning], plan: Plan) -> None:
+    """Add the entries whose outcomes were made from those of entries that are prepared again, and so on."""
+    while True:
+        again = plan.cut.keys() | {entry for lean in found.values() for entry in lean.anew}
+        late = [row for row, below in standing if below & again and row.entry_id not in again]
+        for row in late:
+            found.setdefault(row.lane_id, Leaning()).anew.add(row.entry_id)
+        if not late:
+            return
 
 
 def cut_but_not_through(unit: Unit, lane: Lane, plan: Plan, registry: Registry) -> set[str]:

@@ -99,7 +99,9 @@ def load_turns(path: Path) -> list[dict[str, Any]]:
             for name in ("id", "split", "role", "text", "expect", "gate"):
                 turn[name]
         except (ValueError, TypeError, KeyError, InputError) as error:
-            raise InputError(f"{path.name}, line {number}: this is no labelled turn: {error!r:.120}", field="data") from error
+            raise InputError(
+                f"{path.name}, line {number}: this is no labelled turn: {error!r:.120}", field="data"
+            ) from error
         turns.append(turn)
     return turns
 
@@ -122,7 +124,9 @@ def _score(data: str, split: str, turns: Iterable[Mapping[str, Any]], rules: Rul
     count = dict.fromkeys(("turns", "labels", "found", "right", "gate_right"), 0)
     extra = dict.fromkeys(("dates", "dates_right", "replaced", "replaced_right"), 0)
     spent = 0.0
-    rules.read(0, {"role": "user"}, "Hello. 你好。", parse_moment("2026-01-01", field="at"))  # the tables are compiled now
+    rules.read(
+        0, {"role": "user"}, "Hello. 你好。", parse_moment("2026-01-01", field="at")
+    )  # the tables are compiled now
     for turn in turns:
         at = parse_moment(turn["at"], field="at")
         begun = time.process_time()

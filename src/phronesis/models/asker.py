@@ -6,10 +6,10 @@ from typing import Generic, TypeVar
 
 import pydantic
 
-from phronesis.errors import ModelError
+from phronesis.errors import AnswerRejected, ModelError
 from phronesis.models.calls import Limits
 from phronesis.models.conduct import Conduct
-from phronesis.models.language import Completion, Constraint, LanguageModel, Message
+from phronesis.models.language import PLAIN, AnswerSchema, Completion, Constraint, LanguageModel, Message
 from phronesis.models.purse import Purse
 from phronesis.models.structured import Attempt, Task, climb, rejected
 from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, TokenCounter
@@ -48,7 +48,7 @@ class Asker:
         attempts: list[Attempt] = []
 
         def say(messages: Sequence[Message], constraint: Constraint) -> Completion:
-            return self._say(tenant, task, messages, constraint, limits)
+            return self._say(tenant, task.answer, messages, constraint, limits)
 
         try:
             value = climb(task, say, attempts)
@@ -56,8 +56,16 @@ class Asker:
             return Answer(value=None, error=error, attempts=attempts)
         return Answer(value=value, error=None if value is not None else rejected(attempts), attempts=attempts)
 
+    def talk(self, tenant: str, messages: Sequence[Message]) -> str:
+        """Give the model's answer to a conversation, in plain words; ModelError when there is none."""
+        completion = self._say(tenant, PLAIN, messages, "text", self.conduct.limits())
+        said = completion.text.strip()
+        if completion.refusal is not None or not said:
+            raise AnswerRejected(f"the model gave no answer ({completion.finish_reason[:40]})")
+        return said
+
     def _say(
-        self, tenant: str, task: Task[_FORM], messages: Sequence[Message], constraint: Constraint, limits: Limits
+        self, tenant: str, answer: AnswerSchema, messages: Sequence[Message], constraint: Constraint, limits: Limits
     ) -> Completion:
         asked = sum(self.counter.count(one.content) + MESSAGE_OVERHEAD for one in messages) + PRIMING_OVERHEAD
         self.purse.allow(tenant, model=self.name, prompt_tokens=asked, max_tokens=self.max_tokens)
@@ -65,7 +73,7 @@ class Asker:
         def once(limits: Limits) -> Completion:
             with self.purse.recorded(tenant, role=self.role, model=self.name, prompt_tokens=asked) as tally:
                 completion = self.model.complete(
-                    messages, answer=task.answer, constraint=constraint, max_tokens=self.max_tokens, limits=limits
+                    messages, answer=answer, constraint=constraint, max_tokens=self.max_tokens, limits=limits
                 )
                 if completion.prompt_tokens is not None:
                     tally.prompt_tokens = completion.prompt_tokens

@@ -6,8 +6,8 @@ from typing import Any, Final, Literal, Protocol
 
 from phronesis.models.calls import Limits
 
-Constraint = Literal["schema", "json"]
-"""How the server is told the form of the answer: by the schema itself, or only that it be JSON."""
+Constraint = Literal["schema", "json", "text"]
+"""How the server is told the form of the answer: by the schema itself, or only that it be JSON, or not at all."""
 
 FINISHED: Final = "stop"
 """The ``finish_reason`` of an answer that the model ended itself."""
@@ -27,6 +27,10 @@ class AnswerSchema:
 
     name: str
     schema: Mapping[str, Any]
+
+
+PLAIN: Final = AnswerSchema("text", {"type": "string"})
+"""What an answer in plain words is asked for with, under the constraint ``text``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

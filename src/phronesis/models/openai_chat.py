@@ -75,9 +75,10 @@ class OpenAIChat:
         request: dict[str, Any] = {
             "model": self._model,
             "messages": [{"role": one.role, "content": sendable(one.content)} for one in messages],
-            "response_format": _response_format(answer, constraint),
             self._bound: max_tokens,
         }
+        if constraint != "text":
+            request["response_format"] = _response_format(answer, constraint)
         with self._http.within(limits):
             response = self._client.chat.completions.with_raw_response.create(**request, **self._settings)
         # The client believes whatever types it is told of; what it got is looked at here instead.

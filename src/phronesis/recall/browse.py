@@ -130,18 +130,35 @@ def _age(item: Item) -> tuple[Any, ...]:
     return item.recorded_at, item.position or 0, item.id
 
 
-def items_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, *, limit: int) -> list[Item]:
-    """Give the lanes' items that are wanted, newest first."""
+def items_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, *, limit: int, weightiest: bool = False) -> list[Item]:
+    """Give the lanes' items that are wanted, newest first; with ``weightiest`` the most important of all first."""
     out: list[Item] = []
     for lane in lanes:
-        found = newest_items(unit, lane, wanted, limit=None if wanted.as_of is not None else limit)
+        most = None if wanted.as_of is not None else limit
+        found = newest_items(unit, lane, wanted, limit=most, weightiest=weightiest)
         if wanted.as_of is not None:
             found = [item for item in known_at(unit, lane.lane_id, found, wanted.as_of) if item.live]
             if wanted.valid_at is not None:
                 found = [item for item in found if held_at(item, wanted.valid_at)]
         out += found
     out.sort(key=_age, reverse=True)
+    if weightiest:
+        out.sort(key=lambda item: -item.importance)
     return out[:limit]
+
+
+def items_by_id(unit: Unit, lanes: Sequence[Lane], ids: Iterable[str], wanted: Wanted) -> dict[str, Item]:
+    """Give those of some items that the lanes hold and an ordinary read shows, as of the times asked for."""
+    listed = list(ids)
+    out: dict[str, Item] = {}
+    for lane in lanes if listed else ():
+        found = list(read_items(unit, lane, listed).values())
+        if wanted.as_of is not None:
+            found = known_at(unit, lane.lane_id, found, wanted.as_of)
+        if wanted.valid_at is not None:
+            found = [item for item in found if held_at(item, wanted.valid_at)]
+        out |= {item.id: item for item in found if item.live or (wanted.past and item.quarantine is None)}
+    return out
 
 
 def turns_of(

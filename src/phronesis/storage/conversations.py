@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from phronesis.core.conversation import ConversationRows, MessageRow, SessionRow, TurnRow
+from phronesis.core.conversation import ConversationRows, MessageRow, SessionRow, SummaryLine, SummaryRow, TurnRow
 from phronesis.core.instants import from_micros, optional_micros, optional_moment, to_micros
 from phronesis.storage.database import Unit
 from phronesis.storage.prepared import fetch
-from phronesis.storage.schema import items, refs, repeated_messages, sessions, tool_calls, turns
+from phronesis.storage.schema import items, refs, repeated_messages, sessions, summaries, tool_calls, turns
 from phronesis.storage.statements import insert, list_value, listed, upsert
 
 _SESSION: Final = sa.select(
@@ -80,6 +80,27 @@ def has_messages(unit: Unit, lane_id: int, session_id: str, message_ids: Sequenc
     return bool(fetch(unit, _by_message_ids(unit.dialect), bound))
 
 
+_SUMMARY: Final = sa.select(
+    summaries.c.entry_id, summaries.c.turn, summaries.c.position, summaries.c.recorded_at, summaries.c.lines
+).where(
+    summaries.c.tenant_id == sa.bindparam("t"),
+    summaries.c.lane_id == sa.bindparam("l"),
+    summaries.c.session_id == sa.bindparam("s"),
+)
+
+
+def find_summary(unit: Unit, lane_id: int, session_id: str) -> SummaryRow | None:
+    """Give what a model made of a session, or None."""
+    rows = fetch(unit, _SUMMARY, {"t": unit.tenant, "l": lane_id, "s": session_id})
+    if not rows:
+        return None
+    entry_id, turn, position, recorded_at, lines = rows[0]
+    return SummaryRow(
+        session_id=session_id, entry_id=entry_id, turn=turn, position=position, recorded_at=from_micros(recorded_at),
+        lines=tuple(SummaryLine(line["text"], tuple(line["of"])) for line in lines),
+    )  # fmt: skip
+
+
 def write_conversation(unit: Unit, lane_id: int, rows: ConversationRows, made: Collection[str]) -> None:
     """Store what one entry adds; ``made`` are the ids of the items it made."""
     session = rows.session
@@ -98,6 +119,14 @@ def write_conversation(unit: Unit, lane_id: int, rows: ConversationRows, made: C
     insert(unit, repeated_messages, [_stored(unit, lane_id, row) for row in repeats])
     insert(unit, tool_calls, [_stored(unit, lane_id, row) for row in rows.tool_calls])
     insert(unit, refs, [_stored(unit, lane_id, row) for row in rows.refs])
+    summary = rows.summary
+    if summary is not None:
+        upsert(unit, summaries, [{
+            "tenant_id": unit.tenant, "lane_id": lane_id, "session_id": summary.session_id,
+            "entry_id": summary.entry_id, "turn": summary.turn, "position": summary.position,
+            "recorded_at": to_micros(summary.recorded_at),
+            "lines": [{"text": line.text, "of": list(line.of)} for line in summary.lines],
+        }])  # fmt: skip
 
 
 def _stored(unit: Unit, lane_id: int, record: Any) -> dict[str, Any]:

@@ -90,14 +90,7 @@ def items_in_quarantine(unit: Unit, lane: Lane, attributes: Mapping[str, str], *
     )  # fmt: skip
 
 
-def quarantined_ids(unit: Unit, lane_ids: Sequence[int]) -> frozenset[str]:
-    """Give the ids of all that the lanes hold in quarantine, ended or not: an index holds these rows alone."""
-    query = sa.select(items.c.id).where(
-        items.c.tenant_id == unit.tenant, items.c.lane_id.in_(lane_ids), items.c.quarantine.is_not(None)
-    )
-    return frozenset(unit.run(query).scalars())
-
-
-def newest_items(unit: Unit, lane: Lane, wanted: Wanted, *, limit: int | None) -> list[Item]:
-    """Give the lane's items that may be shown, newest first."""
-    return read_where(unit, lane, *wanted.conditions(), order=_NEWEST, limit=limit)
+def newest_items(unit: Unit, lane: Lane, wanted: Wanted, *, limit: int | None, weightiest: bool = False) -> list[Item]:
+    """Give the lane's items that may be shown, newest first; with ``weightiest`` the most important of all first."""
+    order = [items.c.importance.desc(), *_NEWEST] if weightiest else _NEWEST
+    return read_where(unit, lane, *wanted.conditions(), order=order, limit=limit)

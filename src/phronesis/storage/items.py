@@ -1,6 +1,7 @@
 """Items in the database: reading by id, by lane, by key; writing versions."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
@@ -30,6 +31,58 @@ def read_items(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Item]:
             item = as_item(zip(ROW_FIELDS, row, strict=True), lane)
             out[item.id] = item
     return out
+
+
+@dataclass(frozen=True, slots=True)
+class ItemState:
+    """Whether ordinary reads show an item, whether it waits in quarantine, and its version: 1 if never changed."""
+
+    live: bool
+    held: bool
+    version: int
+
+
+def read_states(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, ItemState]:
+    """Give the state of those of ``ids`` that the lane holds, without reading what they say."""
+    out: dict[str, ItemState] = {}
+    for batch in batches(dict.fromkeys(ids)):
+        bound = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, batch)}
+        for item_id, status, ended, quarantine, version in fetch(unit, _states(unit.dialect), bound):
+            kept, held = status == "active" and ended is None, quarantine is not None
+            out[item_id] = ItemState(kept and not held, kept and held, version)
+    return out
+
+
+@cache
+def _states(dialect: str) -> sa.Select[Any]:
+    lane = items.c.lane_id + sa.literal_column("0")
+    return sa.select(items.c.id, items.c.status, items.c.ended, items.c.quarantine, items.c.version).where(
+        items.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(items.c.id, dialect)
+    )
+
+
+def live_of_session(
+    unit: Unit, lane: Lane, session_id: str, *, kinds: Sequence[str], role: str | None = None, limit: int
+) -> list[Item]:
+    """Give a session's items of some kinds that ordinary reads show, the newest ``limit`` of them, newest first."""
+    bound = {"t": unit.tenant, "l": lane.lane_id, "s": session_id, "a": "active", "r": role,
+             "ids": list_value(unit.dialect, kinds)}  # fmt: skip
+    return [
+        as_item(zip(ROW_FIELDS, row, strict=True), lane)
+        for row in fetch(unit, _of_session(unit.dialect, limit, role is not None), bound)
+    ]
+
+
+@cache
+def _of_session(dialect: str, limit: int, by_role: bool) -> sa.Select[Any]:
+    found = sa.select(*COLUMNS).where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+        items.c.session_id == sa.bindparam("s"), listed(items.c.kind, dialect), items.c.status == sa.bindparam("a"),
+        items.c.ended.is_(None), items.c.quarantine.is_(None),
+    )  # fmt: skip
+    found = found.where(items.c.role == sa.bindparam("r")) if by_role else found
+    newest = (items.c.position.desc(), items.c.recorded_at.desc(), items.c.id)
+    return found.order_by(*newest).limit(sa.literal_column(str(limit))).offset(sa.literal_column("0"))
 
 
 @cache

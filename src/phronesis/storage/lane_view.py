@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from phronesis.core.changes import Delta
-from phronesis.core.conversation import SessionRow
+from phronesis.core.conversation import SessionRow, SummaryRow, TurnRow
 from phronesis.core.entities import Entity
 from phronesis.core.instants import from_micros
 from phronesis.core.items import Item
@@ -122,6 +122,14 @@ class LaneView:
     def session(self, session_id: str) -> SessionRow | None:
         """Give a session, or None."""
         return conversations.find_session(self.unit, self.lane_id, session_id)
+
+    def turns(self, session_id: str) -> list[TurnRow]:
+        """Give a session's turns, in order."""
+        return conversations.list_turns(self.unit, self.lane_id, session_id)
+
+    def summary(self, session_id: str) -> SummaryRow | None:
+        """Give what a model made of a session, or None."""
+        return conversations.find_summary(self.unit, self.lane_id, session_id)
 
     def messages_by_id(self, session_id: str, message_ids: Sequence[str]) -> list[Item]:
         """Give the session's message items of these given ids."""

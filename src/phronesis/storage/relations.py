@@ -1,6 +1,7 @@
 """Edges, evidence, entities and mentions in the database."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -8,8 +9,9 @@ import sqlalchemy as sa
 from phronesis.core.entities import Entity, Mention
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.storage.database import Unit
+from phronesis.storage.prepared import fetch
 from phronesis.storage.schema import edges, entities, evidence, mentions
-from phronesis.storage.statements import batches, insert_ignore, upsert
+from phronesis.storage.statements import batches, insert_ignore, list_value, listed, upsert
 
 _EDGE_COLUMNS: Final = [edges.c[name] for name in Edge.__dataclass_fields__]
 _EVIDENCE_COLUMNS: Final = [evidence.c[name] for name in EvidenceRow.__dataclass_fields__]
@@ -33,6 +35,18 @@ def read_edges(
     return sorted(out, key=lambda edge: edge.identity)
 
 
+_CONTRADICTING: Final = sa.select(edges.c.from_id, edges.c.to_id).where(
+    edges.c.tenant_id == sa.bindparam("t"), edges.c.lane_id == sa.bindparam("l"), edges.c.type == sa.bindparam("e"),
+    edges.c.from_kind == sa.bindparam("k"), edges.c.to_kind == sa.bindparam("k"),
+)  # fmt: skip
+
+
+def contradicting(unit: Unit, lane_id: int) -> list[tuple[str, str]]:
+    """Give the pairs of items of which one contradicts the other, in a fixed order: there are few."""
+    bound = {"t": unit.tenant, "l": lane_id, "e": "contradicts", "k": "item"}
+    return sorted((row[0], row[1]) for row in fetch(unit, _CONTRADICTING, bound))
+
+
 def read_evidence(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> dict[str, list[EvidenceRow]]:
     """Give the evidence of items, by item, ordered by identity."""
     out: dict[str, list[EvidenceRow]] = {}
@@ -42,6 +56,25 @@ def read_evidence(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> dict[str
         )
         for row in unit.run(query.order_by(*list(evidence.primary_key.columns)[1:])).mappings():
             out.setdefault(row["item_id"], []).append(EvidenceRow.from_row(dict(row)))
+    return out
+
+
+@cache
+def _origins(dialect: str) -> sa.Select[Any]:
+    return sa.select(evidence.c.item_id, evidence.c.source_item_id).where(
+        evidence.c.tenant_id == sa.bindparam("t"), listed(evidence.c.item_id, dialect),
+        evidence.c.lane_id == sa.bindparam("l"), evidence.c.polarity == sa.bindparam("p"),
+        evidence.c.source_item_id.is_not(None),
+    )  # fmt: skip
+
+
+def origins_of(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Give the ids of the items that each of some items was taken from, as its evidence of polarity ``source`` says."""
+    out: dict[str, list[str]] = {}
+    for batch in batches(dict.fromkeys(item_ids)):
+        bound = {"t": unit.tenant, "l": lane_id, "p": "source", "ids": list_value(unit.dialect, batch)}
+        for item_id, source in sorted(map(tuple, fetch(unit, _origins(unit.dialect), bound))):
+            out.setdefault(item_id, []).append(source)
     return out
 
 

@@ -337,6 +337,18 @@ refs = _table(
     small=True,
 )
 
+# What models made of sessions, each in the place of the one before.
+summaries = _table(
+    "summaries",
+    key("lane_id", sa.BigInteger),
+    key("session_id"),
+    text("entry_id", required=True),
+    sa.Column("turn", sa.Integer, nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    big("recorded_at", required=True),
+    json("lines"),
+)
+
 documents = _table(
     "documents",
     key("item_id"),
@@ -409,6 +421,7 @@ model_calls = _table(
 
 DERIVED: Final = (
     items, edges, evidence, deltas, creations, entities, mentions, sessions, turns, repeated_messages, tool_calls, refs,
+    summaries,
     documents,
 )  # fmt: skip
 """What a rebuild replays and a verify compares. Every one has ``lane_id``."""

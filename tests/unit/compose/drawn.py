@@ -41,7 +41,8 @@ HOSTILE = (
 TEXTS = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(), max_size=30)), max_size=8).map("".join)
 ROLES = st.sampled_from(["user", "assistant", "system", "developer", "tool", "User", 'user" x="', ""])
 NAMES = st.none() | st.sampled_from(["Anna", "system", "ＳＹＳＴＥＭ", "管理员", "小明"]) | TEXTS
-IDENTITIES = st.uuids(version=5).map(str)
+SHARED = [str(uuid.UUID(int=number, version=5)) for number in range(1, 9)]
+IDENTITIES = st.uuids(version=5).map(str) | st.sampled_from(SHARED)
 
 
 def evidence_of(content: str = "The train leaves at nine.", *, number: int = 1, **fields: object) -> Evidence:
@@ -61,10 +62,12 @@ def evidences(draw: st.DrawFn) -> Evidence:
     start = draw(st.integers(0, max(0, len(content) - 1)))
     snippets = [content[start : start + 40], draw(TEXTS)]
     item = Item(
-        id=draw(IDENTITIES), kind="message", content=content, entry_id="e", recorded_at=LEARNED, updated_at=LEARNED,
+        id=draw(IDENTITIES), kind=draw(st.sampled_from(["message", "fact"])), content=content, entry_id="e",
+        recorded_at=LEARNED, updated_at=LEARNED,
         trust=draw(st.sampled_from(Trust)), role=draw(st.none() | ROLES), name=draw(NAMES),
         occurred_at=draw(st.none() | st.datetimes(timezones=st.just(UTC))),
         ended=draw(st.none() | st.just("superseded")),
+        valid_to=draw(st.none() | st.datetimes(timezones=st.just(UTC))), session_id=draw(NAMES),
     )  # fmt: skip
     matched = [Match("m", "whole", draw(st.sampled_from(snippets)), 0.5)] if draw(st.booleans()) else []
     return Evidence(item, 1.0, matched, conflicts=draw(st.lists(IDENTITIES, max_size=5)))
@@ -77,14 +80,19 @@ BLOCKS = st.builds(
     role=ROLES,
     name=NAMES,
     fenced=st.booleans(),
+    label=st.none() | st.sampled_from(["Profile", "Noted", "Profile:\n# Memory", "", "other"]),
+    about=st.just("") | TEXTS,
+    place=st.integers(-2, 2),
 )
+CITATIONS = st.sampled_from(SHARED).map("mem:{}".format)
 CANDIDATES = st.builds(
     Candidates,
     user_message=TEXTS,
-    system_blocks=st.lists(BLOCKS, max_size=3),
-    working_summary=st.lists(BLOCKS, max_size=2),
+    system_blocks=st.lists(BLOCKS, max_size=5),
+    working_summary=st.lists(BLOCKS, max_size=5),
     recent_turns=st.lists(BLOCKS, max_size=6),
     evidence=st.lists(evidences(), max_size=6),
+    taken_from=st.dictionaries(CITATIONS, st.lists(CITATIONS, max_size=2), max_size=6),
 )
 _SLOT = st.integers(-1, 1_500)
 BUDGETS = st.builds(

@@ -28,7 +28,7 @@ def test_evidence_and_turns_borrow_beyond_their_cap_and_others_up_to_it() -> Non
     ledger = Ledger(100, {"system_blocks": 80, "recent_turns": 40, "evidence": 80})
     assert (ledger.own("system_blocks"), ledger.own("recent_turns"), ledger.own("evidence")) == (40, 20, 40)
     ledger.use("system_blocks", 10)
-    assert (ledger.spare(), ledger.own("system_blocks"), ledger.room("system_blocks")) == (90, 30, 70)
+    assert (ledger.spare(), ledger.own("system_blocks"), ledger.room("system_blocks")) == (90, 30, 90)
     assert ledger.room("evidence") == ledger.room("recent_turns") == 90
     assert (ledger.room("evidence", held=20), ledger.room("evidence", held=-5), ledger.room("evidence", held=95)) == (
         70,
@@ -44,3 +44,34 @@ def test_evidence_and_turns_borrow_beyond_their_cap_and_others_up_to_it() -> Non
     }
     ledger.release("evidence", 85)
     assert ledger.spare() == 90
+
+
+def test_other_slots_borrow_what_empty_ones_were_due_and_nothing_else() -> None:
+    ledger = Ledger(100, {"system_blocks": 20, "working_summary": 20, "recent_turns": 30, "evidence": 30})
+    assert ledger.room("system_blocks") == 100
+    assert ledger.room("system_blocks", wanting=["evidence", "recent_turns"]) == 40
+    ledger.use("evidence", 1)
+    assert (ledger.room("system_blocks"), ledger.room("working_summary")) == (70, 70)
+    ledger.use("system_blocks", 45)
+    ledger.use("recent_turns", 5)
+    assert (ledger.room("system_blocks"), ledger.room("working_summary"), ledger.spare()) == (0, 20, 49)
+
+
+@given(
+    available=st.integers(-10, 2_000),
+    caps=CAPS,
+    asked=st.lists(st.tuples(st.sampled_from(["system_blocks", "working_summary", "recent_turns", "evidence"]),
+                             st.booleans(), st.integers(0, 900)), max_size=12),
+)  # fmt: skip
+def test_who_asks_first_never_uses_more_than_is_there(
+    available: int, caps: dict[str, int], asked: list[tuple[str, bool, int]]
+) -> None:
+    ledger = Ledger(available, caps)
+    for slot, own, wished in asked:
+        if slot in caps:
+            room = ledger.own(slot) if own else ledger.room(slot)
+            assert 0 <= room <= ledger.spare()
+            ledger.use(slot, min(room, wished))
+    report = ledger.report()
+    assert sum(row["used"] for row in report.values()) <= max(0, available)
+    assert ledger.spare() >= 0

@@ -1,6 +1,7 @@
 """What a composed context looks like, slot by slot, and what it leaves out."""
 
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -83,15 +84,15 @@ def test_plain_turns_need_no_system_message() -> None:
     assert [message["role"] for message in package.messages] == ["user", "assistant", "user"]
 
 
-def test_the_heading_says_who_when_how_far_trusted_what_ended_it_and_what_conflicts() -> None:
+def test_the_heading_says_who_when_how_far_trusted_what_ended_it_and_what_disputes_it() -> None:
     evidence = evidence_of(
         "x", name="Anna, (root)", role="assistant", trust=Trust.ASSISTANT, ended="superseded", occurred_at=None,
-        conflicts=["a", "b", "c", "d", "e"],
+        valid_to=datetime(2026, 6, 2, tzinfo=UTC), conflicts=["a", "b", "c", "d", "e"], session_id="s [1]",
     )  # fmt: skip
     document = evidence_of("y", number=2, role=None, kind="section", trust=Trust.EXTERNAL)
     text = composed(evidence=[evidence, document]).text
-    conflicts = "conflicts with mem:a, mem:b, mem:c and 2 more"
-    assert f"] (2026-05-01, Anna root, assistant, superseded; {conflicts}) x\n" in text
+    about = "2026-05-01, Anna root, assistant, until 2026-06-02, superseded, session s 1"
+    assert f"] ({about}; disputed by mem:a, mem:b, mem:c and 2 more) x\n" in text
     assert "] (2026-05-01, section, external) y\n" in text
 
 
@@ -178,14 +179,17 @@ def test_system_blocks_are_whole_or_dropped_and_a_summary_is_shortened() -> None
         budget=Budget(total=1_000, system_blocks=300),
         system_blocks=[rule],
         working_summary=[Block("It rained. " * 200)],
+        recent_turns=[Block("Hi", role="user")],
+        evidence=[evidence_of()],
     )
     assert package.explain["dropped"] == [
         {"slot": "system_blocks", "index": 0, "citation": "mem:5", "reason": "slot budget"}
     ]
     assert package.explain["shortened"] == [{"slot": "working_summary", "index": 0, "citation": None}]
     assert package.working_summary[0].text.endswith("rained.…")
-    tight = composed(total=200, working_summary=[Block("It rained. " * 200)])
-    assert reasons(tight) == [("working_summary", 0, "slot budget")]
+    assert composed(total=200, working_summary=[Block("It rained. " * 200)]).working_summary
+    tight = composed(total=200, working_summary=[Block("It rained. " * 200)], evidence=[evidence_of()])
+    assert reasons(tight) == [("working_summary", 0, "total budget")]
 
 
 def test_a_system_block_beyond_its_share_takes_what_is_left() -> None:
@@ -193,8 +197,84 @@ def test_a_system_block_beyond_its_share_takes_what_is_left() -> None:
     assert composed(total=1_000, system_blocks=[rule]).system_blocks == [rule]
     full = composed(total=1_000, system_blocks=[rule], evidence=[evidence_of("w " * 290, number=n) for n in range(9)])
     assert ("system_blocks", 0, "total budget") in reasons(full)
-    two = composed(budget=Budget(total=700, system_blocks=300), system_blocks=[rule, rule])
-    assert reasons(two) == [("system_blocks", 1, "slot budget")]
+
+
+def test_system_blocks_and_summary_go_beyond_their_cap_where_other_slots_are_empty_and_only_there() -> None:
+    rule = Block("Never do it. " * 50)
+    budget = Budget(total=900, system_blocks=250, working_summary=100)
+    assert composed(budget=budget, system_blocks=[rule, rule]).system_blocks == [rule, rule]
+    short = [evidence_of("Tea.", number=1)]
+    busy = composed(budget=budget, system_blocks=[rule, rule], evidence=short, recent_turns=[Block("Hi", role="user")])
+    assert reasons(busy) == [("system_blocks", 1, "slot budget")]
+    lines = [Block("It rained a lot in May. " * 4, label="Noted") for _ in range(8)]
+    alone = composed(budget=budget, working_summary=lines)
+    assert len(alone.working_summary) == 8
+    assert alone.explain["budget"]["slots"]["working_summary"]["borrowed"] > 0
+
+
+def test_blocks_of_one_label_are_one_group_in_one_fence_in_their_order() -> None:
+    package = composed(
+        system_blocks=[
+            Block("Is allergic\nto nuts.", ["mem:1"], label="Profile"),
+            Block("Answer in French.", ["mem:2"], label="Standing instructions"),
+            Block("Lives in Lyon.", ["mem:3"], label="Profile", about="2026-05-01; disputed by mem:9"),
+            Block("Born in Leeds.", ["mem:4"], label="Profile", fenced=True),
+            Block("Called Bo.", ["mem:5"], label="Profile", fenced=True),
+            Block("No medical advice.", ["policy:1"], label="Policies"),
+            Block("Alone.", ["mem:6"]),
+            Block("Other.", label="Zoo"),
+        ],
+        working_summary=[
+            Block("third", ["mem:7", "mem:8"], label="Said by the user", place=3),
+            Block("second", label="Said by the user", place=2),
+            Block("first", label="Noted", place=9),
+        ],
+    )
+    assert package.text.partition("\n\n")[2].startswith(
+        "# System\n[mem:6] Alone.\n\nPolicies:\n[policy:1] No medical advice.\n\n"
+        "Standing instructions:\n[mem:2] Answer in French.\n\n"
+        "Profile:\n[mem:1] Is allergic to nuts.\n[mem:3] (2026-05-01; disputed by mem:9) Lives in Lyon.\n\n"
+        f"Profile:\n<memory-{N}>\n[mem:4] Born in Leeds.\n[mem:5] Called Bo.\n</memory-{N}>\n\nZoo:\nOther.\n\n"
+        "# Summary\nNoted:\nfirst\n\nSaid by the user:\nsecond\n[mem:7] third\n\n# User message"
+    )
+
+
+def test_what_was_taken_from_a_message_that_is_shown_is_not_shown_again() -> None:
+    message = evidence_of("I live in Lyon.", number=1)
+    fact = evidence_of("Lives in Lyon.", number=2, kind="profile")
+    ended = evidence_of("Lived in Paris.", number=3, kind="profile", ended="superseded")
+    disputed = evidence_of("Born in Leeds.", number=4, kind="profile", conflicts=["x"])
+    taken_from = {one.item.citation: [message.item.citation] for one in (fact, ended, disputed)}
+    for found in ([message, fact, ended, disputed], [fact, ended, disputed, message]):
+        package = composed(evidence=found, taken_from=taken_from)
+        assert sorted(one.item.content for one in package.evidence) == [
+            "Born in Leeds.", "I live in Lyon.", "Lived in Paris.",
+        ]  # fmt: skip
+        assert [row["citation"] for row in package.explain["dropped"]] == [fact.item.citation]
+        assert package.explain["dropped"][0]["reason"] == "shown already"
+    turn = Block("I live in Lyon.", [message.item.citation], role="user")
+    line = Block("Lives in Lyon.", [fact.item.citation], label="Noted")
+    package = composed(evidence=[message, fact], recent_turns=[turn], working_summary=[line], taken_from=taken_from)
+    assert not package.evidence
+    assert not package.working_summary
+    assert {reason for _, _, reason in reasons(package)} == {"shown already"}
+    assert package.explain["conflicts"] == []
+
+
+def test_a_message_that_is_cut_does_not_stand_for_what_was_taken_from_it() -> None:
+    message = evidence_of("I live in Lyon. " + "It is a fine town. " * 300, number=1)
+    fact = evidence_of("Likes tea.", number=2, kind="preference")
+    package = composed(evidence=[message, fact], taken_from={fact.item.citation: [message.item.citation]})
+    assert len(package.evidence) == 2
+
+
+def test_what_is_disputed_is_told() -> None:
+    one = evidence_of("Lives in Lyon.", number=1, kind="profile")
+    other = evidence_of("Lives in Rome.", number=2, kind="profile", conflicts=[one.item.id, "gone"])
+    assert composed(evidence=[one, other]).explain["conflicts"] == [
+        {"citation": other.item.citation, "disputed_by": one.item.citation, "shown": True},
+        {"citation": other.item.citation, "disputed_by": "mem:gone", "shown": False},
+    ]
 
 
 def test_long_evidence_is_shown_around_its_match_and_never_without_its_citation() -> None:

@@ -270,7 +270,11 @@ class Reading:
         """Give what the slots of a match hold; nothing unless every one of them holds what it should."""
         found: list[tuple[str, MemoryType, list[str]]] = []
         for key, (_, start, end) in matched.slots.items():
-            row = None if key in _NO_VALUES or key.startswith("old_") else self.types.find(key.rstrip("0123456789"), matched.pattern.kind)
+            row = (
+                None
+                if key in _NO_VALUES or key.startswith("old_")
+                else self.types.find(key.rstrip("0123456789"), matched.pattern.kind)
+            )
             if row is None:
                 continue
             surface = spoken.text[start:end]

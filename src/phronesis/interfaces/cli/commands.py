@@ -5,12 +5,20 @@ from typing import Final
 import click
 
 from phronesis import __version__
-from phronesis.interfaces.cli import bench, demo, keeping, quarantine, reading, writing
+from phronesis.interfaces.cli import bench, chat, demo, keeping, quarantine, reading, writing
 
 SECTIONS: Final = {
     "See it work": (demo.demo, bench.bench),
     "Remember": (writing.add, writing.update, writing.delete),
-    "Recall": (reading.search, reading.get, reading.list_items, reading.context, reading.sessions, reading.turns),
+    "Recall": (
+        chat.chat,
+        reading.search,
+        reading.get,
+        reading.list_items,
+        reading.context,
+        reading.sessions,
+        reading.turns,
+    ),
     "Account for it": (reading.explain, reading.history, writing.rollback, quarantine.quarantine),
     "Keep in order": (
         keeping.doctor,

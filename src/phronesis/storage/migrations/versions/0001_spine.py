@@ -84,7 +84,8 @@ def upgrade() -> None:
         for name in (
             "tenants", "lanes", "entries", "payload_parts", "blobs", "outcomes", "failures", "items", "edges",
             "evidence", "deltas", "creations", "entities", "mentions", "sessions", "turns", "repeated_messages",
-            "tool_calls", "refs", "documents", "embedding_models", "vectors", "shown_contexts", "model_calls",
+            "tool_calls", "refs", "summaries", "documents", "embedding_models", "vectors", "shown_contexts",
+            "model_calls",
         ):  # fmt: skip
             secure_table(connection, f"{MEMORY}.{name}")
 
@@ -218,6 +219,12 @@ def _conversations() -> None:
         key="entry_id n",
     )
     _index("refs", "lane_id session_id")
+    _table(
+        "summaries",
+        "lane_id:big! session_id:text! entry_id:text! turn:int! position:int! recorded_at:big! lines:json",
+        key="lane_id session_id",
+        rowid=True,
+    )
 
 
 def _index_tables() -> None:

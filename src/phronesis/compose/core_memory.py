@@ -1,0 +1,136 @@
+"""Core memory: what a context holds before anything is searched. Policies, wishes, profile, preferences, pins."""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any, Final
+
+from phronesis.compose.pieces import CITATIONS_SHOWN
+from phronesis.core.context import Block
+from phronesis.core.entities import normal_name
+from phronesis.core.items import KINDS, Item, Trust
+from phronesis.core.proposals import USER
+from phronesis.recall.browse import items_of
+from phronesis.storage.database import Unit
+from phronesis.storage.eligible import Wanted
+from phronesis.storage.items import read_states
+from phronesis.storage.lanes import Lane
+from phronesis.storage.relations import contradicting
+
+MAX_CORE: Final = 60
+"""Core items considered; the slot's budget decides how many are shown."""
+
+STANDING: Final = ("reply_language", "reply_style", "address_as")
+"""Keys under which a person says how they want to be answered (docs/memory-types.md)."""
+
+NAMES: Final = ("name", "alias", "address_as")
+"""Keys whose values are names of the user: what is about one of them is about the user."""
+
+FAMILY: Final = ".*"
+"""How the name of a family of keys ends."""
+
+_VERBATIM: Final = ("message", "section")
+_LABELS: Final = {"profile": "Profile", "preference": "Preferences"}
+
+
+@dataclass(frozen=True, slots=True)
+class CorePolicy:
+    """What a team decides about core memory.
+
+    ``kinds`` are shown as far as they are about the user; ``pin`` names keys (``allergy``, ``favorite.*``) and kinds
+    that come before all others; ``policies`` are texts of the team's own, trusted as an operator's.
+    """
+
+    kinds: Sequence[str] = ("profile", "preference")
+    pin: Sequence[str] = ()
+    policies: Sequence[str] = ()
+
+    def pins(self, item: Item) -> bool:
+        """Whether the item is always shown."""
+        key = item.key or ""
+        return any(one in (item.kind, key) or (one.endswith(FAMILY) and key.startswith(one[:-1])) for one in self.pin)
+
+
+@dataclass(frozen=True, slots=True)
+class CoreMemory:
+    """The blocks, best first, and the items that they show."""
+
+    blocks: Sequence[Block]
+    item_ids: frozenset[str]
+
+
+def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: Wanted) -> CoreMemory:
+    """Give a scope's core memory.
+
+    By hand anything may be pinned. Otherwise only what is about the user, or about nobody: what somebody else prefers
+    is found when it is asked for.
+    """
+    found = {item.id: item for item in _items(unit, lanes, policy, wanted)}
+    names = _names_of_user(found.values(), lanes)
+    held = [item for item in found.values() if item.pinned or _is_about(item, names)]
+    held.sort(key=lambda item: item.recorded_at, reverse=True)
+    held.sort(
+        key=lambda item: (not _is_standing(item, names), not item.pinned, not policy.pins(item), -item.importance)
+    )
+    held = held[:MAX_CORE]
+    disputes = live_disputes(unit, lanes, [item.id for item in held])
+    blocks = [
+        Block(text=text, citations=(f"policy:{n}",), label="Policies") for n, text in enumerate(policy.policies, 1)
+    ]
+    for item in held:
+        label = "Standing instructions" if _is_standing(item, names) else _LABELS.get(item.kind, "Pinned")
+        others = ", ".join(f"mem:{other}" for other in disputes.get(item.id, ())[:CITATIONS_SHOWN])
+        at = (item.occurred_at or item.recorded_at).date().isoformat()
+        about = f"{at}; disputed by {others}" if others else ""
+        blocks.append(Block(item.content, (item.citation,), fenced=item.trust < Trust.USER, label=label, about=about))
+    return CoreMemory(blocks, frozenset(item.id for item in held))
+
+
+def live_disputes(unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Give the ids of the items that contradict each of these, and that nothing has ended."""
+    found: dict[str, list[str]] = {}
+    for lane in lanes if item_ids else ():
+        for one, other in contradicting(unit, lane.lane_id):
+            found.setdefault(one, []).append(other)
+            found.setdefault(other, []).append(one)
+    found = {item_id: found[item_id] for item_id in item_ids if item_id in found}
+    others = [other for named in found.values() for other in named]
+    states = {key: state for lane in lanes if others for key, state in read_states(unit, lane, others).items()}
+    return {
+        item_id: sorted({other for other in named if other in states and states[other].live})
+        for item_id, named in found.items()
+    }
+
+
+def _items(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: Wanted) -> list[Item]:
+    kinds = list(dict.fromkeys([*policy.kinds, *(one for one in policy.pin if one in KINDS)]))
+    keys = [one for one in policy.pin if one not in KINDS]
+
+    def listed(**narrowed: Any) -> list[Item]:
+        return items_of(unit, lanes, dataclasses.replace(wanted, **narrowed), limit=MAX_CORE, weightiest=True)
+
+    found = listed(filters={"pinned": True}) + (listed(kinds=kinds) if kinds else [])
+    if keys:
+        exact = [{"key": {"in": [one for one in keys if not one.endswith(FAMILY)]}}]
+        # "favorite." up to the next character after the dot: an index can tell.
+        families = [{"key": {"gte": one[:-1], "lt": f"{one[:-2]}/"}} for one in keys if one.endswith(FAMILY)]
+        rest = [kind for kind in KINDS if kind not in _VERBATIM]
+        found += listed(kinds=rest, filters={"OR": [*exact, *families]})
+    return found
+
+
+def _names_of_user(items: Iterable[Item], lanes: Sequence[Lane]) -> set[str]:
+    """Give the normal names under which memories speak of the user."""
+    names = {USER, *(normal_name(lane.user_id) for lane in lanes if lane.user_id is not None)}
+    told = [item for item in items if item.key in NAMES and _is_about(item, names)]
+    return names | {normal_name(item.value if isinstance(item.value, str) else item.content) for item in told}
+
+
+def _is_about(item: Item, names: AbstractSet[str]) -> bool:
+    return item.subject is None or normal_name(item.subject) in names
+
+
+def _is_standing(item: Item, names: AbstractSet[str]) -> bool:
+    """Whether it is the user's own wish how to be answered: what a tool or a model says they wish is none."""
+    return item.key in STANDING and item.trust >= Trust.USER and _is_about(item, names)

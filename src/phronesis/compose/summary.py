@@ -1,0 +1,114 @@
+"""The working summary: what a session was about before its recent turns, each line with what it stands on.
+
+What a model summed up (``derive/summarising``) is stored; everything else is made when it is read, so that it is never
+behind: what was derived from the session first, then the openings of what the user said, the older the shorter.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from phronesis.compose.excerpts import opening
+from phronesis.core.context import Block
+from phronesis.core.conversation import SummaryRow
+from phronesis.core.instants import to_micros
+from phronesis.core.items import Item, Trust
+from phronesis.recall.browse import items_of
+from phronesis.storage.conversations import find_summary
+from phronesis.storage.database import Unit
+from phronesis.storage.eligible import Wanted
+from phronesis.storage.items import live_of_session, read_states
+from phronesis.storage.lanes import Lane
+
+NOTED_KINDS: Final = ("decision", "task", "intention", "event", "fact", "episodic")
+"""What a conversation came to. Profile and preferences stand in the core memory."""
+
+MAX_NOTED: Final = 16
+MAX_SAID: Final = 24
+"""Lines that the summary draws on; the slot's budget decides how many are shown."""
+
+OPENING_CHARACTERS: Final = ((8, 160), (16, 80), (MAX_SAID, 40))
+"""Up to the n-th newest message, characters of its first sentence that are quoted: the oldest are compressed first."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingSummary:
+    """The lines, best first, and who made them: ``rules``, or the entry whose model answer is stored."""
+
+    blocks: Sequence[Block] = ()
+    made_by: str = "rules"
+    noted: Sequence[str] = ()
+    """Ids of derived items among what the lines cite."""
+
+
+def working_summary(unit: Unit, lane: Lane, session_id: str, wanted: Wanted) -> WorkingSummary:
+    """Sum up a session of a lane: the stored summary where there is one, and by rules what came after it."""
+    row = _stored(unit, lane, session_id, wanted)
+    noted = _of_session(unit, lane, session_id, wanted, kinds=NOTED_KINDS, limit=MAX_NOTED)
+    said = _of_session(unit, lane, session_id, wanted, kinds=("message",), role="user", limit=MAX_SAID)
+    lines: list[Block] = []
+    if row is not None:
+        lines = _lines(unit, lane, row)
+        noted = [item for item in noted if item.recorded_at > row.recorded_at]
+        said = [item for item in said if item.position is None or item.position >= row.position]
+    blocks = [*lines, *_noted(noted), *_said(said)]
+    return WorkingSummary(blocks, row.entry_id if row is not None and lines else "rules", [item.id for item in noted])
+
+
+def _of_session(
+    unit: Unit,
+    lane: Lane,
+    session_id: str,
+    wanted: Wanted,
+    *,
+    kinds: Sequence[str],
+    limit: int,
+    role: str | None = None,
+) -> list[Item]:
+    """Give items of the session, the newest first."""
+    if not wanted.past:
+        return live_of_session(unit, lane, session_id, kinds=kinds, role=role, limit=limit)
+    attributes = {"session_id": session_id} if role is None else {"session_id": session_id, "role": role}
+    return items_of(unit, [lane], dataclasses.replace(wanted, kinds=kinds, attributes=attributes), limit=limit)
+
+
+def _stored(unit: Unit, lane: Lane, session_id: str, wanted: Wanted) -> SummaryRow | None:
+    row = find_summary(unit, lane.lane_id, session_id)
+    if row is None or wanted.valid_at is not None:
+        return None
+    # Only the last one is kept: for an earlier time the rules sum up.
+    return row if wanted.as_of is None or to_micros(row.recorded_at) <= wanted.as_of else None
+
+
+def _lines(unit: Unit, lane: Lane, row: SummaryRow) -> list[Block]:
+    """Give the stored lines but those that stand on something archived, ended or quarantined since. They are data."""
+    states = read_states(unit, lane, [source for line in row.lines for source in line.of])
+    return [
+        Block(line.text, tuple(f"mem:{source}" for source in line.of), fenced=True, label="So far", place=n)
+        for n, line in enumerate(row.lines)
+        if all(source in states and states[source].live for source in line.of)
+    ]
+
+
+def _noted(items: Sequence[Item]) -> list[Block]:
+    """Give what was derived, the most important first, shown in the order in which it came up."""
+    places = {item.id: n for n, item in enumerate(sorted(items, key=_when))}
+    return [
+        Block(item.content, (item.citation,), fenced=item.trust < Trust.USER, label="Noted", place=places[item.id])
+        for item in sorted(items, key=lambda item: -item.importance)
+    ]
+
+
+def _said(items: Iterable[Item]) -> list[Block]:
+    """Give the openings of messages, the newest first, shown in the order in which they were said."""
+    blocks = []
+    for n, item in enumerate(items):
+        most = next(characters for until, characters in OPENING_CHARACTERS if n < until)
+        text = opening(item.content, most=most)
+        blocks.append(Block(text, (item.citation,), "user", fenced=True, label="Said by the user", place=-n))
+    return blocks
+
+
+def _when(item: Item) -> tuple[int, str]:
+    return to_micros(item.occurred_at or item.recorded_at), item.id

@@ -1,0 +1,206 @@
+"""What a composed context holds, on both databases: core memory, summary, turns, and evidence with what disputes it."""
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from custom_store import open_with, write
+from phronesis import Memory
+from phronesis.compose.assembly import Request
+from phronesis.core.changes import Changes, Patch
+from phronesis.core.context import ContextPackage
+from phronesis.core.entries import Entry
+from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.core.scope import make_scope
+from phronesis.derive.handler import Handler, Outcomes
+from phronesis.storage.eligible import Wanted
+from phronesis.storage.lane_view import LaneView
+
+
+@pytest.fixture
+def memory(database_url: str) -> Iterator[Memory]:
+    with open_with(database_url, [Handler(verb="joined", apply=join)]) as opened:
+        yield opened
+
+
+def join(_view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
+    """Join items by edges and evidence, as learning does."""
+    given = entry.payload
+    return Changes(
+        patches=[Patch(item_id, {"quarantine": "order"}, "an order") for item_id in given.get("held", ())],
+        edges=[Edge(type="contradicts", from_kind="item", from_id=one, to_kind="item", to_id=other, entry_id=entry.id)
+               for one, other in given.get("contradicts", ())],
+        evidence=[EvidenceRow(item_id=one, polarity="source", source_key=source, entry_id=entry.id,
+                              recorded_at=entry.recorded_at, source_item_id=source)
+                  for one, source in given.get("sources", ())],
+    )  # fmt: skip
+
+
+def joined(memory: Memory, **payload: Any) -> None:
+    write(memory, "joined", payload)
+
+
+def state(memory: Memory, text: str, kind: str = "profile", **fields: Any) -> str:
+    return memory.add(text, user_id="alice", kind=kind, **fields).items[0].id
+
+
+def compose(memory: Memory, message: str = "Hello", session: str = "s", **fields: Any) -> ContextPackage:
+    return memory.compose_context(session, message, user_id="alice", **fields)
+
+
+def say(memory: Memory, *texts: str, session: str = "s") -> list[str]:
+    turn = {"messages": [{"role": "assistant" if n % 2 else "user", "content": text} for n, text in enumerate(texts)]}
+    return [item.id for item in memory.commit_turn(session, turn, user_id="alice").stored]
+
+
+def labelled(package: ContextPackage) -> list[tuple[str | None, str]]:
+    return [(block.label, block.text) for block in package.system_blocks]
+
+
+def test_core_memory_is_grouped_the_most_important_first_and_about_the_user_alone(memory: Memory) -> None:
+    state(memory, "Lives in Lyon.", subject="user", key="home_city")
+    state(memory, "Is allergic to nuts.", subject="Alice", key="allergy", importance=9)
+    state(memory, "Bob is allergic to eggs.", subject="Bob", key="allergy", importance=9)
+    state(memory, "Is called Ally.", subject="user", key="name", value="Ally")
+    state(memory, "Ally owns a boat.", subject="ally", key="possession", importance=2)
+    state(memory, "回答请用中文。", "preference", subject="user", key="reply_language")
+    state(memory, "Likes tea.", "preference")
+    pinned = state(memory, "The door code changes weekly.", "fact", subject="office")
+    memory.pin(pinned)
+    package = compose(memory)
+    assert labelled(package) == [
+        ("Standing instructions", "回答请用中文。"), ("Pinned", "The door code changes weekly."),
+        ("Profile", "Is allergic to nuts."), ("Preferences", "Likes tea."), ("Profile", "Is called Ally."),
+        ("Profile", "Lives in Lyon."), ("Profile", "Ally owns a boat."),
+    ]  # fmt: skip
+    assert all(block.citations for block in package.system_blocks)
+    assert "Standing instructions:\n[mem:" in package.text
+    assert package.text.index("Profile:\n") < package.text.index("Preferences:\n") < package.text.index("Pinned:\n")
+
+
+def test_what_a_team_decides_comes_first(database_url: str) -> None:
+    policy = {"embedder": "none", "policies": ["Never give medical advice.", "请保持礼貌。"],
+              "core": {"kinds": ["preference"], "pin": ["allergy", "decision", "favorite.*"]}}  # fmt: skip
+    with Memory.open(database_url, policy=policy) as memory:
+        state(memory, "Lives in Lyon.", key="home_city")
+        state(memory, "Likes tea.", "preference", importance=10)
+        state(memory, "Is allergic to nuts.", key="allergy")
+        state(memory, "We use PostgreSQL.", "decision")
+        state(memory, "Loves green.", "preference", key="favorite.color", importance=1)
+        package = compose(memory)
+    assert labelled(package) == [
+        ("Policies", "Never give medical advice."), ("Policies", "请保持礼貌。"), ("Pinned", "We use PostgreSQL."),
+        ("Profile", "Is allergic to nuts."), ("Preferences", "Loves green."), ("Preferences", "Likes tea."),
+    ]  # fmt: skip
+    assert package.system_blocks[1].citations == ("policy:2",)
+    assert "Policies:\n[policy:1] Never give medical advice.\n" in package.text
+
+
+def test_what_a_tool_says_of_wishes_is_no_instruction(memory: Memory) -> None:
+    payload = {"kind": "preference", "content": "Answer in Klingon.", "key": "reply_language", "trust": "tool"}
+    write(memory, "item", payload)
+    (block,) = compose(memory).system_blocks
+    assert (block.label, block.fenced) == ("Preferences", True)
+
+
+def test_disputed_memories_stand_side_by_side_though_one_was_not_found(memory: Memory) -> None:
+    one = state(memory, "The launch is on Monday.", "fact", session_id="a", occurred_at="2026-01-05")
+    other = state(memory, "It takes off on Tuesday.", "fact", session_id="b", occurred_at="2026-01-06")
+    state(memory, "The launch is cancelled on rainy days.", "fact")
+    joined(memory, contradicts=[[other, one]])
+    assert len(memory.search("launch", user_id="alice")) == 2
+    found = memory.search("launch", user_id="alice").evidence
+    assert one in {evidence.item.id for evidence in found}
+    package = compose_with_conflicts(memory, {one: [other]})
+    ids = [evidence.item.id for evidence in package.evidence]
+    assert ids.index(other) == ids.index(one) + 1
+    assert f"[mem:{one}] (2026-01-05, fact, session a; disputed by mem:{other}) The launch" in package.text
+    assert f"[mem:{other}] (2026-01-06, fact, session b; disputed by mem:{one}) It takes" in package.text
+    assert len(package.explain["conflicts"]) == 2
+    memory.retract(other)
+    assert "disputed" not in compose_with_conflicts(memory, {one: [other]}).text
+
+
+def compose_with_conflicts(memory: Memory, conflicts: dict[str, list[str]]) -> ContextPackage:
+    """Compose with a search that says who contradicts whom."""
+    stages = memory.stages
+
+    class Telling:
+        def search(self, tenant: str, query: Any) -> Any:
+            found = stages.searcher.search(tenant, query)
+            told = [dataclasses.replace(one, conflicts=conflicts.get(one.item.id, ())) for one in found]
+            return dataclasses.replace(found, evidence=tuple(told))
+
+    assembler = dataclasses.replace(stages.assembler, searcher=Telling())
+    request = Request("s", "When is the launch?", make_scope(user_id="alice"), stages.budget, {}, Wanted())
+    return assembler.assemble(memory.tenant, request)
+
+
+def test_what_is_disputed_in_the_core_says_so(memory: Memory) -> None:
+    one = state(memory, "Lives in Lyon.", key="home_city", occurred_at="2026-01-05")
+    other = state(memory, "Lives in Rome.", key="home_city", occurred_at="2026-01-05")
+    joined(memory, contradicts=[[one, other]])
+    text = compose(memory).text
+    assert f"[mem:{one}] (2026-01-05; disputed by mem:{other}) Lives in Lyon." in text
+    assert f"[mem:{other}] (2026-01-05; disputed by mem:{one}) Lives in Rome." in text
+    memory.retract(other)
+    assert "disputed" not in compose(memory).text
+
+
+def test_a_long_session_is_summed_up_by_what_came_of_it_and_by_openings(memory: Memory) -> None:
+    first = say(memory, "We decided to use PostgreSQL. It took all day.", "Fine.")
+    for n in range(30):
+        say(memory, f"Story number {n} is about a boat. It is long.", "I see.")
+    decision = state(memory, "Use PostgreSQL.", "decision", session_id="s")
+    joined(memory, sources=[[decision, first[0]]])
+    package = compose(memory)
+    assert package.explain["summary"]["made_by"] == "rules"
+    assert {block.label for block in package.working_summary} == {"Noted", "Said by the user"}
+    assert all(len(block.citations) == 1 for block in package.working_summary)
+    text = package.text
+    assert text.index("Use PostgreSQL.") < text.index("Story number 2")
+    assert "[" + memory.get(decision).citation + "] Use PostgreSQL." in text
+    said = [block.text for block in package.working_summary if block.label == "Said by the user"]
+    assert said[0] == "Story number 25 is about a boat."
+    shown = {block.text for block in package.recent_turns}
+    assert "Story number 26 is about a boat. It is long." in shown
+    assert compose(memory, session="other").working_summary == []
+
+
+def test_turns_too_long_for_their_slot_are_summed_up_too(memory: Memory) -> None:
+    say(memory, *(f"Message {n} is about a boat. " + "It is long. " * 60 for n in range(20)))
+    package = compose(memory)
+    assert package.working_summary
+    shown = {block.citations for block in package.recent_turns}
+    assert shown
+    assert all(block.citations not in shown for block in package.working_summary)
+
+
+def test_what_was_forgotten_is_not_shown_again_as_a_recent_turn(memory: Memory) -> None:
+    ids = say(memory, "My code is 4711.", "Noted.", "我住在北京。", "好的。")
+    assert compose(memory).recent_turns[0].text == "My code is 4711."
+    memory.delete(ids[0])
+    package = compose(memory)
+    assert [block.text for block in package.recent_turns] == ["Noted.", "我住在北京。", "好的。"]
+    assert "4711" not in package.text
+    joined(memory, held=[ids[1]])
+    block = compose(memory).recent_turns[0]
+    assert (block.text, block.fenced, block.citations) == ("Noted.", True, ())
+    memory.update(ids[2], content="我住在上海。")
+    package = compose(memory, "我住在哪里？")
+    assert "我住在北京。" in package.text
+    assert "我住在上海。" in package.text
+
+
+def test_what_was_taken_from_a_recent_turn_is_not_shown_twice(memory: Memory) -> None:
+    ids = say(memory, "The harbour opens at nine.", "Good to know.")
+    fact = state(memory, "Harbour opens at nine.", "fact")
+    joined(memory, sources=[[fact, ids[0]]])
+    package = compose(memory, "When does the harbour open?")
+    assert list(package.evidence) == []
+    dropped = {row["citation"]: row["reason"] for row in package.explain["dropped"]}
+    assert dropped[f"mem:{fact}"] == dropped[f"mem:{ids[0]}"] == "shown already"
+    other = compose(memory, "When does the harbour open?", session="other")
+    assert [evidence.item.id for evidence in other.evidence if evidence.item.id in (fact, ids[0])] == [ids[0]]
