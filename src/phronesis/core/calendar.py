@@ -1,0 +1,100 @@
+"""Times that a text names, in English and Chinese, as dates against the day it was written.
+
+What a text leaves open is taken the simplest way. A date without a year, a weekday without a week and a season are the
+nearest ones to that day; ``lean`` takes the last or the next instead, for who knows that a text speaks of the past or
+of what is to come. "Last Friday" is the last one before that day and "next Friday" the one of the next week; 上周三 and
+下周三 are those of the last and next week. "5/4/2023" may be two days and is none. Clock times and times of a day
+("in the morning") give no dates; ``names_time`` sees them.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Final
+
+from phronesis.core import calendar_chinese, calendar_english
+from phronesis.core.calendar_spans import Precision, Reference, Span
+
+MAX_SCANNED: Final = 20_000
+"""Characters of a text that are scanned for times."""
+
+# Every form of the grammars holds one of these: most texts hold none of them, and it is found fast.
+_ENGLISH_HINT: Final = re.compile(
+    r"(?:19|20)\d\d|\d(?:st|nd|rd|th)|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun"
+    r"|to(?:day|morrow|night)|yesterday|days?|weeks?|weekend|months?|quarter|years?|night|morning|afternoon|evening"
+    r"|spring|summer|autumn|fall|winter|christmas|new\syear|valentine|halloween)|0['’]?s\b"
+)
+_CHINESE_HINT: Final = re.compile(
+    "[年月日号號周週天晚早夜末季]|星期|[礼禮]拜|元旦|情人节|五一|劳动节|儿童节|国庆|圣诞|(?:19|20)[0-9]{2}[-/.]"
+)
+_OTHER_ENGLISH: Final = re.compile(
+    r"\b(?:\d{1,2}(?::\d\d)?\s?(?:am|pm|a\.m|p\.m)\b|\d{1,2}:\d\d\b|\d{1,2}\so'?clock|noon|midnight|morning|mornings"
+    r"|afternoons?|evenings?|tonight|night|nights|at\s(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
+    r"|twelve)\b(?!\s?%)|once|recently|lately|nowadays|soon|someday|(?:the\s)?other\sday|(?:every|each)\s(?:other\s)?"
+    r"(?:day|week|month|year|morning|night|evening|weekend)|daily|weekly|monthly|yearly|weekdays?|weekends?"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|when\si\swas|years?\sold|ago)\b"
+)
+_OTHER_CHINESE: Final = re.compile(
+    "早上|早晨|清晨|上午|中午|下午|傍晚|晚上|夜里|半夜|凌晨|[0-9零一二三四五六七八九十两]点(?!儿|了|头)|刚才|刚刚|最近|近来|以前|从前|曾经|之前|将来"
+    "|以后|平时|平常|每[天日周年晚]|每个?(?:月|星期|礼拜|周末)|周末|工作日|小时候|前段时间|当时|那时"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpan:
+    """A time in a text at [start, end): from ``first`` to ``last``, both included, as finely as it was said.
+
+    ``relative``: it has a date only against the day that the text was written.
+    """
+
+    start: int
+    end: int
+    first: date
+    last: date
+    precision: Precision
+    relative: bool
+
+
+def find_times(text: str, at: datetime, *, lean: int = 0) -> list[TimeSpan]:
+    """Give the times that a text written at ``at`` names, in its order, without overlaps.
+
+    ``lean`` 0 takes the nearest of what comes again (a weekday, a month, a day of the year), -1 the last one up to
+    ``at``, 1 the next one. Days are those of ``at``'s own time zone. A date that no calendar has is passed over.
+    """
+    scanned = _lowered(text)
+    reference = Reference(at.date(), lean)
+    found: list[TimeSpan] = []
+    if _ENGLISH_HINT.search(scanned) is not None:
+        found += [_time(*one) for one in calendar_english.GRAMMAR.find(scanned, reference)]
+    if not scanned.isascii() and _CHINESE_HINT.search(scanned) is not None:
+        taken = [(one.start, one.end) for one in found]
+        for one in calendar_chinese.GRAMMAR.find(scanned, reference):
+            if not any(one[0] < end and start < one[1] for start, end in taken):
+                found.append(_time(*one))
+        found.sort(key=lambda time: time.start)
+    return found
+
+
+def names_time(text: str) -> bool:
+    """Tell whether a text names any time: a date, a weekday, a clock time, "in the morning", "once", 最近."""
+    scanned = _lowered(text)
+    if _OTHER_ENGLISH.search(scanned) is not None:
+        return True
+    if _ENGLISH_HINT.search(scanned) is not None and calendar_english.GRAMMAR.holds(scanned):
+        return True
+    if scanned.isascii():
+        return False
+    if _OTHER_CHINESE.search(scanned) is not None:
+        return True
+    return _CHINESE_HINT.search(scanned) is not None and calendar_chinese.GRAMMAR.holds(scanned)
+
+
+def _lowered(text: str) -> str:
+    """Give a text in small letters, each in its place; a few letters (İ) become two, and leave all as it is."""
+    scanned = text[:MAX_SCANNED]
+    lowered = scanned.lower()
+    return lowered if len(lowered) == len(scanned) else scanned
+
+
+def _time(start: int, end: int, span: Span) -> TimeSpan:
+    return TimeSpan(start, end, span.first, span.last, span.precision, span.relative)

@@ -1,0 +1,302 @@
+"""Times as they are written in English, and the forms of numbers that every language shares."""
+
+import re
+from datetime import date, timedelta
+from typing import Final, cast
+
+from phronesis.core.calendar_spans import (
+    FEW,
+    Grammar,
+    Parts,
+    Reference,
+    Rule,
+    Span,
+    Unit,
+    a_day,
+    a_month,
+    a_season,
+    a_third,
+    a_week,
+    a_weekend,
+    a_year,
+    between,
+    days,
+    nearest_day,
+    nearest_month,
+    nearest_of_month,
+    nearest_season,
+    nearest_weekday,
+    shifted,
+)
+from phronesis.core.numerals import parse_number
+
+_MONTHS: Final = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_WEEKDAYS: Final = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+_ORDINALS: Final = [
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
+    "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth",
+    "twentieth", "twenty-first", "twenty-second", "twenty-third", "twenty-fourth", "twenty-fifth", "twenty-sixth",
+    "twenty-seventh", "twenty-eighth", "twenty-ninth", "thirtieth", "thirty-first",
+]  # fmt: skip
+_HOLIDAYS: Final = {
+    "christmas eve": (12, 24), "christmas": (12, 25), "new year's eve": (12, 31), "new year's": (1, 1),
+    "valentine's": (2, 14), "halloween": (10, 31),
+}  # fmt: skip
+
+_YEAR: Final = r"(?:19|20)\d\d"
+_MONTH: Final = (
+    "(?P<m>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
+    r"nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_WEEKDAY: Final = "(?P<w>monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
+_ABBREVIATED: Final = r"(?P<v>mon|tues?|wed|thu(?:rs?)?|fri|sat)\b(?!')\.?"
+_NTH: Final = "(?P<d>" + r"\d{1,2}(?:st|nd|rd|th)?" + "".join(f"|{word}" for word in reversed(_ORDINALS)) + r")\b"
+_THROUGH: Final = r"(?: ?(?:-|–|to|through) ?(?P<e>\d{1,2})(?:st|nd|rd|th)?\b(?!:))?"
+_COUNT: Final = (
+    r"(?P<n>\d{1,3}|an?(?: couple of| few)?|a couple|couple of|few|several|one|two|three|four|five|six|seven|eight|"
+    "nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|half an?)"
+)
+_UNIT: Final = r"(?P<u>days?|weeks?|months?|years?)\b"
+_SEASON: Final = r"(?P<s>spring|summer|autumn|fall|winter)\b"
+_OPENED: Final = "(?:in|since|during|by|until|till|from|of|before|after|around|throughout|for|back in|sometime in)"
+_PART: Final = r"(?:(?P<p>early|mid|late|(?:the )?(?:start|beginning|middle|end) of)[ -])?"
+_ENDS: Final = r"(?!,? (?:of )?(?:\d|(?:last|this|next) year))"
+_SIDE: Final = "(?P<q>last|previous|past|this past|this|the coming|this coming|coming|next)"
+
+
+def _month_number(name: str | None) -> int:
+    return _MONTHS.index((name or "")[:3].casefold()) + 1
+
+
+def _weekday_number(parts: Parts) -> int:
+    return _WEEKDAYS.index((parts.get("w") or parts.get("v") or "")[:3].casefold())
+
+
+def _ordinal(text: str | None) -> int:
+    word = (text or "").casefold()
+    return _ORDINALS.index(word) + 1 if word in _ORDINALS else int(word.rstrip("stndrh"))
+
+
+def _side(text: str | None) -> int:
+    """Give -1 for last and past, 1 for next and coming, 0 for this."""
+    word = (text or "").casefold()
+    return -1 if word.endswith(("last", "past", "previous")) else 1 if word.endswith(("next", "coming")) else 0
+
+
+def _third(text: str | None) -> int:
+    word = (text or "").casefold()
+    return 0 if "early" in word or "start" in word or "beginning" in word else 1 if "mid" in word else 2
+
+
+def _iso(parts: Parts, _reference: Reference) -> Span:
+    year, month, day = int(parts.get("y") or 0), int(parts.get("m") or 0), parts.get("d")
+    return a_day(date(year, month, int(day)), relative=False) if day else a_month(year, month, relative=False)
+
+
+def _numbers(parts: Parts, _reference: Reference) -> Span | None:
+    """Read 13/4/2023 and 4/13/2023, which can be one day only; 4.13.2023 is none, 4.5.2023 the 4th of May."""
+    first, second, year = int(parts.get("a") or 0), int(parts.get("b") or 0), int(parts.get("y") or 0)
+    if parts.get("s") == "." or first > 12 or first == second:  # noqa: PLR2004 - months
+        return a_day(date(year, second, first), relative=False)
+    return a_day(date(year, first, second), relative=False) if second > 12 else None  # noqa: PLR2004 - months
+
+
+def _dated(parts: Parts, reference: Reference) -> Span:
+    month, day, year = _month_number(parts.get("m")), _ordinal(parts.get("d")), parts.get("y")
+    first = a_day(date(int(year), month, day), relative=False) if year else nearest_day(reference, month, day)
+    last = parts.get("e")
+    return Span(first.first, first.first.replace(day=int(last)), "day", first.relative) if last else first
+
+
+def _month_of_year(parts: Parts, reference: Reference) -> Span:
+    year = parts.get("y") or ""
+    month = _month_number(parts.get("m"))
+    if year[:1].isdecimal():
+        span = a_month(int(year), month, relative=False)
+    elif year:
+        span = a_month(reference.day.year + _side(year.split()[0]), month)
+    elif parts.get("q"):
+        span = _beside(reference, [a_month(reference.day.year + n, month) for n in (-1, 0, 1)], _side(parts.get("q")))
+    else:
+        span = nearest_month(reference, month)
+    return a_third(span, _third(parts.get("p"))) if parts.get("p") else span
+
+
+def _beside(reference: Reference, spans: list[Span], side: int) -> Span:
+    """Give the last of the spans that has ended, the first that has not begun, or the one of this year."""
+    if side < 0:
+        return [span for span in spans if span.last < reference.day][-1]
+    return next(span for span in spans if span.first > reference.day) if side else spans[1]
+
+
+def _season_of_year(parts: Parts, reference: Reference) -> Span:
+    season = (parts.get("s") or "").casefold().replace("fall", "autumn")
+    year = parts.get("y") or ""
+    if year[:1].isdecimal():
+        return a_season(int(year), season, relative=False)
+    if year:
+        return a_season(reference.day.year + _side(year.split()[0]), season)
+    if parts.get("q"):
+        seasons = [a_season(reference.day.year + n, season) for n in (-2, -1, 0, 1)]
+        return _beside(reference, seasons if _side(parts.get("q")) < 0 else seasons[1:], _side(parts.get("q")))
+    return nearest_season(reference, season)
+
+
+def _named_day(parts: Parts, reference: Reference) -> Span:
+    words = re.split(r"\s+", (parts.get("r") or "").casefold())
+    ahead = {"tomorrow": 1, "yesterday": -1, "last": -1}.get(words[0], 0)
+    if words[0] == "the":
+        ahead = -2 if words[-1] == "yesterday" else 2
+    return shifted(reference.day, "day", ahead)
+
+
+def _counted(parts: Parts) -> tuple[int, int]:
+    word = re.sub(r"\s+", " ", (parts.get("n") or "").casefold())
+    if word.endswith(("few", "several")):
+        return FEW
+    n = 2 if "couple" in word else 1 if word in {"a", "an"} else int(parse_number(word) or 0)
+    return n, n
+
+
+def _unit(parts: Parts) -> Unit:
+    return cast("Unit", (parts.get("u") or "").casefold().rstrip("s"))
+
+
+def _ago(parts: Parts, reference: Reference) -> Span | None:
+    return _away(parts, reference, -1)
+
+
+def _ahead(parts: Parts, reference: Reference) -> Span | None:
+    return _away(parts, reference, 1)
+
+
+def _away(parts: Parts, reference: Reference, side: int) -> Span | None:
+    unit = _unit(parts)
+    if (parts.get("n") or "").casefold().startswith("half"):
+        return shifted(reference.day, "month", 6 * side) if unit == "year" else shifted(reference.day, "day", 15 * side)
+    low, high = _counted(parts)
+    return between(reference.day, unit, *sorted((side * low, side * high))) if low else None
+
+
+def _beside_unit(parts: Parts, reference: Reference) -> Span:
+    unit = (parts.get("u") or "").casefold()
+    side = 2 * _side(parts.get("z")) or _side(parts.get("q"))  # the week before last, the month after next
+    if unit == "weekend":
+        return a_weekend(reference.day + timedelta(weeks=side))
+    if unit == "quarter":
+        begins = reference.day.month - (reference.day.month - 1) % 3 + 3 * side
+        span = a_month(reference.day.year, begins)
+        return days(span.first, a_month(span.first.year, span.first.month + 2).last, "season")
+    return shifted(reference.day, cast("Unit", unit), side)
+
+
+def _stretch(parts: Parts, reference: Reference) -> Span | None:
+    unit, side = _unit(parts), _side(parts.get("q"))
+    _, high = _counted(parts)
+    if not high:
+        return None
+    far = shifted(reference.day, unit, side * high)
+    near = reference.day
+    if unit == "week":  # the last two weeks are fourteen days
+        far = a_day(near + timedelta(weeks=side * high))
+    return days(far.first, near, unit) if side < 0 else days(near, far.last, unit)
+
+
+def _end_of(parts: Parts, reference: Reference) -> Span:
+    unit = cast("Unit", (parts.get("u") or "").casefold())
+    whole = shifted(reference.day, unit, _side(parts.get("q")))
+    third = _third(parts.get("p"))
+    if unit == "year":
+        return a_month(whole.first.year, (1, 6, 12)[third])
+    if unit == "month":
+        return a_third(whole, third)
+    return a_day(whole.first + timedelta(days=(0, 2, 4)[third]))  # the end of a week is Friday
+
+
+def _weekday(parts: Parts, reference: Reference) -> Span:
+    day = _weekday_number(parts)
+    here, side = reference.day, _side(parts.get("q"))
+    week = parts.get("k") or (parts.get("q") if (parts.get("q") or "").casefold() in {"this", "next"} else None)
+    if week:
+        monday = a_week(here + timedelta(weeks=_side(week))).first
+        return a_day(monday + timedelta(days=day))
+    if side:  # the last one before today, the first one after
+        return a_day(here - timedelta(days=(here.weekday() - day - 1) % 7 + 1)) if side < 0 else a_day(
+            here + timedelta(days=(day - here.weekday() - 1) % 7 + 1)
+        )  # fmt: skip
+    return nearest_weekday(reference, day)
+
+
+def _nothing(_parts: Parts, _reference: Reference) -> None:
+    """Take what comes again and again for no date."""
+
+
+def _weekend(_parts: Parts, reference: Reference) -> Span:
+    """Take the weekend nearest by its Saturday."""
+    return a_weekend(nearest_weekday(reference, 5).first)
+
+
+def _holiday(parts: Parts, reference: Reference) -> Span:
+    name = re.sub(r"\s+", " ", (parts.get("h") or "").casefold().replace("’", "'"))
+    month, day = _HOLIDAYS[name]
+    if parts.get("y"):
+        return a_day(date(int(parts.get("y") or 0), month, day), relative=False)
+    if parts.get("q"):
+        there = [a_day(date(reference.day.year + n, month, day)) for n in (-1, 0, 1)]
+        return _beside(reference, there, _side(parts.get("q")))
+    return nearest_day(reference, month, day)
+
+
+def _decade(parts: Parts, _reference: Reference) -> Span:
+    tens = int(parts.get("x") or 0)
+    begins = tens if tens > 100 else (1900 if tens > 20 else 2000) + tens  # noqa: PLR2004 - the 20s are ours
+    return Span(date(begins, 1, 1), date(begins + 9, 12, 31), "year", relative=False)
+
+
+NUMBERS: Final = [
+    Rule("iso", rf"(?P<y>{_YEAR})(?P<s>[-/.])(?P<m>\d{{1,2}})(?P=s)(?P<d>\d{{1,2}})(?!\d)", _iso),
+    Rule("iso_month", rf"(?P<y>{_YEAR})-(?P<m>0[1-9]|1[0-2])(?![\d-])", _iso),
+    Rule("numbers", rf"(?P<a>\d{{1,2}})(?P<s>[-/.])(?P<b>\d{{1,2}})(?P=s)(?P<y>{_YEAR})(?!\d)", _numbers),
+]
+"""Dates of digits alone; 5/4/2023 may be two days and is none."""
+
+_RULES: Final = [
+    Rule("month_day", rf"(?:{_WEEKDAY},? )?{_MONTH} {_NTH}(?![:%]){_THROUGH}(?:,? (?P<y>{_YEAR})\b)?", _dated),
+    Rule("day_month", rf"(?:{_WEEKDAY},? )?(?:the )?{_NTH}{_THROUGH}(?: of)? {_MONTH}(?:,? (?P<y>{_YEAR})\b)?", _dated),
+    Rule("month_year", rf"{_PART}{_MONTH},? (?:of )?(?P<y>{_YEAR}|(?:last|this|next) year)\b", _month_of_year),
+    Rule("month_beside", rf"{_PART}{_SIDE} {_MONTH}(?! \d)", _month_of_year),
+    Rule("month_opened", rf"{_OPENED} (?P<t>{_PART}{_MONTH}){_ENDS}", _month_of_year),
+    Rule("month_part", rf"(?P<p>early|mid|late|(?:the )?(?:start|beginning|middle|end) of)[ -]{_MONTH}",
+         _month_of_year),
+    Rule("month", r"(?P<m>january|february|july|september|october|november|december)\b",
+         _month_of_year),
+    Rule("season_year", rf"(?:the )?{_SEASON} (?:of )?(?P<y>{_YEAR}|(?:last|this|next) year)\b", _season_of_year),
+    Rule("season_beside", rf"{_SIDE} {_SEASON}", _season_of_year),
+    Rule("season", rf"(?:in|during|over|since|until|by|before|after) (?P<t>(?:the )?{_SEASON}){_ENDS}",
+         _season_of_year),
+    Rule("named_day", r"(?P<r>the day (?:before yesterday|after tomorrow)|(?:yesterday|tomorrow|today)"
+         r"(?: (?:morning|afternoon|evening|night))?|tonight|last night|this (?:morning|afternoon|evening))\b",
+         _named_day),
+    Rule("ago", rf"{_COUNT} {_UNIT} (?:ago|back|earlier|before now)\b", _ago),
+    Rule("ahead", rf"in {_COUNT} {_UNIT}(?:['’]s?)?(?: time\b)?(?! of\b)", _ahead),
+    Rule("from_now", rf"{_COUNT} {_UNIT} from (?:now|today)\b", _ahead),
+    Rule("before_last", r"the (?P<u>week|weekend|month|year) (?P<z>before last|after next)\b", _beside_unit),
+    Rule("beside_unit", rf"{_SIDE} (?P<u>weekend|week|month|year|quarter)\b", _beside_unit),
+    Rule("stretch", rf"(?:the )?(?P<q>last|past|previous|next|coming) {_COUNT} {_UNIT}", _stretch),
+    Rule("end_of", r"(?:the )?(?P<p>start|beginning|middle|end) of (?P<q>the|this|next|last) (?P<u>week|month|year)\b",
+         _end_of),
+    Rule("recurring", rf"(?:every|each|most)(?: other)? {_WEEKDAY}s?\b|{_WEEKDAY}s\b".replace("?P<w>", "?:"), _nothing),
+    Rule("weekday", rf"(?:{_SIDE} )?{_WEEKDAY}\b(?: (?:of )?(?P<k>last|this|next) week\b)?", _weekday),
+    Rule("weekday_short", rf"(?:on|by|until|till|from|since|{_SIDE}) (?P<t>{_ABBREVIATED})", _weekday),
+    Rule("weekend", r"(?:on|over|during|at) (?P<t>the weekend)\b", _weekend),
+    Rule("of_month", r"on (?P<t>the (?P<d>\d{1,2}(?:st|nd|rd|th)))\b"
+         r"(?= ?(?:[.,;!?)]|$|(?:of the month|at|in|and|for|to)\b))",
+         lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d")))),
+    Rule("holiday", rf"(?:{_SIDE} )?(?P<h>christmas(?: eve)?|new year['’]s(?: eve)?|valentine['’]s|halloween)"
+         rf"(?: day)?\b(?: (?P<y>{_YEAR})\b)?", _holiday),
+    Rule("decade", r"(?:in|since) (?P<t>the (?:early |mid |late )?(?P<x>(?:(?:19|20)\d|[2-9])0)['’]?s)\b", _decade),
+    Rule("year", rf"{_OPENED} (?P<t>(?P<y>{_YEAR}))(?![\d:%/-])\b",
+         lambda parts, _reference: a_year(int(parts.get("y") or 0), relative=False)),
+]  # fmt: skip
+
+GRAMMAR: Final = Grammar([*NUMBERS, *_RULES], before=r"(?<![\w.])")

@@ -1,0 +1,207 @@
+"""Days, weeks, months, seasons and years as spans of dates, and the grammar that finds them in a text.
+
+Weeks begin on Monday. Seasons are those of the northern hemisphere by whole months (spring March to May); a winter
+belongs to the year it begins in.
+"""
+
+import calendar
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Final, Literal
+
+Precision = Literal["day", "week", "month", "season", "year"]
+Season = Literal["spring", "summer", "autumn", "winter"]
+Unit = Literal["day", "week", "month", "year"]
+
+FEW: Final = (2, 5)
+"""What "a few" and 几 count: from two to five."""
+
+_SEASON_BEGINS: Final[Mapping[str, int]] = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
+_LEAP: Final = 8
+"""Years between two 29th of February at most (1896 to 1904)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From one date to another, both included, as finely as it was said; ``relative``: only against a day."""
+
+    first: date
+    last: date
+    precision: Precision
+    relative: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The day that a text was written, and where a time without a year or week is sought.
+
+    ``lean`` 0 takes the occurrence nearest to the day, -1 the last one up to it, 1 the next one from it on.
+    """
+
+    day: date
+    lean: int = 0
+
+
+Parts = Mapping[str, str | None]
+Resolve = Callable[[Parts, Reference], Span | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A form in which times are written, with what its named parts mean; None: it is no date after all.
+
+    A part ``t`` is the time itself, where the form holds more than that ("in [March]").
+    """
+
+    name: str
+    pattern: str
+    resolve: Resolve
+
+
+class Grammar:
+    """Rules in one regular expression over a text in small letters: the first that matches at a place has it."""
+
+    def __init__(self, rules: Sequence[Rule], *, before: str = "") -> None:
+        named = [f"(?P<{rule.name}>{_renamed(rule)})" for rule in rules]
+        self._pattern = re.compile(before + "(?:" + "|".join(named) + ")")
+        self._rules = {rule.name: rule for rule in rules}
+        groups = self._pattern.groupindex
+        self._parts = {
+            rule.name: {name.partition("__")[2]: n for name, n in groups.items() if name.startswith(f"{rule.name}__")}
+            for rule in rules
+        }
+
+    def find(self, text: str, reference: Reference) -> Iterator[tuple[int, int, Span]]:
+        """Give the times of a text with their places."""
+        for match in self._pattern.finditer(text):
+            name = match.lastgroup or ""  # the outermost group closes last, and every rule is one
+            numbers = self._parts[name]
+            parts = {part: match[n] for part, n in numbers.items()}
+            try:
+                span = self._rules[name].resolve(parts, reference)
+            except (ValueError, OverflowError):  # the 31st of June, the year 0
+                continue
+            if span is not None:
+                place = numbers["t"] if parts.get("t") else 0
+                yield match.start(place), match.end(place), span
+
+    def holds(self, text: str) -> bool:
+        """Tell whether a text holds any of the forms."""
+        return self._pattern.search(text) is not None
+
+
+def _renamed(rule: Rule) -> str:
+    spaced = rule.pattern.replace(" ?", r"\s?").replace(" ", r"\s{1,2}")
+    return spaced.replace("(?P<", f"(?P<{rule.name}__").replace("(?P=", f"(?P={rule.name}__")
+
+
+def a_day(day: date, *, relative: bool = True) -> Span:
+    """Give a day."""
+    return Span(day, day, "day", relative)
+
+
+def days(first: date, last: date, precision: Precision = "day") -> Span:
+    """Give a run of days."""
+    return Span(first, last, precision)
+
+
+def a_week(day: date) -> Span:
+    """Give the week that a day lies in."""
+    monday = day - timedelta(days=day.weekday())
+    return Span(monday, monday + timedelta(days=6), "week")
+
+
+def a_weekend(day: date) -> Span:
+    """Give the Saturday and Sunday of the week that a day lies in."""
+    week = a_week(day)
+    return Span(week.last - timedelta(days=1), week.last, "day")
+
+
+def a_month(year: int, month: int, *, relative: bool = True) -> Span:
+    """Give a month; one beyond December is of the next year, one below January of the last."""
+    year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
+    return Span(date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1]), "month", relative)
+
+
+def a_third(month: Span, part: int) -> Span:
+    """Give the 1st to 10th (part 0), 11th to 20th (1) or the rest (2) of a month."""
+    first = month.first.replace(day=1 + 10 * part)
+    last = month.last if part == 2 else month.first.replace(day=10 + 10 * part)  # noqa: PLR2004 - the last third
+    return Span(first, last, "week", month.relative)
+
+
+def a_season(year: int, season: str, *, relative: bool = True) -> Span:
+    """Give a season; winter begins in December of the year."""
+    begins = _SEASON_BEGINS[season]
+    return Span(a_month(year, begins).first, a_month(year, begins + 2).last, "season", relative)
+
+
+def a_year(year: int, *, relative: bool = True) -> Span:
+    """Give a year."""
+    return Span(date(year, 1, 1), date(year, 12, 31), "year", relative)
+
+
+def shifted(day: date, unit: Unit, n: int) -> Span:
+    """Give the day, week, month or year that lies ``n`` of them after a day's own."""
+    if unit == "day":
+        return a_day(day + timedelta(days=n))
+    if unit == "week":
+        return a_week(day + timedelta(weeks=n))
+    return a_month(day.year, day.month + n) if unit == "month" else a_year(day.year + n)
+
+
+def between(day: date, unit: Unit, low: int, high: int) -> Span:
+    """Give from the ``low``-th unit to the ``high``-th after a day's own, the smaller number first."""
+    return Span(shifted(day, unit, low).first, shifted(day, unit, high).last, unit)
+
+
+def nearest_day(reference: Reference, month: int, day: int) -> Span:
+    """Give the nearest such day of a year; ValueError when no year has it."""
+    years = range(reference.day.year - _LEAP, reference.day.year + _LEAP + 1)
+    there = [date(year, month, day) for year in years if day <= calendar.monthrange(year, month)[1]]
+    return a_day(_nearest(reference, there))
+
+
+def nearest_month(reference: Reference, month: int) -> Span:
+    """Give the nearest such month of a year; of two as near, the past one."""
+    months = [a_month(reference.day.year + n, month) for n in (-1, 0, 1)]
+    here = 12 * reference.day.year + reference.day.month
+
+    def far(span: Span) -> tuple[bool, int]:
+        ahead = 12 * span.first.year + span.first.month - here
+        return ahead * reference.lean < 0, abs(ahead)
+
+    return min(months, key=far)
+
+
+def nearest_season(reference: Reference, season: str) -> Span:
+    """Give the season that a day lies in or is nearest to."""
+    seasons = [a_season(reference.day.year + n, season) for n in (-1, 0, 1)]
+
+    def far(span: Span) -> tuple[bool, int]:
+        ahead = max((span.first - reference.day).days, 0) - max((reference.day - span.last).days, 0)
+        return ahead * reference.lean < 0, abs(ahead)
+
+    return min(seasons, key=far)
+
+
+def nearest_weekday(reference: Reference, weekday: int) -> Span:
+    """Give the nearest such weekday, 0 for Monday: at most three days away."""
+    ahead = (weekday - reference.day.weekday()) % 7
+    return a_day(_nearest(reference, [reference.day + timedelta(days=ahead + 7 * n) for n in (-1, 0)]))
+
+
+def nearest_of_month(reference: Reference, day: int) -> Span:
+    """Give the nearest such day of a month; ValueError when none has it."""
+    months = [shifted(reference.day, "month", n) for n in (-2, -1, 0, 1, 2)]
+    return a_day(_nearest(reference, [span.first.replace(day=day) for span in months if day <= span.last.day]))
+
+
+def _nearest(reference: Reference, there: Sequence[date]) -> date:
+    def far(day: date) -> tuple[bool, int]:
+        ahead = (day - reference.day).days
+        return ahead * reference.lean < 0, abs(ahead)
+
+    return min(there, key=far)
