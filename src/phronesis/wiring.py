@@ -90,7 +90,7 @@ def open_memory(
     writer = Writer(recorder, interpreter)
     browser = Browser(database)
     indexes = ScopeIndexes()
-    searcher: Search = Searcher(database, embedders, indexes)
+    searcher: Search = Searcher(database, embedders, indexes, time)
     if judge is not None:
         searcher = Reranking(searcher, judge)
     stages = Stages(

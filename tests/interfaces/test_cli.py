@@ -72,7 +72,7 @@ def test_add_and_search(call: Any) -> None:
 
 def test_search_explains(call: Any) -> None:
     call("add", "green tea")
-    assert "lexical" in call("search", "tea", "--explain").out
+    assert "coverage" in call("search", "tea", "--explain").out
 
 
 def test_search_says_when_nothing_supports_an_answer(call: Any) -> None:

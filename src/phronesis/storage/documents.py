@@ -17,7 +17,8 @@ from phronesis.storage.statements import batches, insert, upsert
 class DocumentRow:
     """A search document: one part of one version of an item, while it was current.
 
-    ``text`` is None for the whole item: its words are the item's own.
+    ``text`` is None for the whole item: its words are the item's own. ``speaker`` is who said it, or whom or what it is
+    about; ``marks`` are packed ``core.scoring.marks``.
     """
 
     id: str
@@ -30,6 +31,7 @@ class DocumentRow:
     speaker: str | None
     text: str | None
     terms: bytes
+    marks: bytes
     current_from: int
     current_to: int | None
     changed_seq: int
@@ -65,7 +67,8 @@ def changed_documents(unit: Unit, lane_id: int, *, after: int) -> list[Any]:
     """Give the lane's documents that changed after entry ``after``: what an index in memory needs to catch up."""
     query = sa.select(
         documents.c.id, documents.c.item_id, documents.c.part, documents.c.kind, documents.c.session_id,
-        documents.c.position, documents.c.speaker, documents.c.terms, documents.c.current_from, documents.c.current_to,
+        documents.c.position, documents.c.speaker, documents.c.terms, documents.c.marks,
+        documents.c.current_from, documents.c.current_to,
     ).where(
         documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.changed_seq > after
     )  # fmt: skip
