@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Final
 
-from phronesis.core.calendar import find_times
-from phronesis.core.scoring.asked import asks_assistant, asks_when, is_personal
+from phronesis.core.calendar import TimeSpan, find_times
+from phronesis.core.scoring.asked import asks_when
 from phronesis.core.scoring.dates import Stretch
 from phronesis.core.scoring.signals import Question
 from phronesis.core.text import UNSPACED
@@ -29,48 +28,42 @@ _NAMED: Final = re.compile(
 _RECKONED: Final = re.compile(r"\b(?:last|this|next|past|previous|coming)\b|[上下本这這去今明前]", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Voice:
-    """Whose words a question is after when it names nobody: the assistant's ("you suggested") or else the user's.
-
-    ``personal``: it speaks of who asks or is asked, so that roles count even for messages that carry a name.
-    """
-
-    assistant: bool
-    personal: bool
-
-
-def read_question(text: str, *, speakers: Collection[str], now: datetime, years: Sequence[int]) -> Question:
+def read_question(text: str, *, speakers: Collection[str], now: datetime, days: Sequence[int]) -> Question:
     """Give what a question asks. ``speakers`` are the names it holds of those who speak in the scope.
 
-    A speaker's name says who, not what: the terms leave it out, unless nothing else is left. ``years`` are those the
-    scope speaks of: in each of them a date without a year is meant; relative times count from ``now``.
+    A speaker's name says who, not what: the terms leave it out, unless nothing else is left. ``days`` are the first and
+    last day (ordinals) that the scope speaks from, or none: a date without a year is meant in each of its years.
     """
     terms = tokenize(without_names(text, speakers)) or tokenize(text)
-    return Question([term_hash(term) for term in terms], _times(text, now, years), asks_when(text))
+    return Question([term_hash(term) for term in terms], _times(text, now, days), asks_when(text))
 
 
-def voice_of(text: str) -> Voice:
-    """Give whose words a question is after, by what it says of "I" and "you"."""
-    return Voice(asks_assistant(text), is_personal(text))
+def _times(text: str, now: datetime, days: Sequence[int]) -> list[Stretch]:
+    """Give the times a question names. Those reckoned from today count from ``now``.
 
-
-def _times(text: str, now: datetime, years: Sequence[int]) -> list[Stretch]:
+    Where all of that lies after the last thing said (a talk brought in years later), they count from that one's day.
+    """
     asked = text[:MAX_DATED]
     out: set[Stretch] = set()
-    recurring = False
     for time in find_times(asked, now, lean=-1):
-        if time.relative and _recurs(asked[time.start : time.end]):
-            recurring = True
-        else:
-            out.add(Stretch(time.first.toordinal(), time.last.toordinal()))
-    for year in sorted(years, reverse=True)[:MAX_YEARS] if recurring else ():
-        out |= {
-            Stretch(time.first.toordinal(), time.last.toordinal())
-            for time in find_times(asked, datetime(year, 12, 31, tzinfo=UTC), lean=-1)
-            if time.relative and _recurs(asked[time.start : time.end])
-        }
+        if not (time.relative and _recurs(asked[time.start : time.end])):
+            out.add(_stretch(time))
+    if not days:
+        return sorted(out, key=lambda time: time.first)
+    first, last = date.fromordinal(min(days)), date.fromordinal(max(days))
+    if out and all(time.first > last.toordinal() for time in out):
+        ending = datetime(last.year, last.month, last.day, tzinfo=UTC)
+        out |= {_stretch(time) for time in find_times(asked, ending, lean=-1)
+                if time.relative and not _recurs(asked[time.start : time.end])}  # fmt: skip
+    for year in range(max(first.year, last.year - MAX_YEARS + 1), last.year + 1):
+        ending = datetime(year, 12, 31, tzinfo=UTC)
+        out |= {_stretch(time) for time in find_times(asked, ending, lean=-1)
+                if time.relative and _recurs(asked[time.start : time.end])}  # fmt: skip
     return sorted(out, key=lambda time: (time.first, time.last))
+
+
+def _stretch(time: TimeSpan) -> Stretch:
+    return Stretch(time.first.toordinal(), time.last.toordinal())
 
 
 def _recurs(words: str) -> bool:

@@ -4,7 +4,6 @@ import threading
 from array import array
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Any, Final
 
 import numpy as np
@@ -62,8 +61,8 @@ class Laid:
     properties: Properties
     speakers: Rows
     kinds: Rows
-    years: range
-    """The years that the places speak from."""
+    days: tuple[int, ...]
+    """The first and last day (ordinals) that the places speak from; none without a day."""
 
 
 @dataclass(slots=True)
@@ -172,8 +171,8 @@ class LaneIndex:
             begins=_numbers(columns.begins)[there], ends=_numbers(columns.ends)[there],
         )  # fmt: skip
         days = properties.days[properties.days != NO_DAY]
-        years = range(0) if not len(days) else range(_year(days.min()), _year(days.max()) + 1)
-        return Laid(layout, properties, _numbers(columns.speakers)[rows], _numbers(columns.kinds)[rows], years)
+        bounds = (int(days.min()), int(days.max())) if len(days) else ()
+        return Laid(layout, properties, _numbers(columns.speakers)[rows], _numbers(columns.kinds)[rows], bounds)
 
     def load_vectors(self, unit: Unit, model_id: str, dimension: int) -> None:
         """Take in the vectors that were made since the last look; all of them anew after a change of model."""
@@ -191,10 +190,6 @@ class LaneIndex:
     def mask_at(self, moment: int) -> Mask:
         """Give which rows were current at ``moment`` (microseconds)."""
         return (_numbers(self._columns.current_from) <= moment) & (moment < _numbers(self._columns.current_to))
-
-
-def _year(day: np.int64) -> int:
-    return date.fromordinal(int(day)).year
 
 
 def subject_code(number: int) -> int:

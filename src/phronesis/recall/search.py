@@ -13,6 +13,7 @@ from phronesis.core.items import Item
 from phronesis.core.results import Degraded, Evidence, Match, SearchResult
 from phronesis.core.scope import Scope
 from phronesis.core.scoring.arrays import Floats, Mask
+from phronesis.core.scoring.asked import voice_of
 from phronesis.core.scoring.formulas import A12, B12, Formula
 from phronesis.core.scoring.ranking import CANDIDATES, Ranked, rank
 from phronesis.core.scoring.signals import LaneInput, Signals, read_signals
@@ -23,7 +24,7 @@ from phronesis.models.embedders import Embedders
 from phronesis.recall.evidence import snippet, sources_of
 from phronesis.recall.lanes import visible_lanes
 from phronesis.recall.past import held_at, known_at
-from phronesis.recall.question import read_question, spoken_names, voice_of
+from phronesis.recall.question import read_question, spoken_names
 from phronesis.recall.relational import mentioned_items, named_in, names_in
 from phronesis.recall.scope_index import Laid, LaneIndex, ScopeIndexes
 from phronesis.recall.speaking import speaker_of
@@ -138,7 +139,7 @@ class Searcher:
         now = self.clock() if query.wanted.as_of is None else from_micros(query.wanted.as_of)
         names, voice = names_in(query.text), voice_of(query.text)
         speaking = {name for lane in lanes for name in spoken_names(query.text, lane.index.speakers)}
-        years = sorted({year for lane in lanes for year in lane.laid.years})
+        days = [day for lane in lanes for day in lane.laid.days]
         inputs = []
         for lane in lanes:
             dense, embedded = self._dense(unit, lane, vector, model)
@@ -156,7 +157,7 @@ class Searcher:
                     mention=_marked(lane, mentioned) if mentioned else None,
                 )
             )  # fmt: skip
-        return read_signals(inputs, read_question(query.text, speakers=speaking, now=now, years=years))
+        return read_signals(inputs, read_question(query.text, speakers=speaking, now=now, days=days))
 
     def _dense(
         self, unit: Unit, lane: _Lane, vector: npt.NDArray[np.float32] | None, model: tuple[str, int] | None

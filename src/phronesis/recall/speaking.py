@@ -6,23 +6,22 @@ from typing import Final
 import numpy as np
 
 from phronesis.core.scoring.arrays import Floats, Mask
+from phronesis.core.scoring.asked import Voice
 from phronesis.core.scoring.marks import FROM_ASSISTANT, FROM_USER, SAID
-from phronesis.recall.question import Voice
 from phronesis.recall.relational import Named
-from phronesis.recall.scope_index import NOBODY, Laid, LaneIndex, subject_code
+from phronesis.recall.scope_index import Laid, LaneIndex, subject_code
 
 SELF: Final = "user"
 """The subject of what is held about the person whose memory it is (docs/memory-types.md)."""
 
 
 def speaker_of(
-    index: LaneIndex, laid: Laid, named: Sequence[Named], speaking: Collection[str], voice: Voice
+    index: LaneIndex, laid: Laid, named: Sequence[Named], speaking: Collection[str], voice: Voice | None
 ) -> tuple[Floats | None, bool]:
     """Give 1 for what is by or about whom the question is after, and whether that is so by name.
 
     One speaker is named, by any name: what that speaker said, and what is held about them. None is: what the user said
-    and what is held, or, when the question is after the assistant's words, what the assistant said; messages that carry
-    a name count so only when the question speaks of "I" or "you". Several are: silent.
+    and what is held, or what the assistant said, whichever the question's "I" and "you" are after. Several are: silent.
     """
     families = [one.names for one in named if any(name in index.speakers for name in one.names)]
     known = {name for family in families for name in family}
@@ -39,16 +38,12 @@ def speaker_of(
         return (said | about).astype(np.float32), True
     if speaking:
         return None, False  # somebody of another lane
-    return _by_role(laid, voice, about)
-
-
-def _by_role(laid: Laid, voice: Voice, about: Mask) -> tuple[Floats | None, bool]:
-    flags = laid.properties.flags
-    said = flags & SAID > 0
-    open_ = np.ones(len(flags), dtype=np.bool_) if voice.personal else laid.speakers == NOBODY
-    meant = (flags & (FROM_ASSISTANT if voice.assistant else FROM_USER) > 0) & open_
-    held = about | (~said if not voice.assistant else False)
-    return (np.where(said, meant, held)).astype(np.float32), False
+    if voice is None:
+        return (about.astype(np.float32), True) if about.any() else (None, False)
+    said = laid.properties.flags & SAID > 0
+    meant = laid.properties.flags & (FROM_ASSISTANT if voice == "assistant" else FROM_USER) > 0
+    held = about if voice == "assistant" else np.ones_like(about)
+    return np.where(said, meant, held).astype(np.float32), False
 
 
 def _about(index: LaneIndex, laid: Laid, names: Collection[str]) -> Mask:
