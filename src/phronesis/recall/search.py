@@ -18,6 +18,7 @@ from phronesis.core.scoring.formulas import A12, B12, Formula
 from phronesis.core.scoring.ranking import CANDIDATES, Ranked, rank
 from phronesis.core.scoring.signals import LaneInput, Signals, read_signals
 from phronesis.errors import ModelError
+from phronesis.index.projections import WHOLE
 from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
@@ -197,7 +198,10 @@ class Searcher:
             items.update({item.id: item for item in found})
             sources.update(sources_of(unit, lane.lane.lane_id, found))
         found_in = [(lanes[hit.lane].index, hit.row) for hit in hits]
-        texts = document_texts(unit, {index.document_ids[row]: index.item_ids[row] for index, row in found_in})
+        texts = document_texts(
+            unit,
+            {index.document_ids[row]: index.item_ids[row] for index, row in found_in if index.parts[row] != WHOLE},
+        )
         words = [word for word in tokenize(query.text) if len(word) > 1]
         out: list[Evidence] = []
         for hit in hits:

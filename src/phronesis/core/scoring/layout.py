@@ -25,11 +25,19 @@ ALONE: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Spans:
-    """Stretches of talk, one for each place: from a place, up to and without another; and their lengths in terms."""
+class Windows:
+    """Each place's window: from a place, up to and without another; and its length in terms."""
 
     start: Rows
     stop: Rows
+    lengths: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Each place's pair: whether it is joined with the place before, and its length in terms."""
+
+    joined: Mask
     lengths: Floats
 
 
@@ -46,8 +54,8 @@ class Layout:
     first: Rows
     last: Rows
     lengths: Floats
-    windows: Spans
-    pairs: Spans
+    windows: Windows
+    pairs: Pairs
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -55,9 +63,9 @@ class Layout:
     @property
     def nbytes(self) -> int:
         """Bytes held in arrays."""
-        wide = (self.rows, self.place_of, self.first, self.last, self.windows.start, self.windows.stop,
-                self.pairs.start, self.pairs.stop)  # fmt: skip
-        return sum(array.nbytes for array in wide) + 3 * self.lengths.nbytes
+        arrays = (self.rows, self.place_of, self.first, self.last, self.windows.start, self.windows.stop,
+                  self.lengths, self.windows.lengths, self.pairs.lengths, self.pairs.joined)  # fmt: skip
+        return sum(array.nbytes for array in arrays)
 
     def beside(self, places: Rows, step: int) -> tuple[Rows, Mask]:
         """Give the places ``step`` further on, and which of them lie in the same session; the others are not meant."""
@@ -108,7 +116,7 @@ def make_layout(*, sessions: Rows, positions: Rows, offsets: Rows, alive: Mask, 
     )
 
 
-def _windows(lengths: Floats, first: Rows, last: Rows) -> Spans:
+def _windows(lengths: Floats, first: Rows, last: Rows) -> Windows:
     """Let each place's window grow outwards, the earlier side first, each side until it does not fit or ends."""
     places = np.arange(len(lengths), dtype=np.int64)
     total = lengths.copy()
@@ -126,13 +134,11 @@ def _windows(lengths: Floats, first: Rows, last: Rows) -> Spans:
             else:
                 stop = np.where(grows, there, stop)
             growing[side] = grows
-    return Spans(start, stop + 1, total.astype(np.float32))
+    return Windows(start, stop + 1, total.astype(np.float32))
 
 
-def _pairs(lengths: Floats, first: Rows) -> Spans:
+def _pairs(lengths: Floats, first: Rows) -> Pairs:
     places = np.arange(len(lengths), dtype=np.int64)
     before = np.concatenate((np.zeros(1, np.float32), lengths[:-1])) if len(lengths) else lengths
     joined = (places > first) & (lengths + before <= PAIR_TOKENS)
-    return Spans(
-        np.where(joined, places - 1, places), places + 1, np.where(joined, lengths + before, lengths).astype(np.float32)
-    )
+    return Pairs(joined, np.where(joined, lengths + before, lengths).astype(np.float32))

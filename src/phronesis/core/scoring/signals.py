@@ -9,7 +9,7 @@ from phronesis.core.lexical import ScopeIndex
 from phronesis.core.scoring.arrays import Floats, Mask, Rows, Spread, spread_of
 from phronesis.core.scoring.dates import Stretch
 from phronesis.core.scoring.layout import Layout
-from phronesis.core.scoring.words import coverage, frequencies, span_scores, text_scores
+from phronesis.core.scoring.words import coverage, frequencies, pair_scores, text_scores, window_scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,9 @@ class Signals:
 def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals]:
     """Score every place of every lane; what is standardised is so over all lanes together."""
     found = frequencies([(lane.index, lane.layout) for lane in lanes], question.terms)
-    texts = text_scores([(lane.layout, one) for lane, one in zip(lanes, found, strict=True)])
-    windows = span_scores([(lane.layout.windows, one) for lane, one in zip(lanes, found, strict=True)])
-    pairs = span_scores([(lane.layout.pairs, one) for lane, one in zip(lanes, found, strict=True)])
+    laid = [(lane.layout, one) for lane, one in zip(lanes, found, strict=True)]
+    texts = text_scores(laid)
+    windows, pairs = window_scores(laid), pair_scores(laid)
     spreads = [spread_of(scores) for scores in (texts, windows, pairs)]
     dense = _standardised([(lane.dense, lane.embedded) for lane in lanes])
     return [

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from phronesis.core.lexical import K1, B, ScopeIndex, idf_of
-from phronesis.core.scoring.arrays import Floats, Rows
-from phronesis.core.scoring.layout import Layout, Spans
+from phronesis.core.scoring.arrays import Floats
+from phronesis.core.scoring.layout import Layout, Pairs, Windows
+
+Counts = npt.NDArray[np.int32]
 
 MAX_TERMS: Final = 64
 """Terms of a question that are looked for: a question has five to ten, and a page pasted in should not cost seconds."""
@@ -17,12 +20,12 @@ MAX_TERMS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Frequencies:
-    """How often each distinct term of a question stands at each place of one lane: (terms, places), float32.
+    """How often each distinct term of a question stands at each place of one lane: (terms, places).
 
     ``asked`` counts how often the question says each term; ``known`` are the documents of the scope that hold it.
     """
 
-    counts: Floats
+    counts: Counts
     asked: Floats
     idf: Floats
 
@@ -43,7 +46,7 @@ def frequencies(lanes: Sequence[tuple[ScopeIndex, Layout]], terms: Sequence[int]
     times = np.array([asked[distinct[n]] for n in known], dtype=np.float32)
     tables = []
     for (_, layout), found in zip(lanes, postings, strict=True):
-        counts = np.zeros((len(known), len(layout)), dtype=np.float32)
+        counts = np.zeros((len(known), len(layout)), dtype=np.int32)
         for line, n in zip(counts, known, strict=True):
             rows, tf = found[n]
             places = layout.place_of[rows]
@@ -59,32 +62,47 @@ def text_scores(lanes: Sequence[tuple[Layout, Frequencies]]) -> list[Floats]:
     return [_bm25(found.counts, layout.lengths, average, found.asked * found.idf) for layout, found in lanes]
 
 
-def span_scores(lanes: Sequence[tuple[Spans, Frequencies]]) -> list[Floats]:
-    """Give BM25 of each place's stretch of talk, as if stretches were the documents: their own df and length.
+def window_scores(lanes: Sequence[tuple[Layout, Frequencies]]) -> list[Floats]:
+    """Give BM25 of each place's window, as if windows were the documents: their own df and length.
 
-    A stretch is scored where one of its texts holds a term, and 0 elsewhere. With the texts' idf in place of the
-    stretches' own, recall@10 on LoCoMo's dev conversations was .771 for .775.
+    With the texts' idf in place of the stretches' own, recall@10 on LoCoMo's dev conversations was .771 for .775.
     """
-    total = sum(len(spans.start) for spans, _ in lanes)
-    average = _mean([spans.lengths for spans, _ in lanes])
-    inside = [_inside(spans, found.counts) for spans, found in lanes]
-    held = [np.count_nonzero(counts, axis=1) for _, counts in inside]
-    out = []
-    for (spans, found), (touched, counts) in zip(lanes, inside, strict=True):
-        idf = np.array([idf_of(total, int(df)) for df in np.sum(held, axis=0)], dtype=np.float32)
-        scores = np.zeros(len(spans.start), dtype=np.float32)
-        scores[touched] = _bm25(counts, spans.lengths[touched], average, found.asked * idf)
-        out.append(scores)
+    tables = [_inside_windows(layout.windows, found.counts) for layout, found in lanes]
+    return _scores_of(tables, [layout.windows.lengths for layout, _ in lanes], lanes)
+
+
+def pair_scores(lanes: Sequence[tuple[Layout, Frequencies]]) -> list[Floats]:
+    """Give BM25 of each place's pair, likewise."""
+    tables = [_inside_pairs(layout.pairs, found.counts) for layout, found in lanes]
+    return _scores_of(tables, [layout.pairs.lengths for layout, _ in lanes], lanes)
+
+
+def _scores_of(
+    tables: Sequence[Counts], lengths: Sequence[Floats], lanes: Sequence[tuple[Layout, Frequencies]]
+) -> list[Floats]:
+    total, average = sum(map(len, lengths)), _mean(lengths)
+    held = zip(*(np.count_nonzero(counts, axis=1).tolist() for counts in tables), strict=True)
+    idf = np.array([idf_of(total, sum(df)) for df in held], dtype=np.float32)
+    return [
+        _bm25(counts, length, average, found.asked * idf)
+        for counts, length, (_, found) in zip(tables, lengths, lanes, strict=True)
+    ]
+
+
+def _inside_windows(windows: Windows, counts: Counts) -> Counts:
+    """Give how often each window holds each term, by running totals (of integers: eight times as fast as floats)."""
+    out = np.empty_like(counts)
+    totals = np.zeros(counts.shape[1] + 1, dtype=np.int32)
+    for line, inside in zip(counts, out, strict=True):
+        np.cumsum(line, out=totals[1:])
+        np.subtract(totals.take(windows.stop), totals.take(windows.start), out=inside)
     return out
 
 
-def _inside(spans: Spans, counts: Floats) -> tuple[Rows, Floats]:
-    """Give the places whose stretch holds any term, and how often it holds each one, by running totals."""
-    anything: Rows = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts.any(axis=0), dtype=np.int64)))
-    touched = np.flatnonzero(anything[spans.stop] > anything[spans.start])
-    totals = np.zeros((len(counts), len(spans.start) + 1), dtype=np.float32)
-    np.cumsum(counts, axis=1, out=totals[:, 1:])
-    return touched, totals[:, spans.stop[touched]] - totals[:, spans.start[touched]]
+def _inside_pairs(pairs: Pairs, counts: Counts) -> Counts:
+    out = counts.copy()
+    out[:, 1:] += np.where(pairs.joined[1:], counts[:, :-1], 0)
+    return out
 
 
 def coverage(found: Frequencies) -> Floats:
@@ -97,10 +115,17 @@ def coverage(found: Frequencies) -> Floats:
     return np.asarray(np.minimum(share, np.float32(1.0)), dtype=np.float32)
 
 
-def _bm25(counts: Floats, lengths: Floats, average: float, weights: Floats) -> Floats:
+def _bm25(counts: Counts, lengths: Floats, average: float, weights: Floats) -> Floats:
     slope = K1 * B / average if average else 0.0
     saturation = lengths * np.float32(slope) + np.float32(K1 * (1.0 - B))
-    return np.asarray(weights @ (counts / (counts + saturation)), dtype=np.float32)
+    out = np.zeros(len(lengths), dtype=np.float32)
+    # Term by term: a line of ten thousand stays in a processor's first caches, a table of all terms does not.
+    for line, weight in zip(counts, weights, strict=True):
+        part = line.astype(np.float32)
+        part /= part + saturation
+        part *= weight
+        out += part
+    return out
 
 
 def _mean(lengths: Sequence[Floats]) -> float:
