@@ -12,6 +12,7 @@ from phronesis.core.instants import from_micros
 from phronesis.core.items import Item
 from phronesis.core.results import Degraded, Evidence, Match, SearchResult
 from phronesis.core.scope import Scope
+from phronesis.core.scoring.abstention import Support, abstains
 from phronesis.core.scoring.arrays import Floats, Mask
 from phronesis.core.scoring.asked import voice_of
 from phronesis.core.scoring.formulas import A12, B12, Formula
@@ -41,10 +42,6 @@ RESCORED: Final = 50
 
 OVERFETCH: Final = 3
 """Candidates read for each result when their history decides whether they are shown."""
-
-OUTLIER: Final = 3.0
-"""Standard deviations above the scope's mean from which a cosine alone counts as support."""
-
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -117,7 +114,7 @@ class Searcher:
                 hits = _best(lanes, signals, ranked, query)
                 evidence = self._evidence(unit, lanes, hits, query)
                 explained = _explained(lanes, signals, formula, encoder) if query.explain else None
-                return SearchResult(tuple(evidence), abstained=_abstains(hits), explain=explained, degraded=degraded)
+                return SearchResult(tuple(evidence), abstained=_abstains(hits, signals, formula), explain=explained, degraded=degraded)
 
     def _lanes(self, unit: Unit, query: Query) -> list[_Lane]:
         found = [(lane, self.indexes.of(unit, lane, history=query.wanted.past))
@@ -278,11 +275,10 @@ def _cosine(signals: Signals, place: int) -> float | None:
     return float(dense[place]) if dense is not None and embedded is not None and embedded[place] else None
 
 
-def _abstains(hits: Sequence[_Hit]) -> bool:
-    """Whether nothing supports an answer: no word of the question is known, and no meaning stands out."""
-    outlying = max((hit.shares.get("dense", 0.0) for hit in hits), default=0.0) >= OUTLIER * B12.weights["dense"]
-    named = any(hit.shares.get(name, 0.0) > 0 for hit in hits for name in ("speaker", "mention"))
-    return not outlying and not named and max((hit.coverage for hit in hits), default=0.0) == 0.0
+def _abstains(hits: Sequence[_Hit], signals: Sequence[Signals], formula: Formula) -> bool:
+    found = [Support(hit.score, hit.coverage, hit.shares) for hit in hits]
+    named = any(one.lane.by_name for one in signals)
+    return abstains(found, formula, named=named, documents=sum(len(one.words) for one in signals))
 
 
 def _shown(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted) -> Mask:
