@@ -8,8 +8,8 @@ import pydantic
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from phronesis.config.gateways import Gateway, GatewayName, Part
-from phronesis.config.roles import ChatName, ChatRole, EmbedRole, RerankRole, Roles
 from phronesis.config.ranking import Ranking
+from phronesis.config.roles import ChatName, ChatRole, EmbedRole, RerankRole, Roles
 from phronesis.core.context import Budget
 from phronesis.errors import InputError
 

@@ -151,8 +151,11 @@ def _read_sample(
         dropped += unknown
         if evidence:
             identity = f"{sample['sample_id']}-q{index}"
-            questions.append(Question(identity, row["question"], evidence, category, str(row.get("answer", "")),
-                                      str(row.get("split", ""))))
+            questions.append(
+                Question(
+                    identity, row["question"], evidence, category, str(row.get("answer", "")), str(row.get("split", ""))
+                )
+            )
     return Conversation(sample["sample_id"], tuple(turns.values()), tuple(questions), dropped)
 
 

@@ -1,8 +1,8 @@
-"""PrecisionMemBench (tenurehq/precisionMemBench, MIT): is what must be found among the first ten, and what comes with it.
+"""PrecisionMemBench (tenurehq/precisionMemBench, MIT): is what must be found there, and how much comes with it.
 
-The beliefs are written as items through the public API: the canonical name is the subject, the type the key, every alias
-an item that says so. What was superseded or resolved is archived. Each case is one search in its scopes; a question of
-no words is left to the pinned items.
+The beliefs are written as items through the public API: the canonical name is the subject, the type the key, every
+alias an item that says so. What was superseded or resolved is archived. Each case is one search in its scopes; a
+question of no words is left to the pinned items.
 """
 
 import json

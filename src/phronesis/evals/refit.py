@@ -137,9 +137,11 @@ def refit(asked: Sequence[Asked], *, dense: bool, l2: float = L2, more: Sequence
     prior = {**shipped.weights, **{name: 0.0 for name in more if name not in shipped.weights}}
     learning = [one for one in asked if one.split != "test"]
     weights = fit(learning, prior, l2=l2)
-    held = {place: fit([one for one in learning if one.conversation != place], prior, l2=l2)
-            for place in dict.fromkeys(one.conversation for one in learning)} \
-        if len({one.conversation for one in learning}) > 1 else {}  # fmt: skip
+    places = list(dict.fromkeys(one.conversation for one in learning))
+    held = {
+        place: fit([one for one in learning if one.conversation != place], prior, l2=l2)
+        for place in places if len(places) > 1
+    }  # fmt: skip
     groups = list(dict.fromkeys(one.group for one in asked))
     figures: dict[str, dict[str, dict[str, float]]] = {}
     for group in groups:
@@ -154,8 +156,8 @@ def refit(asked: Sequence[Asked], *, dense: bool, l2: float = L2, more: Sequence
             figures[f"{group}, test"] = {"shipped": mean_scores(kept, as_vector(shipped.weights), METRICS),
                                          "fitted": mean_scores(kept, weights, METRICS)}  # fmt: skip
     provenance = (
-        f"softmax cross-entropy over candidates, L2 {l2} around {shipped.name}, sets weighing alike: {len(learning)} questions of "
-        + ", ".join(dict.fromkeys(one.group for one in learning))
+        f"softmax cross-entropy over candidates, L2 {l2} around {shipped.name}, sets weighing alike:"
+        f" {len(learning)} questions of " + ", ".join(dict.fromkeys(one.group for one in learning))
     )
     fitted = {name: round(float(weights[NAMES.index(name)]), 3) for name in prior}
     return RefitReport(shipped, Formula("own", fitted, provenance, dense=dense), figures)

@@ -25,6 +25,7 @@ from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.recall.evidence import snippet, sources_of
 from phronesis.recall.lanes import visible_lanes
+from phronesis.recall.once import once, said_in
 from phronesis.recall.past import held_at, known_at
 from phronesis.recall.question import read_question, spoken_names
 from phronesis.recall.relational import mentioned_items, named_in, names_in
@@ -42,6 +43,10 @@ RESCORED: Final = 50
 
 OVERFETCH: Final = 3
 """Candidates read for each result when their history decides whether they are shown."""
+
+SPARE: Final = 2
+"""Candidates read for each result where an item and the message it was taken from may both be among them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -109,12 +114,14 @@ class Searcher:
                 signals = self._signals(unit, lanes, query, vector, model)
                 dense = any(one.dense is not None for one in signals)
                 formula = self.formulas.dense if dense else self.formulas.words
-                depth = max(CANDIDATES, 2 * _wanted(query))
+                depth = max(CANDIDATES, 2 * _wanted(query, lanes))
                 ranked = rank(signals, [lane.shown for lane in lanes], formula, depth=depth)
                 hits = _best(lanes, signals, ranked, query)
                 evidence = self._evidence(unit, lanes, hits, query)
                 explained = _explained(lanes, signals, formula, encoder) if query.explain else None
-                return SearchResult(tuple(evidence), abstained=_abstains(hits, signals, formula), explain=explained, degraded=degraded)
+                return SearchResult(
+                    tuple(evidence), abstained=_abstains(hits, signals, formula), explain=explained, degraded=degraded
+                )
 
     def _lanes(self, unit: Unit, query: Query) -> list[_Lane]:
         found = [(lane, self.indexes.of(unit, lane, history=query.wanted.past))
@@ -185,6 +192,7 @@ class Searcher:
     def _evidence(self, unit: Unit, lanes: Sequence[_Lane], hits: Sequence[_Hit], query: Query) -> list[Evidence]:
         items: dict[str, Item] = {}
         sources: dict[str, Any] = {}
+        said: dict[str, frozenset[str]] = {}
         for n, lane in enumerate(lanes):
             ids = [lane.index.item_ids[hit.row] for hit in hits if hit.lane == n]
             found = list(read_items(unit, lane.lane, ids).values())
@@ -194,6 +202,9 @@ class Searcher:
                     found = [item for item in found if held_at(item, query.wanted.valid_at)]
             items.update({item.id: item for item in found})
             sources.update(sources_of(unit, lane.lane.lane_id, found))
+            said.update(said_in(unit, lane.lane.lane_id, found, as_of=query.wanted.as_of))
+        by_item = {lanes[hit.lane].index.item_ids[hit.row]: hit for hit in hits}
+        hits = [by_item[one] for one in once([one for one in by_item if one in items], said)][: query.limit]
         found_in = [(lanes[hit.lane].index, hit.row) for hit in hits]
         texts = document_texts(
             unit,
@@ -203,9 +214,7 @@ class Searcher:
         out: list[Evidence] = []
         for hit in hits:
             index = lanes[hit.lane].index
-            item = items.get(index.item_ids[hit.row])
-            if item is None or len(out) == query.limit:
-                continue
+            item = items[index.item_ids[hit.row]]
             document = index.document_ids[hit.row]
             match = Match(
                 id=document, part=index.parts[hit.row], snippet=snippet(texts.get(document, item.content), words),
@@ -242,8 +251,11 @@ def _encoded(encoder: Embedder | None, text: str) -> tuple[npt.NDArray[np.float3
         return None, (Degraded("embed", error.code, "words", encoder.name),)
 
 
-def _wanted(query: Query) -> int:
-    return query.limit * (OVERFETCH if query.wanted.as_of is not None else 1)
+def _wanted(query: Query, lanes: Sequence[_Lane]) -> int:
+    """Give how many items are read: some fall away by their history, or because what they say is shown already."""
+    if query.wanted.as_of is not None:
+        return query.limit * OVERFETCH
+    return query.limit * (1 if all(lane.index.kinds.keys() <= {"message"} for lane in lanes) else SPARE)
 
 
 def _best(lanes: Sequence[_Lane], signals: Sequence[Signals], ranked: Sequence[Ranked], query: Query) -> list[_Hit]:
@@ -254,6 +266,7 @@ def _best(lanes: Sequence[_Lane], signals: Sequence[Signals], ranked: Sequence[R
         for at, (score, place) in enumerate(zip(one.scores.tolist(), one.places.tolist(), strict=True))
     ]
     scored.sort()
+    wanted = _wanted(query, lanes)
     seen: set[str] = set()
     out: list[_Hit] = []
     for score, n, place, at in scored:
@@ -265,7 +278,7 @@ def _best(lanes: Sequence[_Lane], signals: Sequence[Signals], ranked: Sequence[R
         shares = {name: float(values[at]) for name, values in ranked[n].shares.items()}
         covered, cosine = float(signals[n].coverage[-place]), _cosine(signals[n], -place)
         out.append(_Hit(n, row, -score, shares, covered, cosine))
-        if len(out) == _wanted(query):
+        if len(out) == wanted:
             break
     return out
 

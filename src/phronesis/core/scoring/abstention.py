@@ -22,7 +22,7 @@ WEAK_COVERAGE: Final = 0.4
 """The share of the question below which no text of a weak result may stand."""
 
 FEW: Final = 20
-"""Documents below which standard deviations say nothing: there only a question without any support is abstained from."""
+"""Documents below which standard deviations say nothing: there only a question without any support has no answer."""
 
 
 @dataclass(frozen=True, slots=True)
