@@ -34,5 +34,5 @@ class Weighing(Part):
 class Ranking(Part):
     """The formulas that searches rank by. What is left out is the one that comes with Phronesis."""
 
-    words: Weighing | None = pydantic.Field(default=None, description="Where there is no encoder.")
-    dense: Weighing | None = pydantic.Field(default=None, description="Where there is one.")
+    words: Weighing | None = pydantic.Field(default=None, title="Words", description="Where there is no encoder.")
+    dense: Weighing | None = pydantic.Field(default=None, title="Dense", description="Where there is one.")

@@ -82,7 +82,7 @@ def refit(files: tuple[Path, ...], *, words: bool, l2: float | None, out: Path |
 @_WORDS
 @_JSON
 def ablate(files: tuple[Path, ...], *, words: bool, as_json: bool) -> None:
-    """What each feature of the ranking brings: figures with each one left out."""
+    """Figures with each feature of the ranking left out."""
     from phronesis.evals.fitting import run_ablation  # noqa: PLC0415 - numpy and the encoders: not for --help
 
     with Progress() as progress:
@@ -98,7 +98,7 @@ def ablate(files: tuple[Path, ...], *, words: bool, as_json: bool) -> None:
               help="A copy of PrecisionMemBench's fixtures.")  # fmt: skip
 @_JSON
 def precisionmembench(data: Path, *, as_json: bool) -> None:
-    """Whether what must be found is among the first ten, and what comes with it."""
+    """What must be found, and what comes with it."""
     from phronesis.evals.precisionmembench import run_precisionmembench  # noqa: PLC0415 - not for --help
 
     report = run_precisionmembench(data)
