@@ -7,6 +7,7 @@ from functools import cache
 from phronesis.compose.assembly import Assembler
 from phronesis.compose.core_memory import CorePolicy
 from phronesis.config import Policy, PolicySource, api_keys, load_settings
+from phronesis.config.ranking import Ranking
 from phronesis.core.changes import Fold
 from phronesis.core.claims import REASONING
 from phronesis.core.instants import parse_moment
@@ -49,7 +50,7 @@ from phronesis.models.token_counter import load_token_counter
 from phronesis.recall.browse import Browser
 from phronesis.recall.reranking import Reranking, Search
 from phronesis.recall.scope_index import ScopeIndexes
-from phronesis.recall.search import Searcher
+from phronesis.recall.search import Formulas, Searcher
 from phronesis.storage.database import connect
 from phronesis.storage.migrate import open_schema
 from phronesis.storage.model_calls import StoredLedger
@@ -110,7 +111,7 @@ def open_memory(
     writer = Writer(recorder, interpreter)
     browser = Browser(database)
     indexes = ScopeIndexes()
-    searcher: Search = Searcher(database, embedders, indexes)
+    searcher: Search = Searcher(database, embedders, indexes, time, _formulas(settings.policy.ranking))
     if judge is not None:
         searcher = Reranking(searcher, judge)
     stages = Stages(
@@ -146,6 +147,14 @@ def _prepare(roster: Roster, policy: Policy) -> Prepare:
 
 def _core(policy: Policy) -> CorePolicy:
     return CorePolicy(policy.core.kinds, policy.core.pin, policy.policies)
+
+
+def _formulas(own: Ranking) -> Formulas:
+    shipped = Formulas()
+    return Formulas(
+        shipped.words if own.words is None else own.words.formula(dense=False),
+        shipped.dense if own.dense is None else own.dense.formula(dense=True),
+    )
 
 
 def _in_utc(clock: Callable[[], datetime]) -> Callable[[], datetime]:

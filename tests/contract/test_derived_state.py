@@ -63,7 +63,7 @@ CONVERSATION = ConversationRows(
 )  # fmt: skip
 DOCUMENT = DocumentRow(
     id="d1", item_id="i1", part="whole", version=1, kind="fact", session_id="s/1", position=7, speaker="Ada", text=None,
-    terms=bytes(range(256)), current_from=5, current_to=None, changed_seq=2,
+    terms=bytes(range(256)), marks=b"\x10\x01\0\0\0", current_from=5, current_to=None, changed_seq=2,
 )  # fmt: skip
 DELTA = Delta(
     id="x1", entry_id="e1", item_id="i1", n=0, op="update", patch={"value": [None, {"a": 1e16}], "content": ["a", "b"]},
@@ -118,7 +118,7 @@ def test_everything_comes_back_as_it_was_written(database: Database, lane: Lane)
 
 
 def _row(row: Any) -> dict[str, Any]:
-    return {name: bytes(value) if name == "terms" else value for name, value in row._mapping.items()}
+    return {name: bytes(value) if name in ("terms", "marks") else value for name, value in row._mapping.items()}
 
 
 def test_other_tenants_and_lanes_hold_none_of_it(database: Database, lane: Lane) -> None:

@@ -72,7 +72,7 @@ def test_add_and_search(call: Any) -> None:
 
 def test_search_explains(call: Any) -> None:
     call("add", "green tea")
-    assert "lexical" in call("search", "tea", "--explain").out
+    assert "coverage" in call("search", "tea", "--explain").out
 
 
 def test_search_says_when_nothing_supports_an_answer(call: Any) -> None:
@@ -184,6 +184,27 @@ def test_bench_passes_on_what_it_is_given(call: Any, tmp_path: Path, monkeypatch
     assert call(*arguments).out == "| a |\n"
     assert call(*arguments, "--json").json == {"a": 1}
     assert (given["data"], given["peers"], given["limit"]) == (data, ["bm25", "chromadb"], 2)
+
+
+def test_bench_fits_leaves_out_and_counts(call: Any, tmp_path: Path) -> None:
+    turns = [{"speaker": "Ana", "dia_id": f"D1:{n}", "text": text} for n, text in enumerate(("Tea is green.", "Rice!"))]
+    talk = {"speaker_a": "Ana", "speaker_b": "Bo", "session_1": turns}
+    question = {"question": "Which tea?", "answer": "green", "evidence": ["D1:0"], "category": 4}
+    data = tmp_path / "talk.json"
+    data.write_text(json.dumps([{"sample_id": "t", "conversation": talk, "qa": [question]}]), "utf-8")
+    fitted = call("bench", "refit", "--data", str(data), "--words", "--out", str(tmp_path / "weights.json"))
+    assert "| talk | shipped | 1.000" in fitted.out
+    assert "words" in json.loads((tmp_path / "weights.json").read_text("utf-8"))["ranking"]
+    assert call("bench", "refit", "--data", str(data), "--words", "--json").json["fitted"]["dense"] is False
+    assert "| window | 1.000" in call("bench", "ablate", "--data", str(data), "--words").out
+    assert call("bench", "ablate", "--data", str(data), "--words", "--json").json["formula"] == "A12"
+    belief = {"_id": "b", "user_id": "test-user", "type": "entity", "canonical_name": "tea",
+              "aliases": [], "content": "Tea.", "scope": ["domain:a"], "epistemic_status": "active", "pinned": True}  # fmt: skip
+    case = {"caseId": "c", "scope": ["domain:a"], "query": "tea", "expect": {"pinnedFacts": {"mustInclude": ["b"]}}}
+    (tmp_path / "beliefs.seed.json").write_text(json.dumps([belief]), "utf-8")
+    (tmp_path / "retrieval.cases.json").write_text(json.dumps([case]), "utf-8")
+    assert "| 1.000 | 1 | " in call("bench", "precisionmembench", "--data", str(tmp_path)).out
+    assert call("bench", "precisionmembench", "--data", str(tmp_path), "--json").json["must_include"] == 1
 
 
 def test_the_same_idempotency_key_adds_once(call: Any) -> None:

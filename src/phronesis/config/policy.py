@@ -9,6 +9,7 @@ import pydantic
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from phronesis.config.gateways import Gateway, GatewayName, Part
+from phronesis.config.ranking import Ranking
 from phronesis.config.roles import ChatName, ChatRole, EmbedRole, RerankRole, Roles
 from phronesis.core.context import Budget
 from phronesis.core.items import KINDS
@@ -190,6 +191,9 @@ class Policy(Part):
     )
     roles: Roles = pydantic.Field(
         default_factory=Roles, title="Roles", description="Which model does what; rules do the rest."
+    )
+    ranking: Ranking = pydantic.Field(
+        default_factory=Ranking, title="Ranking", description="Weights of your own, as `phronesis bench refit` writes."
     )
     limits: SpendingLimits = pydantic.Field(
         default_factory=SpendingLimits, title="Limits", description="What calls to models may take."

@@ -89,7 +89,12 @@ class ContextPackage(Record):
     def shown_ids(self) -> list[str]:
         """Give the ids of the items whose words are in it, recent turns left out."""
         blocks = [*self.system_blocks, *self.working_summary]
-        cited = [citation.removeprefix(CITATION_PREFIX) for block in blocks for citation in block.citations]
+        cited = [
+            citation.removeprefix(CITATION_PREFIX)
+            for block in blocks
+            for citation in block.citations
+            if citation.startswith(CITATION_PREFIX)
+        ]  # a policy's line is no item
         return list(dict.fromkeys([*cited, *(one.item.id for one in self.evidence)]))
 
     def render(self, form: Literal["text", "messages"] = "text") -> Any:

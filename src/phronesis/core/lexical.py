@@ -1,14 +1,13 @@
-"""BM25 over one scope, in numpy: an in-memory inverted index that grows and forgets.
+"""The words of one lane, in numpy: an in-memory inverted index that grows and forgets.
 
-A scope is one or more lanes (a user's own and the shared ones). Each lane has one :class:`ScopeIndex`; :func:`bm25` and
-:func:`coverage` take all indexes of the scope together, because the number of documents, a term's document frequency
-and the average length are statistics of the *scope*: a global index would let other tenants' words change a user's
-ranking.
+A scope is one or more lanes (a user's own and the shared ones). Each lane has one :class:`ScopeIndex`;
+``core.scoring.words`` takes all indexes of the scope together, because the number of documents, a term's document
+frequency and the average length are statistics of the *scope*: a global index would let other tenants' words change a
+user's ranking.
 
 Not thread-safe: the owner (recall's cache) locks around ``add`` and ``remove``.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
@@ -91,7 +90,6 @@ class ScopeIndex:
         self._alive: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
         self._rows = 0
         self._doc_count = 0
-        self._total_length = 0
 
     @property
     def row_count(self) -> int:
@@ -102,11 +100,6 @@ class ScopeIndex:
     def doc_count(self) -> int:
         """Documents alive: this index's part of N."""
         return self._doc_count
-
-    @property
-    def total_length(self) -> int:
-        """Sum of the term frequencies of the documents alive, in tokens."""
-        return self._total_length
 
     @property
     def alive(self) -> npt.NDArray[np.bool_]:
@@ -161,7 +154,6 @@ class ScopeIndex:
         self._alive[start:end] = True
         self._rows = end
         self._doc_count += len(lengths)
-        self._total_length += int(lengths.sum())
 
     def _append_block(self, block: _Segment) -> None:
         tail = _joined(self._tail, block) if len(self._tail.term) else block
@@ -179,7 +171,6 @@ class ScopeIndex:
         rows = rows[self._alive[rows]]
         self._alive[rows] = False
         self._doc_count -= len(rows)
-        self._total_length -= int(self._lengths[rows].sum(dtype=np.int64))
 
     def postings(self, terms: Sequence[int]) -> list[tuple[npt.NDArray[np.int32], npt.NDArray[np.uint16]]]:
         """Give, for each term hash, two parallel arrays, unordered: the rows of its live documents, the frequencies."""
@@ -204,73 +195,6 @@ def _grown(array: npt.NDArray[_Scalar], capacity: int) -> npt.NDArray[_Scalar]:
     return bigger
 
 
-@dataclass(frozen=True, slots=True)
-class _Hits:
-    """What a query's distinct terms find: per term its count and idf, per index and term the postings."""
-
-    asked: tuple[int, ...]
-    idf: tuple[float, ...]
-    postings: list[list[tuple[npt.NDArray[np.int32], npt.NDArray[np.uint16]]]]
-
-
-def _hits(indexes: Sequence[ScopeIndex], query_terms: Sequence[int]) -> _Hits:
-    asked = Counter(query_terms)
-    postings = [index.postings(tuple(asked)) for index in indexes]
-    documents = sum(index.doc_count for index in indexes)
-    frequencies = [sum(len(found[i][0]) for found in postings) for i in range(len(asked))]
-    idf = tuple(idf_of(documents, df) if df else 0.0 for df in frequencies)
-    return _Hits(tuple(asked.values()), idf, postings)
-
-
 def idf_of(documents: int, df: int) -> float:
     """Give ln(1 + (N - df + .5) / (df + .5)), above 0 for df <= N (Robertson & Sparck Jones 1976, as in Lucene)."""
     return log(1.0 + (documents - df + 0.5) / (df + 0.5))
-
-
-def bm25(indexes: Sequence[ScopeIndex], query_terms: Sequence[int], *, k1: float = K1, b: float = B) -> list[Floats]:
-    """Score every row of every index for a query: one float32 array per index, of that index's ``row_count``.
-
-    score = sum over the query's terms of idf * tf / (tf + k1 (1 - b + b length / average length)), a term asked twice
-    counting twice (Robertson & Zaragoza 2009, without the constant factor k1 + 1, which changes no order). N, document
-    frequency and average length are those of the documents alive in all ``indexes`` together.
-
-    A row without a hit scores 0, and so does a dead row (not -inf: means and deviations over a scope stay finite). A
-    candidate is a row with a score above 0; statistics over the scope take ``index.alive``.
-    Raises InputError for k1 below 0 or b outside [0, 1].
-    """
-    if not k1 >= 0.0:
-        raise InputError(f"k1: {k1} must be 0 or more (usual: {K1})", field="k1")
-    if not 0.0 <= b <= 1.0:
-        raise InputError(f"b: {b} must lie in [0, 1] (usual: {B})", field="b")
-    hits = _hits(indexes, query_terms)
-    documents = sum(index.doc_count for index in indexes)
-    average = sum(index.total_length for index in indexes) / documents if documents else 0.0
-    slope = k1 * b / average if average else 0.0
-    scores = []
-    for index, found in zip(indexes, hits.postings, strict=True):
-        score = np.zeros(index.row_count, np.float32)
-        saturation = index.lengths * np.float32(slope) + np.float32(k1 * (1.0 - b))
-        for (doc, tf), asked, idf in zip(found, hits.asked, hits.idf, strict=True):
-            frequency = tf.astype(np.float32)
-            score[doc] += np.float32(asked * idf) * frequency / (frequency + saturation[doc])
-        scores.append(score)
-    return scores
-
-
-def coverage(indexes: Sequence[ScopeIndex], query_terms: Sequence[int]) -> list[Floats]:
-    """Give, per row of each index, the share 0..1 of the query's idf mass that the document holds; float32 arrays.
-
-    The mass is the idf sum of the query's distinct terms that occur in the scope; a term nobody wrote counts nowhere.
-    Rows are 0 where nothing is found, where the row is dead, and everywhere when the scope knows no term of the query.
-    """
-    hits = _hits(indexes, query_terms)
-    mass = sum(hits.idf)
-    shares = []
-    for index, found in zip(indexes, hits.postings, strict=True):
-        share = np.zeros(index.row_count, np.float32)
-        for (doc, _), idf in zip(found, hits.idf, strict=True):
-            if idf:
-                share[doc] += np.float32(idf / mass)
-        # Rounded shares may add up to a hair above one.
-        shares.append(np.minimum(share, np.float32(1.0)))
-    return shares

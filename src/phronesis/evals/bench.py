@@ -42,7 +42,7 @@ def run_locomo(
         MissingExtra: a peer, or any local embedder, is not installed; raised before anything is measured.
     """
     conversations = _select(load_locomo(data, corrections), limit)
-    cached = CachedEmbedder(embedder or _local_embedder())
+    cached = CachedEmbedder(embedder or local_embedder())
     contenders = [
         phronesis_contender(cached, verb="add"),
         phronesis_contender(cached, verb="commit_turn"),
@@ -92,7 +92,8 @@ def compare(
     return BenchReport(setting, tuple(outcomes))
 
 
-def _local_embedder() -> Embedder:
+def local_embedder() -> Embedder:
+    """Give the best encoder of this installation; MissingExtra when there is none."""
     embedder = load_local_embedder("auto")
     if embedder is None:
         raise MissingExtra('embedder: none is installed; pip install "phronesis[embed]"', field="embedder")

@@ -50,13 +50,17 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, and the ids of the turns that answer it (never empty, each one in the conversation)."""
+    """A question, and the ids of the turns that answer it (never empty, each one in the conversation).
+
+    ``split`` says which part of a set it belongs to, where the set has parts: ``dev`` or ``test``.
+    """
 
     id: str
     text: str
     evidence: tuple[str, ...]
     category: str
     answer: str
+    split: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,11 @@ def _read_sample(
         dropped += unknown
         if evidence:
             identity = f"{sample['sample_id']}-q{index}"
-            questions.append(Question(identity, row["question"], evidence, category, str(row.get("answer", ""))))
+            questions.append(
+                Question(
+                    identity, row["question"], evidence, category, str(row.get("answer", "")), str(row.get("split", ""))
+                )
+            )
     return Conversation(sample["sample_id"], tuple(turns.values()), tuple(questions), dropped)
 
 

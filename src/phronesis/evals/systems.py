@@ -1,6 +1,6 @@
 """Phronesis as it is measured: through its public API, on SQLite in a file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -15,7 +15,14 @@ Verb = Literal["add", "commit_turn"]
 """The two verbs for conversations."""
 
 _TENANT: Final = "bench"
-_USER: Final = "bench"
+BENCH_SCOPE: Final[Mapping[str, Any]] = {"user_id": "bench"}
+"""The one user that everything is written and searched as."""
+
+
+def fill(memory: Memory, turns: Sequence[Turn]) -> None:
+    """Commit turns of one session as one turn."""
+    messages = [_message(turn) for turn in turns]
+    memory.commit_turn(turns[0].session_id, {"messages": messages}, **BENCH_SCOPE)
 
 
 class PhronesisSystem:
@@ -31,9 +38,9 @@ class PhronesisSystem:
         session_id = turns[0].session_id
         messages = [_message(turn) for turn in turns]
         if self._verb == "add":
-            self._memory.add(messages, user_id=_USER, session_id=session_id, infer=False, wait=self._wait)
+            self._memory.add(messages, **BENCH_SCOPE, session_id=session_id, infer=False, wait=self._wait)
         else:
-            self._memory.commit_turn(session_id, {"messages": messages}, user_id=_USER, wait=self._wait)
+            self._memory.commit_turn(session_id, {"messages": messages}, **BENCH_SCOPE, wait=self._wait)
 
     def settle(self) -> None:
         """Wait for pending entries and vectors."""
@@ -41,7 +48,7 @@ class PhronesisSystem:
 
     def search(self, query: str, limit: int) -> Sequence[str]:
         """Give the messages that the evidence comes from, each at its best rank."""
-        found = self._memory.search(query, user_id=_USER, limit=limit)
+        found = self._memory.search(query, **BENCH_SCOPE, limit=limit)
         cited = (evidence.sources[0].message_id for evidence in found if evidence.sources)
         return distinct(message_id for message_id in cited if message_id)
 

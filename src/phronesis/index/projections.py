@@ -8,10 +8,12 @@ from phronesis.core.changes import Settled
 from phronesis.core.ids import document_id
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
+from phronesis.index.marks import marks_of
 from phronesis.index.tokens import pack_terms, tokenize
 from phronesis.storage.documents import DocumentRow
 
 WHOLE: Final = "whole"
+CHUNK: Final = "chunk:"
 CHUNK_CHARACTERS: Final = 4_000
 """A text longer than this is searched in chunks too: about a thousand tokens, more than the encoders read."""
 
@@ -36,7 +38,12 @@ def whole(item: Item) -> list[Part]:
         return [Part(WHOLE, None)]
     step = CHUNK_CHARACTERS - CHUNK_OVERLAP
     starts = range(0, len(item.content) - CHUNK_OVERLAP, step)
-    return [Part(f"chunk:{start}", item.content[start : start + CHUNK_CHARACTERS]) for start in starts]
+    return [Part(f"{CHUNK}{start}", item.content[start : start + CHUNK_CHARACTERS]) for start in starts]
+
+
+def chunk_start(part: str) -> int:
+    """Give where in its item a part begins: a chunk's offset in characters, 0 for the whole."""
+    return int(part.removeprefix(CHUNK)) if part.startswith(CHUNK) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +81,10 @@ class Projector:
                 kind=item.kind,
                 session_id=item.session_id,
                 position=item.position,
-                speaker=item.name,
+                speaker=item.name if item.kind == "message" else item.subject,
                 text=part.text,
                 terms=pack_terms(tokenize(_searched(item, part))),
+                marks=marks_of(item, item.content if part.text is None else part.text).pack(),
                 current_from=to_micros(item.updated_at),
                 current_to=None,
                 changed_seq=seq,

@@ -5,6 +5,7 @@ from typing import Final, Protocol
 
 from phronesis.core.results import Degraded, Evidence, SearchResult
 from phronesis.errors import ModelError
+from phronesis.index.projections import chunk_start
 from phronesis.models.judge import ROLE, Judge
 from phronesis.recall.search import Query
 
@@ -52,7 +53,7 @@ class Reranking:
 def _text(evidence: Evidence) -> str:
     """Give what was matched: a chunk of a long text, or its beginning."""
     part = evidence.matched[0].part if evidence.matched else ""
-    start = int(part.removeprefix("chunk:")) if part.startswith("chunk:") else 0
+    start = chunk_start(part)
     return evidence.item.content[start : start + SHOWN_CHARACTERS]
 
 

@@ -1,6 +1,7 @@
 """The in-memory index of each lane, kept as long as it is used and caught up before every search."""
 
 import threading
+from array import array
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -8,10 +9,13 @@ from typing import Any, Final
 import numpy as np
 
 from phronesis.core.entities import normal_name
-from phronesis.core.fusion import Rows
 from phronesis.core.lexical import ScopeIndex
+from phronesis.core.scoring.arrays import Mask, Rows
+from phronesis.core.scoring.layout import ALONE, Layout, make_layout
+from phronesis.core.scoring.marks import NO_DAY, SAID, Marks
+from phronesis.core.scoring.signals import Properties
 from phronesis.core.vectors import VectorScope
-from phronesis.index.projections import WHOLE
+from phronesis.index.projections import chunk_start
 from phronesis.storage.database import Unit
 from phronesis.storage.documents import changed_documents, read_vectors, stacked
 from phronesis.storage.lanes import Lane
@@ -22,9 +26,43 @@ CACHE_BYTES: Final = 256 * 1024 * 1024
 ROW_OVERHEAD: Final = 900
 """Bytes that a document's ids and columns take in Python objects, measured with tracemalloc on 10,000: 855."""
 
-NOWHERE: Final = -1
+NOBODY: Final = -1
+"""The code in ``Laid.speakers`` of what nobody said and what is about nobody."""
+
+NEVER: Final = 2**63 - 1
+"""The end of what is still current."""
 
 Key = tuple[str, int, bool]
+
+
+@dataclass(slots=True)
+class _Columns:
+    """What is known of each row, in typed arrays: reading ten thousand Python numbers takes longer than a search."""
+
+    kinds: "array[int]" = field(default_factory=lambda: array("q"))
+    sessions: "array[int]" = field(default_factory=lambda: array("q"))
+    positions: "array[int]" = field(default_factory=lambda: array("q"))
+    offsets: "array[int]" = field(default_factory=lambda: array("q"))
+    speakers: "array[int]" = field(default_factory=lambda: array("q"))
+    flags: "array[int]" = field(default_factory=lambda: array("q"))
+    days: "array[int]" = field(default_factory=lambda: array("q"))
+    dated: "array[int]" = field(default_factory=lambda: array("q"))
+    begins: "array[int]" = field(default_factory=lambda: array("q"))
+    ends: "array[int]" = field(default_factory=lambda: array("q"))
+    current_from: "array[int]" = field(default_factory=lambda: array("q"))
+    current_to: "array[int]" = field(default_factory=lambda: array("q"))
+
+
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """A lane's rows laid out as they were said, and what is known of every place whatever is asked."""
+
+    layout: Layout
+    properties: Properties
+    speakers: Rows
+    kinds: Rows
+    days: tuple[int, ...]
+    """The first and last day (ordinals) that the places speak from; none without a day."""
 
 
 @dataclass(slots=True)
@@ -32,6 +70,8 @@ class LaneIndex:
     """A lane's documents as parallel arrays, with their lexical and vector scores.
 
     ``history`` says that documents which are no longer current are in it too, for ``as_of`` and ended items.
+    ``speakers``, ``subjects`` and ``kinds`` number the names of who said messages, of what other items are about, and
+    the kinds.
     """
 
     lane_id: int
@@ -45,14 +85,13 @@ class LaneIndex:
     document_ids: list[str] = field(default_factory=list)
     item_ids: list[str] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
-    kinds: list[str] = field(default_factory=list)
-    before: list[int] = field(default_factory=list)
-    after: list[int] = field(default_factory=list)
-    speakers: dict[str, list[int]] = field(default_factory=dict)
-    places: dict[tuple[str, int], int] = field(default_factory=dict)
-    current: list[tuple[int, int | None]] = field(default_factory=list)
+    speakers: dict[str, int] = field(default_factory=dict)
+    subjects: dict[str, int] = field(default_factory=dict)
+    kinds: dict[str, int] = field(default_factory=dict)
     unembedded: set[str] = field(default_factory=set)
-    _beside: tuple[int, Rows, Rows] | None = None
+    _sessions: dict[str, int] = field(default_factory=dict)
+    _columns: _Columns = field(default_factory=_Columns)
+    _laid: tuple[int, Laid] | None = None
 
     @property
     def nbytes(self) -> int:
@@ -72,7 +111,7 @@ class LaneIndex:
                 if known is not None:
                     gone.append(known)
             elif known is not None:
-                self.current[known] = (row.current_from, row.current_to)
+                self._columns.current_to[known] = NEVER if row.current_to is None else row.current_to
             else:
                 fresh.append((self._append(row), row.terms))
         self.lexical.add(fresh)
@@ -88,35 +127,52 @@ class LaneIndex:
         self.document_ids.append(row.id)
         self.item_ids.append(row.item_id)
         self.parts.append(row.part)
-        self.kinds.append(row.kind)
-        self._place(number, row)
-        if row.speaker is not None:
-            self.speakers.setdefault(normal_name(row.speaker), []).append(number)
-        self.current.append((row.current_from, row.current_to))
         self.unembedded.add(row.id)
+        marks = Marks.unpack(bytes(row.marks))
+        columns = self._columns
+        columns.kinds.append(_numbered(self.kinds, row.kind))
+        said = row.session_id is not None and row.position is not None
+        columns.sessions.append(_numbered(self._sessions, row.session_id) if said else ALONE)
+        columns.positions.append(row.position if said else 0)
+        columns.offsets.append(chunk_start(row.part))
+        names = self.speakers if marks.flags & SAID else self.subjects
+        # Speakers count up from 0, subjects down from -2; -1 is nobody.
+        named = NOBODY if row.speaker is None else _numbered(names, normal_name(row.speaker))
+        columns.speakers.append(named if named == NOBODY or marks.flags & SAID else subject_code(named))
+        columns.flags.append(marks.flags)
+        columns.days.append(marks.day)
+        for first, last in marks.dates:
+            columns.dated.append(number)
+            columns.begins.append(first)
+            columns.ends.append(last)
+        columns.current_from.append(row.current_from)
+        columns.current_to.append(NEVER if row.current_to is None else row.current_to)
         return number
 
-    def _place(self, number: int, row: Any) -> None:
-        """Note which rows stand before and after in the same session; -1 for none."""
-        self.before.append(NOWHERE)
-        self.after.append(NOWHERE)
-        if row.session_id is None or row.position is None or row.part != WHOLE:
-            return
-        earlier = self.places.get((row.session_id, row.position - 1), NOWHERE)
-        later = self.places.get((row.session_id, row.position + 1), NOWHERE)
-        self.places[row.session_id, row.position] = number
-        self.before[number], self.after[number] = earlier, later
-        if earlier != NOWHERE:
-            self.after[earlier] = number
-        if later != NOWHERE:
-            self.before[later] = number
+    def laid(self, moment: int | None = None) -> Laid:
+        """Lay out the live documents; with ``moment`` (microseconds) those that were current then."""
+        if moment is not None:
+            return self._lay_out(self.lexical.alive & self.mask_at(moment))
+        if self._laid is None or self._laid[0] != self.seen_seq:
+            self._laid = (self.seen_seq, self._lay_out(self.lexical.alive))
+        return self._laid[1]
 
-    def beside(self) -> tuple[Rows, Rows]:
-        """Give, for every row, the rows before and after it in its session, -1 for none."""
-        if self._beside is None or self._beside[0] != self.seen_seq:
-            before, after = np.asarray(self.before, dtype=np.int64), np.asarray(self.after, dtype=np.int64)
-            self._beside = (self.seen_seq, before, after)
-        return self._beside[1], self._beside[2]
+    def _lay_out(self, alive: Mask) -> Laid:
+        columns = self._columns
+        layout = make_layout(
+            sessions=_numbers(columns.sessions), positions=_numbers(columns.positions),
+            offsets=_numbers(columns.offsets), alive=alive, lengths=self.lexical.lengths,
+        )  # fmt: skip
+        rows = layout.rows
+        dated = layout.place_of[_numbers(columns.dated)] if columns.dated else np.zeros(0, np.int64)
+        there = dated >= 0
+        properties = Properties(
+            flags=_numbers(columns.flags)[rows], days=_numbers(columns.days)[rows], dated=dated[there],
+            begins=_numbers(columns.begins)[there], ends=_numbers(columns.ends)[there],
+        )  # fmt: skip
+        days = properties.days[properties.days != NO_DAY]
+        bounds = (int(days.min()), int(days.max())) if len(days) else ()
+        return Laid(layout, properties, _numbers(columns.speakers)[rows], _numbers(columns.kinds)[rows], bounds)
 
     def load_vectors(self, unit: Unit, model_id: str, dimension: int) -> None:
         """Take in the vectors that were made since the last look; all of them anew after a change of model."""
@@ -131,10 +187,23 @@ class LaneIndex:
             self.vectors.put([self.row_of[row.document_id] for row in rows], stacked(rows))
             self.unembedded.difference_update(row.document_id for row in rows)
 
-    def mask_at(self, moment: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def mask_at(self, moment: int) -> Mask:
         """Give which rows were current at ``moment`` (microseconds)."""
-        rows = (start <= moment and (end is None or moment < end) for start, end in self.current)
-        return np.fromiter(rows, dtype=np.bool_, count=len(self.current))
+        return (_numbers(self._columns.current_from) <= moment) & (moment < _numbers(self._columns.current_to))
+
+
+def subject_code(number: int) -> int:
+    """Give the code that stands in ``Laid.speakers`` for the subject of that number."""
+    return NOBODY - 1 - number
+
+
+def _numbered(names: dict[str, int], name: str) -> int:
+    return names.setdefault(name, len(names))
+
+
+def _numbers(column: "array[int]") -> Rows:
+    """Copy a column: a view would forbid it to grow."""
+    return np.array(column, dtype=np.int64)
 
 
 @dataclass(slots=True)

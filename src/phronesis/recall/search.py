@@ -1,28 +1,37 @@
-"""Search: words, meaning, neighbours, speakers and names, fused and explained."""
+"""Search: what a question asks, what each lane says to it, the formula over both, and the evidence that comes of it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.core.entities import normal_name
-from phronesis.core.fusion import DEFAULT_WEIGHTS, Channels, Fused, Weights, fuse
+from phronesis.core.instants import from_micros
 from phronesis.core.items import Item
-from phronesis.core.lexical import bm25, coverage
 from phronesis.core.results import Degraded, Evidence, Match, SearchResult
 from phronesis.core.scope import Scope
+from phronesis.core.scoring.abstention import Support, abstains
+from phronesis.core.scoring.arrays import Floats, Mask
+from phronesis.core.scoring.asked import voice_of
+from phronesis.core.scoring.formulas import A12, B12, Formula
+from phronesis.core.scoring.ranking import CANDIDATES, Ranked, rank
+from phronesis.core.scoring.signals import LaneInput, Signals, read_signals
 from phronesis.errors import ModelError
-from phronesis.index.tokens import term_hash, tokenize
+from phronesis.index.projections import WHOLE
+from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.recall.evidence import snippet, sources_of
 from phronesis.recall.lanes import visible_lanes
+from phronesis.recall.once import once, said_in
 from phronesis.recall.past import held_at, known_at
+from phronesis.recall.question import read_question, spoken_names
 from phronesis.recall.related import Asked, with_related
-from phronesis.recall.relational import Named, mentioned_items, named_in, names_in
-from phronesis.recall.scope_index import LaneIndex, ScopeIndexes
+from phronesis.recall.relational import mentioned_items, named_in, names_in
+from phronesis.recall.scope_index import Laid, LaneIndex, ScopeIndexes
+from phronesis.recall.speaking import speaker_of
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.documents import active_model, document_texts, read_vectors, stacked
 from phronesis.storage.eligible import Wanted, eligible_ids
@@ -36,8 +45,8 @@ RESCORED: Final = 50
 OVERFETCH: Final = 3
 """Candidates read for each result when their history decides whether they are shown."""
 
-OUTLIER: Final = 3.0
-"""Standard deviations above the scope's mean from which a cosine alone counts as support."""
+SPARE: Final = 2
+"""Candidates read for each result where an item and the message it was taken from may both be among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +70,22 @@ class _Hit:
     cosine: float | None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Lane:
-    """One lane while a query runs: its index, what may be shown of it, and what the channels said."""
+    """One lane while a query runs: its index, laid out, and which places may be shown."""
 
     lane: Lane
     index: LaneIndex
-    mask: npt.NDArray[np.bool_]
-    channels: Channels
-    covered: npt.NDArray[np.float32]
+    laid: Laid
+    shown: Mask
+
+
+@dataclass(frozen=True, slots=True)
+class Formulas:
+    """The formulas by whether there are vectors to reckon with."""
+
+    words: Formula = A12
+    dense: Formula = B12
 
 
 @dataclass(slots=True)
@@ -79,7 +95,8 @@ class Searcher:
     database: Database
     embedders: Embedders
     indexes: ScopeIndexes
-    weights: Weights = DEFAULT_WEIGHTS
+    clock: Callable[[], datetime]
+    formulas: Formulas = field(default_factory=Formulas)
 
     def search(self, tenant: str, query: Query) -> SearchResult:
         """Give the evidence for a query, best first, from the lanes that its scope sees and no other."""
@@ -92,50 +109,67 @@ class Searcher:
                     continue  # reembedded since the last search: the question is encoded again
                 if encoder is None or vector is None or (model is not None and model[0] != encoder.name):
                     model = None  # vectors of a model that is not loaded here: words alone decide
-                lanes = self._lanes(unit, query, vector, model)
+                lanes = self._lanes(unit, query)
                 if not lanes:
                     return SearchResult((), abstained=True, degraded=degraded)
-                hits = _best(lanes, fuse([lane.channels for lane in lanes], self.weights), query)
+                signals = self._signals(unit, lanes, query, vector, model)
+                dense = any(one.dense is not None for one in signals)
+                formula = self.formulas.dense if dense else self.formulas.words
+                depth = max(CANDIDATES, 2 * _wanted(query, lanes))
+                ranked = rank(signals, [lane.shown for lane in lanes], formula, depth=depth)
+                hits = _best(lanes, signals, ranked, query)
                 evidence = self._evidence(unit, lanes, hits, query)
-                explained = _explained(lanes, encoder.name if encoder is not None else None) if query.explain else None
-                return SearchResult(tuple(evidence), abstained=_abstains(hits), explain=explained, degraded=degraded)
+                explained = _explained(lanes, signals, formula, encoder) if query.explain else None
+                return SearchResult(
+                    tuple(evidence), abstained=_abstains(hits, signals, formula), explain=explained, degraded=degraded
+                )
 
-    def _lanes(
-        self, unit: Unit, query: Query, vector: npt.NDArray[np.float32] | None, model: tuple[str, int] | None
-    ) -> list[_Lane]:
-        names = names_in(query.text)
-        pairs = [(lane, self.indexes.of(unit, lane, history=query.wanted.past))
+    def _lanes(self, unit: Unit, query: Query) -> list[_Lane]:
+        found = [(lane, self.indexes.of(unit, lane, history=query.wanted.past))
                  for lane in visible_lanes(unit, query.scope)]  # fmt: skip
-        pairs = [(lane, index) for lane, index in pairs if index.document_ids]
-        spoken = {name for name in names if any(name in index.speakers for _, index in pairs)}
-        # A speaker's name says who, not what: the words of the question are scored without it.
-        terms = [term_hash(term) for term in tokenize(_without(query.text, spoken))] or [
-            term_hash(term) for term in tokenize(query.text)
-        ]
-        lexicals = [index.lexical for _, index in pairs]
-        scores, covered = bm25(lexicals, terms), coverage(lexicals, terms)
-        out: list[_Lane] = []
-        for n, (lane, index) in enumerate(pairs):
-            dense, embedded = self._dense(unit, index, vector, model)
-            before, after = index.beside()
-            named = named_in(unit, lane.lane_id, names)
-            speaking = [one for one in named if any(name in index.speakers for name in one.names)]
-            channels = Channels(
-                lexical=scores[n],
-                alive=index.lexical.alive,
-                before=before,
-                after=after,
-                dense=dense,
-                embedded=embedded,
-                speaker=_speaker(index, speaking),
-                mention=_rows_of(index, mentioned_items(unit, lane.lane_id, [o for o in named if o not in speaking])),
-            )
-            out.append(_Lane(lane, index, _shown(unit, lane, index, query.wanted), channels, covered[n]))
+        out = []
+        for lane, index in found:
+            laid = index.laid(query.wanted.as_of)
+            if len(laid.layout):
+                out.append(_Lane(lane, index, laid, _shown(unit, lane, index, laid, query.wanted)))
         return out
 
+    def _signals(
+        self,
+        unit: Unit,
+        lanes: Sequence[_Lane],
+        query: Query,
+        vector: npt.NDArray[np.float32] | None,
+        model: tuple[str, int] | None,
+    ) -> list[Signals]:
+        now = self.clock() if query.wanted.as_of is None else from_micros(query.wanted.as_of)
+        names, voice = names_in(query.text), voice_of(query.text)
+        speaking = {name for lane in lanes for name in spoken_names(query.text, lane.index.speakers)}
+        days = [day for lane in lanes for day in lane.laid.days]
+        inputs = []
+        for lane in lanes:
+            dense, embedded = self._dense(unit, lane, vector, model)
+            named = named_in(unit, lane.lane.lane_id, names | speaking)
+            # A name that is another one's alias may be a speaker's too.
+            speaking |= {name for one in named if any(n in lane.index.speakers for n in one.names) for name in one.names
+                         if name in names}  # fmt: skip
+            others = [one for one in named if not any(name in lane.index.speakers for name in one.names)]
+            speaker, by_name = speaker_of(lane.index, lane.laid, named, speaking, voice)
+            mentioned = mentioned_items(unit, lane.lane.lane_id, others)
+            inputs.append(
+                LaneInput(
+                    index=lane.index.lexical, layout=lane.laid.layout, properties=lane.laid.properties, dense=dense,
+                    embedded=embedded, speaker=speaker, by_name=by_name,
+                    mention=_marked(lane, mentioned) if mentioned else None,
+                )
+            )  # fmt: skip
+        return read_signals(inputs, read_question(query.text, speakers=speaking, now=now, days=days))
+
     def _dense(
-        self, unit: Unit, index: LaneIndex, vector: npt.NDArray[np.float32] | None, model: tuple[str, int] | None
-    ) -> tuple[npt.NDArray[np.float32] | None, npt.NDArray[np.bool_] | None]:
+        self, unit: Unit, lane: _Lane, vector: npt.NDArray[np.float32] | None, model: tuple[str, int] | None
+    ) -> tuple[Floats | None, Mask | None]:
+        """Give the cosines by place and where there is one; the best again from the stored vectors."""
+        index = lane.index
         if vector is None or model is None:
             return None, None
         index.load_vectors(unit, *model)
@@ -143,15 +177,15 @@ class Searcher:
             return None, None
         scores, present = index.vectors.cosines(vector)
         missing = len(index.document_ids) - len(scores)
-        scores, present = np.pad(scores, (0, missing)), np.pad(present, (0, missing))
+        rows = lane.laid.layout.rows
+        scores, present = np.pad(scores, (0, missing))[rows], np.pad(present, (0, missing))[rows]
         ranked = np.where(present, scores, -2.0)
         top = np.argpartition(-ranked, RESCORED)[:RESCORED] if len(ranked) > RESCORED else np.arange(len(ranked))
-        rows = {row.document_id: row for row in read_vectors(
-            unit, index.lane_id, model[0], [index.document_ids[n] for n in top if present[n]]
-        )}  # fmt: skip
-        exact = [n for n in top if index.document_ids[n] in rows]
-        if exact:
-            halves = stacked([rows[index.document_ids[n]] for n in exact])
+        ids = {index.document_ids[rows[n]]: n for n in top if present[n]}
+        found = read_vectors(unit, index.lane_id, model[0], list(ids))
+        if found:
+            exact = [ids[row.document_id] for row in found]
+            halves = stacked(found)
             lengths = np.linalg.norm(halves, axis=1) * np.linalg.norm(vector)
             scores[exact] = np.divide(halves @ vector, lengths, out=np.zeros(len(exact), np.float32), where=lengths > 0)
         return scores, present
@@ -159,6 +193,7 @@ class Searcher:
     def _evidence(self, unit: Unit, lanes: Sequence[_Lane], hits: Sequence[_Hit], query: Query) -> list[Evidence]:
         items: dict[str, Item] = {}
         sources: dict[str, Any] = {}
+        said: dict[str, frozenset[str]] = {}
         for n, lane in enumerate(lanes):
             ids = [lane.index.item_ids[hit.row] for hit in hits if hit.lane == n]
             found = list(read_items(unit, lane.lane, ids).values())
@@ -168,15 +203,19 @@ class Searcher:
                     found = [item for item in found if held_at(item, query.wanted.valid_at)]
             items.update({item.id: item for item in found})
             sources.update(sources_of(unit, lane.lane.lane_id, found))
+            said.update(said_in(unit, lane.lane.lane_id, found, as_of=query.wanted.as_of))
+        by_item = {lanes[hit.lane].index.item_ids[hit.row]: hit for hit in hits}
+        hits = [by_item[one] for one in once([one for one in by_item if one in items], said)][: query.limit]
         found_in = [(lanes[hit.lane].index, hit.row) for hit in hits]
-        texts = document_texts(unit, {index.document_ids[row]: index.item_ids[row] for index, row in found_in})
+        texts = document_texts(
+            unit,
+            {index.document_ids[row]: index.item_ids[row] for index, row in found_in if index.parts[row] != WHOLE},
+        )
         words = [word for word in tokenize(query.text) if len(word) > 1]
         out: list[Evidence] = []
         for hit in hits:
             index = lanes[hit.lane].index
-            item = items.get(index.item_ids[hit.row])
-            if item is None or len(out) == query.limit:
-                continue
+            item = items[index.item_ids[hit.row]]
             document = index.document_ids[hit.row]
             match = Match(
                 id=document, part=index.parts[hit.row], snippet=snippet(texts.get(document, item.content), words),
@@ -187,14 +226,17 @@ class Searcher:
         return with_related(unit, [lane.lane for lane in lanes], out, Asked(query.text, query.wanted, query.limit))
 
 
-def _explained(lanes: Sequence[_Lane], encoder: str | None) -> dict[str, Any]:
+def _explained(
+    lanes: Sequence[_Lane], signals: Sequence[Signals], formula: Formula, encoder: Embedder | None
+) -> dict[str, Any]:
+    said = [("dense", one.dense) for one in signals]
+    said += [("speaker", one.lane.speaker) for one in signals] + [("mention", one.lane.mention) for one in signals]
     return {
-        "channels": sorted({name for lane in lanes for name, value in (
-            ("lexical", lane.channels.lexical), ("dense", lane.channels.dense),
-            ("speaker", lane.channels.speaker), ("mention", lane.channels.mention)) if value is not None}),
-        "embedder": encoder,
+        "channels": sorted({"lexical", *(name for name, value in said if value is not None)}),
+        "formula": formula.to_dict(),
+        "embedder": encoder.name if encoder is not None else None,
         "lanes": [{"user_id": lane.lane.user_id, "namespace": lane.lane.namespace,
-                   "documents": lane.index.lexical.doc_count,
+                   "documents": len(lane.laid.layout),
                    "without_vector": len(lane.index.unembedded) if encoder is not None else None}
                   for lane in lanes],
     }  # fmt: skip
@@ -210,92 +252,62 @@ def _encoded(encoder: Embedder | None, text: str) -> tuple[npt.NDArray[np.float3
         return None, (Degraded("embed", error.code, "words", encoder.name),)
 
 
-def _best(lanes: Sequence[_Lane], fused: Sequence[Fused], query: Query) -> list[_Hit]:
-    """Give the best rows that may be shown, one for each item; of equals the newer first."""
-    wanted = query.limit * (OVERFETCH if query.wanted.as_of is not None else 1)
-    hits: list[_Hit] = []
-    for n, lane in enumerate(lanes):
-        scores = np.where(lane.mask, fused[n].score, -np.inf)
-        found = _supported(lane)
-        scores = np.where(found, scores, -np.inf)
-        count = min(len(scores), 4 * wanted + 16)
-        top = np.argpartition(-scores, count - 1)[:count] if count < len(scores) else np.arange(len(scores))
-        for row in top.tolist():
-            if np.isfinite(scores[row]):
-                channels = lane.channels
-                has_vector = channels.dense is not None and channels.embedded is not None and channels.embedded[row]
-                cosine = float(channels.dense[row]) if has_vector and channels.dense is not None else None
-                shares = {name: float(values[row]) for name, values in fused[n].shares.items()}
-                hits.append(_Hit(n, row, float(scores[row]), shares, float(lane.covered[row]), cosine))
-    hits.sort(key=lambda hit: (-hit.score, hit.lane, -hit.row))
+def _wanted(query: Query, lanes: Sequence[_Lane]) -> int:
+    """Give how many items are read: some fall away by their history, or because what they say is shown already."""
+    if query.wanted.as_of is not None:
+        return query.limit * OVERFETCH
+    return query.limit * (1 if all(lane.index.kinds.keys() <= {"message"} for lane in lanes) else SPARE)
+
+
+def _best(lanes: Sequence[_Lane], signals: Sequence[Signals], ranked: Sequence[Ranked], query: Query) -> list[_Hit]:
+    """Give the best rows, one for each item; of equals the one said later first."""
+    scored = [
+        (-score, n, -place, at)
+        for n, one in enumerate(ranked)
+        for at, (score, place) in enumerate(zip(one.scores.tolist(), one.places.tolist(), strict=True))
+    ]
+    scored.sort()
+    wanted = _wanted(query, lanes)
     seen: set[str] = set()
     out: list[_Hit] = []
-    for hit in hits:
-        item = lanes[hit.lane].index.item_ids[hit.row]
-        if item not in seen:
-            seen.add(item)
-            out.append(hit)
-    return out[:wanted]
-
-
-def _supported(lane: _Lane) -> npt.NDArray[np.bool_]:
-    """Rows that any channel found: without a shared word, name or vector there is nothing to show."""
-    channels = lane.channels
-    found = (channels.lexical > 0) | (channels.embedded if channels.embedded is not None else False)
-    for beside in (channels.before, channels.after):
-        found |= np.where(beside >= 0, channels.lexical[beside] > 0, False)
-    for named in (channels.speaker, channels.mention):
-        if named is not None:
-            found |= named > 0
-    return np.asarray(found, dtype=np.bool_)
-
-
-def _abstains(hits: Sequence[_Hit]) -> bool:
-    """Whether nothing supports an answer: no word of the question is known, and no meaning stands out."""
-    outlying = max((hit.shares.get("dense", 0.0) for hit in hits), default=0.0) >= OUTLIER * DEFAULT_WEIGHTS.dense
-    named = any(hit.shares.get(name, 0.0) > 0 for hit in hits for name in ("speaker", "mention"))
-    return not outlying and not named and max((hit.coverage for hit in hits), default=0.0) == 0.0
-
-
-def _shown(unit: Unit, lane: Lane, index: LaneIndex, wanted: Wanted) -> npt.NDArray[np.bool_]:
-    """Give the mask of rows that may be shown."""
-    size = len(index.document_ids)
-    mask = np.ones(size, dtype=np.bool_)
-    if wanted.kinds is not None:
-        kinds = set(wanted.kinds)
-        mask &= np.fromiter((kind in kinds for kind in index.kinds), dtype=np.bool_, count=size)
-    if wanted.as_of is not None:
-        mask &= index.mask_at(wanted.as_of)
-    if wanted.narrow:
-        allowed = eligible_ids(unit, lane, wanted)
-        mask &= np.fromiter((item in allowed for item in index.item_ids), dtype=np.bool_, count=size)
-    return mask
-
-
-def _speaker(index: LaneIndex, speaking: Sequence[Named]) -> npt.NDArray[np.float32] | None:
-    """1 for what the one speaker said whom the question names, by any name; silent when it names several or none."""
-    if len(speaking) != 1:
-        return None
-    rows = [row for name in speaking[0].names for row in index.speakers.get(name, ())]
-    return _marked(len(index.document_ids), rows)
-
-
-def _rows_of(index: LaneIndex, item_ids: set[str]) -> npt.NDArray[np.float32] | None:
-    if not item_ids:
-        return None
-    return _marked(len(index.document_ids), [n for n, item in enumerate(index.item_ids) if item in item_ids])
-
-
-def _marked(size: int, rows: Sequence[int]) -> npt.NDArray[np.float32]:
-    out = np.zeros(size, dtype=np.float32)
-    out[list(rows)] = 1.0
+    for score, n, place, at in scored:
+        row = int(lanes[n].laid.layout.rows[-place])
+        item = lanes[n].index.item_ids[row]
+        if item in seen:
+            continue
+        seen.add(item)
+        shares = {name: float(values[at]) for name, values in ranked[n].shares.items()}
+        covered, cosine = float(signals[n].coverage[-place]), _cosine(signals[n], -place)
+        out.append(_Hit(n, row, -score, shares, covered, cosine))
+        if len(out) == wanted:
+            break
     return out
 
 
-def _without(text: str, names: set[str]) -> str:
-    words = text.split()
-    return (
-        " ".join(word for word in words if normal_name(word).strip("?,.!;:'\"’s").strip() not in names)
-        if names
-        else text
-    )
+def _cosine(signals: Signals, place: int) -> float | None:
+    dense, embedded = signals.lane.dense, signals.lane.embedded
+    return float(dense[place]) if dense is not None and embedded is not None and embedded[place] else None
+
+
+def _abstains(hits: Sequence[_Hit], signals: Sequence[Signals], formula: Formula) -> bool:
+    found = [Support(hit.score, hit.coverage, hit.shares) for hit in hits]
+    named = any(one.lane.by_name for one in signals)
+    return abstains(found, formula, named=named, documents=sum(len(one.words) for one in signals))
+
+
+def _shown(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted) -> Mask:
+    """Give which places may be shown."""
+    mask = np.ones(len(laid.layout), dtype=np.bool_)
+    if wanted.kinds is not None:
+        mask &= np.isin(laid.kinds, [index.kinds[kind] for kind in wanted.kinds if kind in index.kinds])
+    if wanted.narrow:
+        allowed = eligible_ids(unit, lane, wanted)
+        rows = laid.layout.rows.tolist()
+        mask &= np.fromiter((index.item_ids[row] in allowed for row in rows), dtype=np.bool_, count=len(rows))
+    return mask
+
+
+def _marked(lane: _Lane, item_ids: set[str]) -> Floats:
+    """Give 1 at the places of some items."""
+    rows = lane.laid.layout.rows.tolist()
+    return np.fromiter((lane.index.item_ids[row] in item_ids for row in rows), dtype=np.float32, count=len(rows))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -9,15 +10,17 @@ import sqlalchemy as sa
 
 from phronesis.storage.database import Unit
 from phronesis.storage.halfvec import Vector
+from phronesis.storage.prepared import fetch
 from phronesis.storage.schema import documents, embedding_models, items, vectors
-from phronesis.storage.statements import batches, insert, upsert
+from phronesis.storage.statements import batches, insert, list_value, listed, upsert
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentRow:
     """A search document: one part of one version of an item, while it was current.
 
-    ``text`` is None for the whole item: its words are the item's own.
+    ``text`` is None for the whole item: its words are the item's own. ``speaker`` is who said it, or whom or what it is
+    about; ``marks`` are packed ``core.scoring.marks``.
     """
 
     id: str
@@ -30,11 +33,16 @@ class DocumentRow:
     speaker: str | None
     text: str | None
     terms: bytes
+    marks: bytes
     current_from: int
     current_to: int | None
     changed_seq: int
 
 
+# Every search asks these: they go past SQLAlchemy (decision 0005).
+_ACTIVE: Final = sa.select(embedding_models.c.model_id, embedding_models.c.dimension).where(
+    embedding_models.c.tenant_id == sa.bindparam("t"), embedding_models.c.active.is_(True)
+)
 _COLUMNS: Final = [documents.c[name] for name in DocumentRow.__dataclass_fields__]
 
 
@@ -65,7 +73,8 @@ def changed_documents(unit: Unit, lane_id: int, *, after: int) -> list[Any]:
     """Give the lane's documents that changed after entry ``after``: what an index in memory needs to catch up."""
     query = sa.select(
         documents.c.id, documents.c.item_id, documents.c.part, documents.c.kind, documents.c.session_id,
-        documents.c.position, documents.c.speaker, documents.c.terms, documents.c.current_from, documents.c.current_to,
+        documents.c.position, documents.c.speaker, documents.c.terms, documents.c.marks,
+        documents.c.current_from, documents.c.current_to,
     ).where(
         documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.changed_seq > after
     )  # fmt: skip
@@ -138,17 +147,36 @@ def put_vectors(unit: Unit, lane_id: int, model_id: str, rows: Sequence[tuple[st
     ])  # fmt: skip
 
 
-def read_vectors(unit: Unit, lane_id: int, model_id: str, document_ids: Sequence[str] | None = None) -> list[Any]:
-    """Give rows (document_id, embedding float32) of a lane, or of some of its documents."""
-    query = sa.select(vectors.c.document_id, vectors.c.embedding).where(
-        vectors.c.tenant_id == unit.tenant, vectors.c.lane_id == lane_id, vectors.c.model_id == model_id
-    )
+class StoredVector(NamedTuple):
+    """A document's vector, float32."""
+
+    document_id: str
+    embedding: Vector
+
+
+_ALL_VECTORS: Final = sa.select(vectors.c.document_id, vectors.c.embedding).where(
+    vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
+    vectors.c.model_id == sa.bindparam("m"),
+)  # fmt: skip
+
+
+def read_vectors(
+    unit: Unit, lane_id: int, model_id: str, document_ids: Sequence[str] | None = None
+) -> list[StoredVector]:
+    """Give the vectors of a lane, or of some of its documents."""
+    bound = {"t": unit.tenant, "l": lane_id, "m": model_id}
     if document_ids is None:
-        return list(unit.run(query))
-    out: list[Any] = []
+        return [StoredVector(*row) for row in fetch(unit, _ALL_VECTORS, bound)]
+    out: list[StoredVector] = []
     for batch in batches(document_ids):
-        out += unit.run(query.where(vectors.c.document_id.in_(batch)))
+        named = {**bound, "ids": list_value(unit.dialect, batch)}
+        out += [StoredVector(*row) for row in fetch(unit, _named_vectors(unit.dialect), named)]
     return out
+
+
+@cache
+def _named_vectors(dialect: str) -> sa.Select[Any]:
+    return _ALL_VECTORS.where(listed(vectors.c.document_id, dialect))
 
 
 def delete_vectors(unit: Unit, lane_id: int, document_ids: Sequence[str]) -> None:
@@ -173,11 +201,8 @@ def delete_stray_vectors(unit: Unit, lane_id: int) -> None:
 
 def active_model(unit: Unit) -> tuple[str, int] | None:
     """Give (model id, dimension) of the model whose vectors searches use."""
-    query = sa.select(embedding_models.c.model_id, embedding_models.c.dimension).where(
-        embedding_models.c.tenant_id == unit.tenant, embedding_models.c.active.is_(True)
-    )
-    row = unit.run(query).one_or_none()
-    return None if row is None else (row.model_id, row.dimension)
+    rows = fetch(unit, _ACTIVE, {"t": unit.tenant})
+    return (rows[0][0], rows[0][1]) if rows else None
 
 
 def has_model(unit: Unit, model_id: str) -> bool:
@@ -219,6 +244,6 @@ def drop_other_models(unit: Unit, model_id: str) -> None:
     )
 
 
-def stacked(rows: Sequence[Any]) -> Vector:
+def stacked(rows: Sequence[StoredVector]) -> Vector:
     """Give the embeddings of rows as one (n, d) float32 matrix."""
     return np.stack([row.embedding for row in rows]) if rows else np.zeros((0, 0), dtype=np.float32)

@@ -107,25 +107,39 @@ def write_evidence(unit: Unit, lane_id: int, added: Sequence[EvidenceRow], remov
 
 def find_entities(unit: Unit, lane_id: int, normals: Iterable[str]) -> list[Entity]:
     """Give the lane's entities of these normal names."""
-    out: list[Entity] = []
-    for batch in batches(dict.fromkeys(normals)):
-        query = sa.select(*_ENTITY_COLUMNS).where(
-            entities.c.tenant_id == unit.tenant, entities.c.lane_id == lane_id, entities.c.normal.in_(batch)
-        )
-        out += [Entity(**row) for row in unit.run(query.order_by(entities.c.id)).mappings()]
-    return out
+    return _entities_by(unit, lane_id, _BY_NORMAL, normals)
 
 
 def read_families(unit: Unit, lane_id: int, root_ids: Iterable[str]) -> list[Entity]:
     """Give entities that are nobody's alias, and the entities that point to them."""
+    return _entities_by(unit, lane_id, _OF_ROOTS, root_ids)
+
+
+_BY_NORMAL: Final = "normal"
+_OF_ROOTS: Final = "roots"
+
+
+def _entities_by(unit: Unit, lane_id: int, by: str, values: Iterable[str]) -> list[Entity]:
     out: list[Entity] = []
-    for batch in batches(dict.fromkeys(root_ids)):
-        query = sa.select(*_ENTITY_COLUMNS).where(
-            entities.c.tenant_id == unit.tenant, entities.c.lane_id == lane_id,
-            sa.or_(entities.c.id.in_(batch), entities.c.canonical_id.in_(batch)),
-        )  # fmt: skip
-        out += [Entity(**row) for row in unit.run(query.order_by(entities.c.id)).mappings()]
+    for batch in batches(dict.fromkeys(values)):
+        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
+        out += [Entity(**dict(zip(Entity.__dataclass_fields__, row, strict=True)))
+                for row in fetch(unit, _entity_query(by, unit.dialect), bound)]  # fmt: skip
     return out
+
+
+@cache
+def _entity_query(by: str, dialect: str) -> sa.Select[Any]:
+    # Every search asks this: it goes past SQLAlchemy (decision 0005).
+    meant = (
+        listed(entities.c.normal, dialect)
+        if by == _BY_NORMAL
+        else sa.or_(listed(entities.c.id, dialect), listed(entities.c.canonical_id, dialect))
+    )
+    query = sa.select(*_ENTITY_COLUMNS).where(
+        entities.c.tenant_id == sa.bindparam("t"), entities.c.lane_id == sa.bindparam("l"), meant
+    )
+    return query.order_by(entities.c.id)
 
 
 def read_mentions(unit: Unit, lane_id: int, entity_ids: Iterable[str]) -> list[Mention]:

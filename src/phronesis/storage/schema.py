@@ -362,6 +362,7 @@ documents = _table(
     text("speaker"),
     text("text"),
     blob("terms", required=True),
+    blob("marks", required=True),
     big("current_from", required=True),
     big("current_to"),
     big("changed_seq", required=True),

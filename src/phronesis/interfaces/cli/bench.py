@@ -52,20 +52,72 @@ def scale(items: int, *, calls: int, url: str | None, as_json: bool) -> None:
 
 
 @bench.command()
-@click.option(
-    "--data",
-    required=True,
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Labelled turns; may stand several times.",
-)
+@click.option("--data", required=True, multiple=True, metavar="FILE",
+              type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="Labelled turns; may stand several times.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
 def extraction(data: tuple[Path, ...], *, as_json: bool) -> None:
     """How well the rules read messages: precision, recall and the gate, by file and split."""
     from phronesis.evals.extraction import run_extraction  # noqa: PLC0415 - the tables: not for --help
 
     report = run_extraction(data)
+    if as_json:
+        render.say_json(report)
+    else:
+        render.say(report.to_markdown())
+
+
+_DATA = click.option("--data", "files", required=True, multiple=True, metavar="FILE",
+                     type=click.Path(exists=True, dir_okay=False, path_type=Path),
+                     help="Labelled conversations in LoCoMo's form; several files weigh alike.")  # fmt: skip
+_WORDS = click.option("--words", is_flag=True, help="The formula without an encoder.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+
+
+@bench.command()
+@_DATA
+@_WORDS
+@click.option("--l2", type=float, metavar="X", help="How strongly the shipped weights hold; default 2.")
+@click.option("--out", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+              help="Write the fitted weights there, as a policy takes them.")  # fmt: skip
+@_JSON
+def refit(files: tuple[Path, ...], *, words: bool, l2: float | None, out: Path | None, as_json: bool) -> None:
+    """Fit the ranking's weights to your own conversations."""
+    from phronesis.evals.fitting import run_refit  # noqa: PLC0415 - numpy and the encoders: not for --help
+
+    with Progress() as progress:
+        report = run_refit(files, words=words, l2=l2, out=out, on_progress=progress)
+    if as_json:
+        render.say_json(report)
+    else:
+        render.say(report.to_markdown())
+
+
+@bench.command()
+@_DATA
+@_WORDS
+@_JSON
+def ablate(files: tuple[Path, ...], *, words: bool, as_json: bool) -> None:
+    """Figures with each feature of the ranking left out."""
+    from phronesis.evals.fitting import run_ablation  # noqa: PLC0415 - numpy and the encoders: not for --help
+
+    with Progress() as progress:
+        report = run_ablation(files, words=words, on_progress=progress)
+    if as_json:
+        render.say_json(report)
+    else:
+        render.say(report.to_markdown())
+
+
+@bench.command()
+@click.option("--data", required=True, metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path),
+              help="A copy of PrecisionMemBench's fixtures.")  # fmt: skip
+@_JSON
+def precisionmembench(data: Path, *, as_json: bool) -> None:
+    """What must be found, and what comes with it."""
+    from phronesis.evals.precisionmembench import run_precisionmembench  # noqa: PLC0415 - not for --help
+
+    report = run_precisionmembench(data)
     if as_json:
         render.say_json(report)
     else:

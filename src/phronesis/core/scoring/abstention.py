@@ -1,0 +1,50 @@
+"""Whether what was found supports an answer at all.
+
+It tells questions about what was never spoken of. It cannot tell a question that changes who did something: the words
+are all there (LoCoMo's adversarial questions; figures in docs/benchmarks.md).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from phronesis.core.scoring.formulas import Formula
+
+OUTLIER: Final = 3.0
+"""Standard deviations above the scope's mean from which a cosine alone counts as support."""
+
+WEAK_SCORE: Final[Mapping[bool, float]] = {False: 2.3, True: 3.4}
+"""The best score below which a result is weak, without and with vectors, together with ``WEAK_COVERAGE``.
+
+The weakest one to five per cent of answerable questions on the three labelled sets score less."""
+
+WEAK_COVERAGE: Final = 0.4
+"""The share of the question below which no text of a weak result may stand."""
+
+FEW: Final = 20
+"""Documents below which standard deviations say nothing: there only a question without any support has no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What speaks for one result: its score, the share of the question that it holds, and each feature's share."""
+
+    score: float
+    coverage: float
+    shares: Mapping[str, float]
+
+
+def abstains(found: Sequence[Support], formula: Formula, *, named: bool, documents: int) -> bool:
+    """Tell whether nothing supports an answer. ``found`` best first; ``named``: somebody known is asked about.
+
+    Either no word of the question is known, no meaning stands out and nobody is named; or, among enough documents, the
+    best score is weak and no result holds much of the question.
+    """
+    held = max((one.coverage for one in found), default=0.0)
+    meaning = max((one.shares.get("dense", 0.0) for one in found), default=0.0)
+    outlying = meaning > 0 and meaning >= OUTLIER * formula.weights.get("dense", 0.0)
+    mentioned = any(one.shares.get("mention", 0.0) > 0 for one in found)
+    if held == 0.0 and not outlying and not named and not mentioned:
+        return True
+    weak = bool(found) and found[0].score < WEAK_SCORE[formula.dense] and held < WEAK_COVERAGE
+    return weak and documents >= FEW and not outlying and not mentioned

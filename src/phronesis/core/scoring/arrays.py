@@ -1,0 +1,35 @@
+"""Arrays of one lane and how they are standardised over all lanes of a query."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The mean and standard deviation of a score over all lanes of a query."""
+
+    mean: float
+    deviation: float
+
+    def z(self, values: Floats) -> Floats:
+        """Give (values - mean) / deviation; 0 where the score does not vary, since it then says nothing."""
+        if self.deviation < 1e-9:  # noqa: PLR2004 - nothing but rounding: all are alike
+            return np.zeros_like(values)
+        return ((values - np.float32(self.mean)) / np.float32(self.deviation)).astype(np.float32, copy=False)
+
+
+def spread_of(arrays: Sequence[Floats]) -> Spread:
+    """Give the spread of one score, its lanes together: what is rare in a small lane may be common in the scope."""
+    count = sum(len(array) for array in arrays)
+    if not count:
+        return Spread(0.0, 0.0)
+    mean = sum(float(array.sum(dtype=np.float64)) for array in arrays) / count
+    squares = sum(float(np.square(array - np.float32(mean)).sum(dtype=np.float64)) for array in arrays)
+    return Spread(mean, (squares / count) ** 0.5)

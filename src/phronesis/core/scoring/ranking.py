@@ -1,0 +1,80 @@
+"""The best places of a scope: candidates by a coarse score, then the formula on these alone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from phronesis.core.scoring.arrays import Floats, Mask, Rows
+from phronesis.core.scoring.features import FEATURES
+from phronesis.core.scoring.formulas import Formula
+from phronesis.core.scoring.signals import Signals
+
+CANDIDATES: Final = 200
+"""Places that the formula scores: beyond them next to nothing of the evidence was found."""
+
+NEIGHBOUR: Final = 0.3
+SECOND_NEIGHBOUR: Final = 0.2
+COARSE_DENSE: Final = 0.7
+"""Weights of the coarse score, in standard deviations; a word of the text itself counts 1, a speaker 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The candidates of one lane with their scores, and each feature's share in them: weight times value."""
+
+    places: Rows
+    scores: Floats
+    shares: Mapping[str, Floats]
+
+
+def coarse_scores(signals: Signals) -> Floats:
+    """Give every place z(BM25) + .3 of each neighbour's + .2 of each second one's + speaker (+ .7 z(cosine))."""
+    layout, z = signals.lane.layout, signals.words
+    near = layout.shifted(z, -1) + layout.shifted(z, 1)
+    far = layout.shifted(z, -2) + layout.shifted(z, 2)
+    out = z + np.float32(NEIGHBOUR) * near + np.float32(SECOND_NEIGHBOUR) * far
+    for more in (signals.lane.speaker, signals.lane.mention):
+        if more is not None:
+            out += more
+    if signals.dense is not None:
+        out += np.float32(COARSE_DENSE) * signals.dense
+    return np.asarray(out, dtype=np.float32)
+
+
+def supported(signals: Signals) -> Mask:
+    """Give the places that anything speaks for: a word near by, a vector, a name. Else there is nothing to show."""
+    found = signals.touched.copy()
+    lane = signals.lane
+    if lane.embedded is not None:
+        found |= lane.embedded
+    for named in (lane.speaker if lane.by_name else None, lane.mention):
+        if named is not None:
+            found |= named > 0
+    return found
+
+
+def rank(lanes: Sequence[Signals], shown: Sequence[Mask], formula: Formula, *, depth: int = CANDIDATES) -> list[Ranked]:
+    """Score the best ``depth`` places of all lanes together, by the coarse score, of those that may be ``shown``."""
+    coarse = [
+        np.where(mask & supported(signals), coarse_scores(signals), np.float32(-np.inf))
+        for signals, mask in zip(lanes, shown, strict=True)
+    ]
+    together = np.concatenate(coarse)
+    kept = np.flatnonzero(np.isfinite(together))
+    if len(kept) > depth:
+        kept = np.sort(kept[np.argpartition(-together[kept], depth - 1)[:depth]])
+    out, begin = [], 0
+    for signals, scores in zip(lanes, coarse, strict=True):
+        end = begin + len(scores)
+        places = kept[(kept >= begin) & (kept < end)] - begin
+        shares = {
+            name: np.float32(weight) * FEATURES[name](signals, places) for name, weight in formula.weights.items()
+        }
+        total = np.zeros(len(places), dtype=np.float32)
+        for share in shares.values():
+            total += share
+        out.append(Ranked(places, total, shares))
+        begin = end
+    return out

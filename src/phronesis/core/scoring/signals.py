@@ -1,0 +1,98 @@
+"""What is known of every place of a lane for one question: the scores that features are made of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from phronesis.core.lexical import ScopeIndex
+from phronesis.core.scoring.arrays import Floats, Mask, Rows, Spread, spread_of
+from phronesis.core.scoring.dates import Stretch
+from phronesis.core.scoring.layout import Layout
+from phronesis.core.scoring.words import coverage, frequencies, pair_scores, text_scores, window_scores
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: hashed terms (speakers' names cut out), times named, and whether it asks for a time."""
+
+    terms: Sequence[int]
+    times: Sequence[Stretch] = ()
+    asks_when: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """What is known of every place whatever is asked: flags and day (``marks``), and the dates that its text names.
+
+    ``dated`` are the places of those dates, ``begins`` and ``ends`` their first and last days.
+    """
+
+    flags: Rows
+    days: Rows
+    dated: Rows
+    begins: Rows
+    ends: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class LaneInput:
+    """One lane as a question meets it; arrays by place, None where nothing is to be said.
+
+    ``dense`` are cosines with ``embedded`` saying where there is one; ``speaker`` 1 for what the one speaker said who
+    is asked about, ``by_name`` or by role; ``mention`` 1 for what mentions whom or what is named.
+    """
+
+    index: ScopeIndex
+    layout: Layout
+    properties: Properties
+    dense: Floats | None = None
+    embedded: Mask | None = None
+    speaker: Floats | None = None
+    by_name: bool = False
+    mention: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """One lane's scores by place for one question; ``*_spread`` are over all lanes of the scope."""
+
+    lane: LaneInput
+    question: Question
+    words: Floats
+    coverage: Floats
+    window: Floats
+    pair: Floats
+    window_spread: Spread
+    pair_spread: Spread
+    touched: Mask = field(repr=False)
+    """Where the text or its window holds a word of the question."""
+    dense: Floats | None = None
+    """Standardised cosine; 0, the mean, where there is no vector."""
+
+
+def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals]:
+    """Score every place of every lane; what is standardised is so over all lanes together."""
+    found = frequencies([(lane.index, lane.layout) for lane in lanes], question.terms)
+    laid = [(lane.layout, one) for lane, one in zip(lanes, found, strict=True)]
+    texts = text_scores(laid)
+    windows, pairs = window_scores(laid), pair_scores(laid)
+    spreads = [spread_of(scores) for scores in (texts, windows, pairs)]
+    dense = _standardised([(lane.dense, lane.embedded) for lane in lanes])
+    return [
+        Signals(
+            lane=lane, question=question, words=spreads[0].z(texts[n]), coverage=coverage(found[n]),
+            window=windows[n], pair=pairs[n], window_spread=spreads[1], pair_spread=spreads[2],
+            touched=windows[n] > 0, dense=dense[n],
+        )
+        for n, lane in enumerate(lanes)
+    ]  # fmt: skip
+
+
+def _standardised(lanes: Sequence[tuple[Floats | None, Mask | None]]) -> list[Floats | None]:
+    present = [cosines[there] for cosines, there in lanes if cosines is not None and there is not None]
+    spread = spread_of(present)
+    return [
+        None if cosines is None or there is None else np.where(there, spread.z(cosines), np.float32(0))
+        for cosines, there in lanes
+    ]

@@ -1,0 +1,33 @@
+"""What is said twice in a result is shown once: an item, and the message that it was taken from."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from phronesis.core.items import Item
+from phronesis.recall.evidence import known_evidence
+from phronesis.storage.database import Unit
+
+
+def said_in(unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | None) -> dict[str, frozenset[str]]:
+    """Give, by item, the messages of the lane (ids of items) that items other than messages were taken from."""
+    taken = [item.id for item in items if item.kind != "message"]
+    rows = known_evidence(unit, lane_id, taken, as_of=as_of) if taken else {}
+    return {
+        item: frozenset(row.source_item_id for row in found if row.polarity == "source" and row.source_item_id)
+        for item, found in rows.items()
+    }
+
+
+def once(ranked: Sequence[str], said: Mapping[str, Collection[str]]) -> list[str]:
+    """Give ``ranked`` (ids of items, best first) without what adds no message to those before it.
+
+    Of an item and its one message the better stays, at its place: on conversations with both, that found as much as
+    showing both, and more than showing messages alone. What was taken from no message is its own source.
+    """
+    shown: set[str] = set()
+    out: list[str] = []
+    for one in ranked:
+        sources = set(said.get(one) or (one,))
+        if not sources <= shown:
+            shown |= sources
+            out.append(one)
+    return out

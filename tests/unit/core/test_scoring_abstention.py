@@ -1,0 +1,33 @@
+"""When nothing that was found supports an answer."""
+
+import pytest
+
+from phronesis.core.scoring.abstention import FEW, WEAK_SCORE, Support, abstains
+from phronesis.core.scoring.formulas import A12, B12, Formula
+
+NOTHING = Support(0.0, 0.0, {})
+OUTLYING = Support(0.5, 0.0, {"dense": 3.1 * B12.weights["dense"]})
+MENTIONED = Support(0.5, 0.1, {"mention": 0.5})
+WEAK = Support(1.0, 0.2, {"dense": 0.1})
+STRONG = Support(WEAK_SCORE[True] + 1, 0.2, {})
+COVERED = Support(1.0, 0.9, {})
+
+
+@pytest.mark.parametrize(
+    ("found", "formula", "named", "documents", "expected"),
+    [
+        ([], A12, False, 0, True),
+        ([NOTHING], A12, False, 3, True),
+        ([NOTHING], A12, True, 3, False),
+        ([OUTLYING], B12, False, 3, False),
+        ([OUTLYING], B12, False, 500, False),
+        ([MENTIONED], A12, False, 500, False),
+        ([WEAK], B12, False, 500, True),
+        ([WEAK], B12, False, FEW - 1, False),
+        ([STRONG], B12, False, 500, False),
+        ([COVERED], A12, False, 500, False),
+        ([], A12, True, 500, False),
+    ],
+)
+def test_abstains(found: list[Support], formula: Formula, *, named: bool, documents: int, expected: bool) -> None:
+    assert abstains(found, formula, named=named, documents=documents) is expected

@@ -1,0 +1,198 @@
+"""Features, formulas and the choice of candidates, on a talk small enough to reckon by hand."""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.scoring import features
+from phronesis.core.scoring.arrays import Spread, spread_of
+from phronesis.core.scoring.dates import Stretch
+from phronesis.core.scoring.features import FEATURES
+from phronesis.core.scoring.formulas import A12, B12, Formula
+from phronesis.core.scoring.marks import ASKS, NAMES_TIME, SAID, SHARES_PHOTO
+from phronesis.core.scoring.ranking import COARSE_DENSE, coarse_scores, rank, supported
+from phronesis.core.scoring.signals import LaneInput, Properties, Question, Signals, read_signals
+from phronesis.errors import InputError
+from unit.core.lanes import Floats, floats, laid_out
+from unit.core.test_scoring_words import index_of
+
+TALK = [[1, 2], [3], [1, 1, 4], [5, 6, 7], [2]]
+ALL = np.arange(5)
+FLAGS = [SAID | ASKS, SAID | NAMES_TIME, SAID | SHARES_PHOTO, SAID, 0]
+SCORES = st.lists(st.floats(-50, 50, width=32), max_size=12)
+
+
+def lane(documents: Sequence[Sequence[int]] = TALK, **more: Any) -> LaneInput:
+    """Give one session of documents; the last of ``TALK`` is a fact."""
+    index = index_of([list(one) for one in documents])
+    size = len(documents)
+    properties = Properties(
+        flags=np.array(FLAGS[:size]), days=np.array([100, 100, 200, 300, 300][:size]), dated=np.array([1, 1]),
+        begins=np.array([190, 500]), ends=np.array([191, 501]),
+    )  # fmt: skip
+    return LaneInput(index=index, layout=laid_out(index, [0] * size), properties=properties, **more)
+
+
+def signals(asked: Question | None = None, **more: Any) -> Signals:
+    return read_signals([lane(**more)], asked or Question([1, 2, 99]))[0]
+
+
+@given(SCORES, SCORES)
+def test_z_scores_have_mean_nought_and_spread_one_over_all_lanes(one: list[float], other: list[float]) -> None:
+    arrays = [floats(*one), floats(*other)]
+    spread = spread_of(arrays)
+    together = np.concatenate([spread.z(array) for array in arrays])
+    if spread.deviation > 1e-2:
+        assert together.mean() == pytest.approx(0, abs=1e-3)
+        assert together.std() == pytest.approx(1, abs=1e-2)
+
+
+@pytest.mark.parametrize("values", [(), (5,), (2, 2, 2)])
+def test_no_spread_says_nothing(values: tuple[float, ...]) -> None:
+    assert spread_of([floats(*values)]).z(floats(*values)).tolist() == [0] * len(values)
+    assert spread_of([]) == Spread(0.0, 0.0)
+
+
+def test_features_of_words_look_at_the_text_and_beside_it() -> None:
+    one = signals()
+    z = one.words.tolist()
+    assert features.words(one, ALL).tolist() == z
+    assert features.previous(one, ALL).tolist() == [0, *z[:4]]
+    assert features.second_previous(one, ALL).tolist() == [0, 0, *z[:3]]
+    assert features.following(one, ALL).tolist() == [*z[1:], 0]
+    share = one.coverage.tolist()
+    assert share[0] == pytest.approx(1)
+    assert share[1] == 0
+    assert features.coverage(one, ALL).tolist() == share
+    assert features.coverage_next(one, ALL).tolist() == [*share[1:], 0]
+    assert features.coverage_third_next(one, ALL).tolist() == [*share[3:], 0, 0, 0]
+    assert features.window(one, ALL).mean() == pytest.approx(0, abs=1e-6)
+    assert features.pair(one, ALL).std() == pytest.approx(1, abs=1e-5)
+    assert features.length(one, ALL).tolist() == pytest.approx(np.log1p([2, 1, 3, 3, 1]).tolist())
+
+
+def test_features_of_properties() -> None:
+    one = signals()
+    assert features.asks(one, ALL).tolist() == [1, 0, 0, 0, 0]
+    assert features.previous_asks(one, ALL).tolist() == [0, 1, 0, 0, 0]
+    assert features.photo(one, ALL).tolist() == [0, 0, 1, 0, 0]
+    assert features.stated(one, ALL).tolist() == [0, 0, 0, 0, 1]
+    assert features.when_time(one, ALL).tolist() == [0] * 5
+    asked = signals(Question([1], asks_when=True))
+    assert features.when_time(asked, ALL).tolist() == [0, 1, 0, 0, 0]
+
+
+def test_features_of_dates() -> None:
+    silent = signals()
+    for feature in (features.date, features.date_covered, features.date_in_text):
+        assert feature(silent, ALL).tolist() == [0] * 5
+    one = signals(Question([1, 2], times=[Stretch(195, 195)]))
+    assert features.date(one, ALL).tolist() == pytest.approx([0, 0, 1, 0, 0])
+    assert features.date_covered(one, ALL).tolist() == pytest.approx([0, 0, 1, 0, 0])
+    assert features.date_covered(signals(Question([5], times=[Stretch(195, 195)])), ALL).tolist() == [0] * 5
+    in_text = signals(Question([1], times=[Stretch(500, 500)]))
+    assert features.date_in_text(in_text, ALL).tolist() == [0, 1, 0, 0, 0]
+    undated = dataclasses.replace(
+        lane().properties, dated=np.zeros(0, np.int64), begins=np.zeros(0, np.int64), ends=np.zeros(0, np.int64)
+    )
+    [bare] = read_signals([dataclasses.replace(lane(), properties=undated)], Question([1], times=[Stretch(500, 500)]))
+    assert features.date_in_text(bare, ALL).tolist() == [0] * 5
+
+
+def test_features_of_vectors_and_names() -> None:
+    silent = signals()
+    for feature in (features.dense, features.dense_next, features.speaker, features.mention):
+        assert feature(silent, ALL).tolist() == [0] * 5
+    there = np.array([True, True, False, True, True])
+    one = signals(dense=floats(0.9, 0.1, 0.7, 0.1, 0.1), embedded=there, speaker=floats(1, 0, 1, 0, 0),
+                  mention=floats(0, 1, 0, 0, 0))  # fmt: skip
+    z = features.dense(one, ALL).tolist()
+    assert z[2] == 0
+    assert z[0] == max(z)
+    assert sum(z) == pytest.approx(0, abs=1e-5)
+    assert features.dense_next(one, ALL).tolist() == [*z[1:], 0]
+    assert features.speaker(one, ALL).tolist() == [1, 0, 1, 0, 0]
+    assert features.mention(one, ALL).tolist() == [0, 1, 0, 0, 0]
+
+
+def everywhere(one: Signals) -> list[np.ndarray[Any, np.dtype[np.bool_]]]:
+    return [np.ones(len(one.words), dtype=np.bool_)]
+
+
+def test_the_coarse_score_is_that_of_the_decision() -> None:
+    z = signals().words.tolist()
+
+    def at(place: int) -> float:
+        return z[place] if 0 <= place < 5 else 0.0
+
+    by_hand = [at(n) + 0.3 * (at(n - 1) + at(n + 1)) + 0.2 * (at(n - 2) + at(n + 2)) for n in range(5)]
+    assert coarse_scores(signals()).tolist() == pytest.approx(by_hand, abs=1e-5)
+    cosines = floats(0.9, 0.1, 0.7, 0.1, 0.1)
+    more = signals(dense=cosines, embedded=np.ones(5, np.bool_), speaker=floats(1, 0, 0, 0, 0),
+                   mention=floats(0, 1, 0, 0, 0))  # fmt: skip
+    named = [1.0, 1.0, 0.0, 0.0, 0.0]
+    dense = features.dense(more, ALL).tolist()
+    wanted = [c + n + COARSE_DENSE * d for c, n, d in zip(by_hand, named, dense, strict=True)]
+    assert coarse_scores(more).tolist() == pytest.approx(wanted, abs=1e-5)
+
+
+def test_what_nothing_speaks_for_is_no_candidate() -> None:
+    nothing = signals(Question([99]))
+    assert not supported(nothing).any()
+    [ranked] = rank([nothing], everywhere(nothing), A12)
+    assert ranked.places.tolist() == []
+    by_role = signals(Question([99]), speaker=floats(1, 0, 0, 0, 0))
+    assert not supported(by_role).any()
+    by_name = signals(Question([99]), speaker=floats(1, 0, 0, 0, 0), by_name=True)
+    assert supported(by_name).tolist() == [True, False, False, False, False]
+    seen = signals(Question([99]), dense=floats(0, 1, 0, 0, 0), embedded=np.array([False, True, False, False, False]))
+    assert supported(seen).tolist() == [False, True, False, False, False]
+    named = signals(Question([99]), mention=floats(0, 0, 1, 0, 0))
+    assert supported(named).tolist() == [False, False, True, False, False]
+
+
+@pytest.mark.parametrize("formula", [A12, B12])
+def test_shares_add_up_to_the_score(formula: Formula) -> None:
+    one = signals(dense=floats(0.9, 0.1, 0.7, 0.1, 0.1), embedded=np.ones(5, np.bool_))
+    [ranked] = rank([one], everywhere(one), formula)
+    assert set(ranked.shares) == set(formula.weights)
+    np.testing.assert_allclose(sum(ranked.shares.values()), ranked.scores, rtol=1e-5)
+    wanted = formula.weights["window"] * features.window(one, ALL)
+    np.testing.assert_allclose(ranked.shares["window"], wanted, rtol=1e-5)
+
+
+def test_the_best_of_all_lanes_together_are_scored_among_what_may_be_shown() -> None:
+    lanes = read_signals([lane(), lane([[1, 2], [8], [9]])], Question([1, 2]))
+    shown = [np.array([False, True, True, True, True]), np.ones(3, np.bool_)]
+    ranked = rank(lanes, shown, A12, depth=2)
+    assert sum(len(one.places) for one in ranked) == 2
+    assert 0 in ranked[1].places.tolist()
+    assert 0 not in ranked[0].places.tolist()
+
+
+def test_formulas_name_features_and_weigh_them_with_numbers() -> None:
+    assert A12.to_dict()["weights"] == A12.weights
+    assert (A12.dense, B12.dense) == (False, True)
+    assert "dense" in FEATURES
+    assert "dense" not in A12.weights
+    with pytest.raises(InputError, match="'windw' is no feature"):
+        Formula("x", {"windw": 1.0}, "", dense=False)
+    with pytest.raises(InputError, match=r"weights\.window"):
+        Formula("x", {"window": float("nan")}, "", dense=False)
+
+
+def test_a_formula_without_weights_ranks_by_nothing() -> None:
+    one = signals()
+    [ranked] = rank([one], everywhere(one), Formula("none", {}, "", dense=False))
+    assert not ranked.scores.any()
+
+
+def test_arrays_stay_small_floats() -> None:
+    one = signals(dense=floats(0.9, 0.1, 0.7, 0.1, 0.1), embedded=np.ones(5, np.bool_))
+    values: list[Floats] = [feature(one, ALL) for feature in FEATURES.values()]
+    assert {value.dtype for value in values} == {np.dtype(np.float32)}

@@ -1,0 +1,69 @@
+"""Windows and pairs are scored as the documents they would be."""
+
+from collections import Counter
+from struct import pack
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.lexical import K1, B, ScopeIndex, idf_of
+from phronesis.core.scoring.words import MAX_TERMS, frequencies, pair_scores, text_scores, window_scores
+from unit.core.lanes import laid_out
+
+DOCUMENTS = st.lists(st.lists(st.integers(0, 6), max_size=40), max_size=12)
+
+
+def index_of(documents: list[list[int]]) -> ScopeIndex:
+    index = ScopeIndex()
+    packed = [b"".join(pack("<QH", term, tf) for term, tf in sorted(Counter(one).items())) for one in documents]
+    index.add(list(enumerate(packed)))
+    return index
+
+
+def naive(documents: list[list[int]], query: list[int], known: set[int]) -> list[float]:
+    """BM25 over texts, by its formula; terms that the scope does not know are left out."""
+    average = sum(map(len, documents)) / len(documents) if documents else 0.0
+    out = []
+    for document in documents:
+        total = 0.0
+        for term in query:
+            df, tf = sum(term in one for one in documents), document.count(term)
+            if term in known and tf:
+                total += idf_of(len(documents), df) * tf / (tf + K1 * (1 - B + B * len(document) / average))
+        out.append(total)
+    return out
+
+
+@given(DOCUMENTS, st.lists(st.integers(0, 8), max_size=5), st.integers(0, 3))
+def test_windows_and_pairs_are_scored_like_texts_of_their_own(
+    documents: list[list[int]], query: list[int], sessions: int
+) -> None:
+    index = index_of(documents)
+    layout = laid_out(index, [n * sessions // max(len(documents), 1) for n in range(len(documents))])
+    lane = (layout, frequencies([(index, layout)], query)[0])
+    known = {term for document in documents for term in document}
+    bounds = zip(layout.windows.start, layout.windows.stop, strict=True)
+    windows = [[term for one in documents[start:stop] for term in one] for start, stop in bounds]
+    pairs = [documents[n - 1] + documents[n] if layout.pairs.joined[n] else documents[n] for n in range(len(documents))]
+    for scores, texts in (
+        (text_scores([lane]), documents), (window_scores([lane]), windows), (pair_scores([lane]), pairs)
+    ):  # fmt: skip
+        np.testing.assert_allclose(scores[0], naive(texts, query, known), rtol=1e-4, atol=1e-5)
+
+
+def test_statistics_of_windows_are_those_of_all_lanes() -> None:
+    lanes = [(index, laid_out(index, [0] * index.row_count)) for index in (index_of([[1], [2]]), index_of([[1]]))]
+    found = frequencies(lanes, [1])
+    together = window_scores([(layout, one) for (_, layout), one in zip(lanes, found, strict=True)])
+    # Three windows, all of which hold the term: those of two texts, twice, and that of one.
+    assert together[1][0] == pytest.approx(idf_of(3, 3) / (1 + K1 * (1 - B + B * 1 / (5 / 3))), rel=1e-5)
+
+
+def test_of_a_long_question_the_rarest_terms_count() -> None:
+    documents = [[n for n in range(MAX_TERMS + 5) if n >= 5 or row] for row in range(3)]
+    index = index_of(documents)
+    [found] = frequencies([(index, laid_out(index))], list(range(MAX_TERMS + 5)))
+    assert found.counts.shape == (MAX_TERMS, 3)
+    assert found.counts[:5, 0].sum() == 0

@@ -1,0 +1,68 @@
+"""Reading a question: names cut out of it, and the times that it names."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+
+from phronesis.core.scoring.dates import Stretch
+from phronesis.index.tokens import term_hash, tokenize
+from phronesis.recall.once import once
+from phronesis.recall.question import read_question, spoken_names, without_names
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+
+
+def stretch(first: date, last: date) -> Stretch:
+    return Stretch(first.toordinal(), last.toordinal())
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "held", "rest"),
+    [
+        ("What did Ana's dog do?", {"ana"}, {"ana"}, "What did   dog do?"),
+        ("Is Anabel here?", {"ana"}, set(), "Is Anabel here?"),
+        ("李娜上个月去哪儿了？", {"李娜", "周航"}, {"李娜"}, " 上个月去哪儿了？"),
+        ("Alice的生日", {"alice"}, {"alice"}, " 的生日"),
+        ("did  mary   ann call", {"mary ann"}, {"mary ann"}, "did    call"),
+    ],
+)
+def test_speakers_names_are_found_and_cut(text: str, names: set[str], held: set[str], rest: str) -> None:
+    assert spoken_names(text, names) == held
+    assert " ".join(without_names(text, held).split()) == " ".join(rest.split())
+
+
+def test_terms_leave_the_speaker_out_unless_nothing_is_left() -> None:
+    found = read_question("What does Ana drink?", speakers={"ana"}, now=NOW, days=())
+    assert list(found.terms) == [term_hash(term) for term in tokenize("drink")]
+    assert list(read_question("Ana?", speakers={"ana"}, now=NOW, days=()).terms) == [term_hash("ana")]
+
+
+def times(text: str, *days: date) -> list[Stretch]:
+    return list(read_question(text, speakers=(), now=NOW, days=[day.toordinal() for day in days]).times)
+
+
+def test_a_date_without_a_year_is_meant_in_each_year_of_the_scope() -> None:
+    found = times("What happened on May 8?", date(2022, 1, 3), date(2023, 8, 1))
+    assert found == [stretch(date(year, 5, 8), date(year, 5, 8)) for year in (2022, 2023)]
+
+
+def test_a_full_date_is_meant_once() -> None:
+    eighth = date(2023, 5, 8)
+    assert times("What happened on 8 May 2023?", date(2022, 1, 3), date(2024, 8, 1)) == [stretch(eighth, eighth)]
+
+
+def test_what_is_reckoned_from_today_counts_from_today() -> None:
+    october = stretch(date(2026, 10, 1), date(2026, 10, 31))
+    assert times("上个月他去了哪儿？", date(2026, 1, 1), date(2026, 11, 1)) == [october]
+    assert times("Where was she last month?") == [october]
+
+
+def test_in_a_talk_that_ended_long_ago_it_counts_from_its_end_too() -> None:
+    found = times("上个月他去了哪儿？", date(2023, 1, 1), date(2023, 9, 8))
+    assert stretch(date(2023, 8, 1), date(2023, 8, 31)) in found
+
+
+def test_what_adds_no_message_is_left_out() -> None:
+    said = {"fact": {"m1"}, "both": {"m1", "m2"}, "stated": set[str]()}
+    assert once(["m1", "fact", "both", "m2", "stated"], said) == ["m1", "both", "stated"]
+    assert once(["fact", "m1", "m2"], said) == ["fact", "m2"]
