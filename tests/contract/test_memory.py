@@ -88,7 +88,8 @@ def test_the_same_message_is_stored_once(memory: Memory) -> None:
     memory.commit_turn("s", turn, user_id="ada")
     again = memory.commit_turn("s", turn, user_id="ada")
     assert ([gated.rule for gated in again.gated], list(again.stored)) == (["duplicate_message"], [])
-    assert _contents(memory, user_id="ada") == ["I like tea"]
+    assert _contents(memory, user_id="ada", kinds=["message"]) == ["I like tea"]
+    assert [item.value for item in memory.get_all(user_id="ada", kinds=["preference"])] == ["tea"]
 
 
 def test_search_finds_words_in_both_languages_and_names(memory: Memory) -> None:

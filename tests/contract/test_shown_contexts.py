@@ -13,7 +13,7 @@ from phronesis import Memory
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import PROPOSALS, Proposal
 from phronesis.derive import conversation
-from phronesis.derive.extraction import by_rules, texts_of
+from phronesis.derive.extraction import ByRules, texts_of
 from phronesis.derive.handler import Bench
 from phronesis.storage.log import read_outcomes
 from phronesis.storage.schema import shown_contexts
@@ -29,7 +29,7 @@ def propose_all(bench: Bench, entry: Entry) -> Sequence[Outcome]:
         Proposal(n=n, quote=text, start=0, end=len(text), kind="fact", subject="user", key="k", content=text).to_dict()
         for n, text in texts_of(entry).items()
     ]
-    return [*by_rules(bench, entry), Outcome(role=PROPOSALS, made_by="test", body={"proposals": rows})]
+    return [*ByRules(None)(bench, entry), Outcome(role=PROPOSALS, made_by="test", body={"proposals": rows})]
 
 
 @pytest.fixture

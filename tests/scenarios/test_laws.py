@@ -45,7 +45,7 @@ def test_a_copied_store_verifies_on_a_machine_without_an_encoder(tmp_path: Path)
 
 def test_a_store_that_was_altered_does_not_verify(tmp_path: Path) -> None:
     with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=POLICY) as memory:
-        [item] = memory.add("Alice lives in Kyoto").items
+        [item] = memory.add("Alice lives in Kyoto", infer=False).items
         with memory._stages.database.transaction(memory.tenant, "derive") as unit:
             unit.connection.exec_driver_sql("UPDATE items SET content = 'Alice lives in Osaka'")
         result = memory.rebuild(verify=True)

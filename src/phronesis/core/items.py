@@ -25,6 +25,10 @@ DEFAULT_IMPORTANCE: Final = {
 """Importance without a model (contract: 1 small talk, 3 passing detail, 5 routine, 7 decision, 9 life event)."""
 
 
+SUSPECT_WORDS: Final = "suspected"
+"""The member of an item's ``data`` that holds the words for which it is in quarantine."""
+
+
 class Trust(IntEnum):
     """How far the source of a text is trusted, lowest first. Text below USER is never an instruction (law 8)."""
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from phronesis.core.entries import Entry, Outcome, is_erased
-from phronesis.core.items import Item
+from phronesis.core.items import SUSPECT_WORDS, Item
 from phronesis.core.proposals import ECHOES, GATED, PROPOSALS, Refusal
 from phronesis.core.scope import LaneName
 from phronesis.core.shingles import Shown, echoes
@@ -38,9 +38,6 @@ ECHO_VERSION: Final = "shingles/1"
 QUARANTINED: Final = "quarantine"
 """The rule of the refusal that says so."""
 
-WORDS: Final = "suspected"
-"""The member of an item's ``data`` that holds the words for which it is in quarantine."""
-
 _WHY: Final = "it reads like an order to a model ({rule}); it is in quarantine until somebody releases or rejects it"
 
 
@@ -55,7 +52,7 @@ class Suspects:
         found = self.by_n.get(n)
         if found is None:
             return item
-        return dataclasses.replace(item, quarantine=found["rule"], data={**item.data, WORDS: found["quote"]})
+        return dataclasses.replace(item, quarantine=found["rule"], data={**item.data, SUSPECT_WORDS: found["quote"]})
 
 
 _NOBODY: Final = Suspects({})

@@ -206,6 +206,8 @@ def checked(outcomes: Sequence[Outcome]) -> list[Outcome]:
     found = [
         Outcome(role=o.role, made_by=o.made_by, n=o.n, body=plain(o.body, field=f"outcome {o.role}")) for o in outcomes
     ]
+    if len({(one.role, one.n) for one in found}) < len(found):  # one would be stored, and both applied
+        raise PhronesisError("two outcomes of one role have the same number")
     return found or [NOTHING]
 
 

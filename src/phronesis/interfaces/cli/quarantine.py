@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from phronesis.core.items import Item
-from phronesis.derive.guarding import WORDS
+from phronesis.core.items import SUSPECT_WORDS, Item
 from phronesis.interfaces.cli.options import LIMIT, Scope, Store, with_scope, with_store
 from phronesis.interfaces.cli.render import about, say, say_edited
 from phronesis.interfaces.cli.text import cut, on_one_line, terminal_columns
@@ -69,5 +68,5 @@ def say_held(items: Sequence[Item]) -> None:
     if not items:
         say("nothing is in quarantine there")
     for item in items:
-        words = on_one_line(str(item.data.get(WORDS) or item.content))
+        words = on_one_line(str(item.data.get(SUSPECT_WORDS) or item.content))
         say(cut(f"{item.quarantine}: {words}", width), f"   {about(item)}")

@@ -105,13 +105,18 @@ def say_item(item: Item) -> None:
     say(*table(rows))
 
 
+_USUAL: Final = frozenset({"chit_chat", "assistant"})
+"""Rules of refusals that are no news: most of what is said holds nothing to be learned."""
+
+
 def say_added(result: AddResult) -> None:
     """Print what an ``add`` stored, and what it did not and why."""
     if result.pending:
         say(f"recorded as entry {result.entry_id}; it will be interpreted later")
         return
     say(*(f"{item.citation}  {item.kind}  {cut(on_one_line(item.content), 60)}" for item in result.items))
-    say(*(f"not stored: {cut(on_one_line(text.text), 40)} ({on_one_line(text.reason)})" for text in result.gated))
+    told = [text for text in result.gated if text.rule not in _USUAL]
+    say(*(f"not learned: {cut(on_one_line(text.text), 40)} ({on_one_line(text.reason)})" for text in told))
     say_degraded(result.degraded)
 
 
