@@ -40,6 +40,9 @@ _NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b)\s*")
 
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
+_COARSE: Final = frozenset({"month", "season", "year"})
+"""How finely a day is not named."""
+
 _NO_VALUES: Final = frozenset({"subject", "word"})
 
 _SERIOUS: Final = frozenset({"preference", "task", "decision", "intention"})
@@ -160,7 +163,8 @@ class Reading:
             for lead in dict.fromkeys(self.lead):
                 text = f"{lead}{' ' if language.code == 'en' else ''}{rest}"
                 for matched in language.tables["says"].matches(text.lower()):
-                    yield Spoken(self.subject, 0, text, elided=True), matched, "assert"
+                    if self._fits(matched.pattern, language):
+                        yield Spoken(self.subject, 0, text, elided=True), matched, "assert"
 
     def _matches(self, text: str, dated: str, language: Language, act: str) -> Iterator[tuple[Spoken, Matched, str]]:
         low = text.lower()
@@ -175,20 +179,26 @@ class Reading:
                 yield spoken, matched, act
         for spoken in self._subjects(text, language):
             begin = language.text["adverbs"].match(low, spoken.end)
-            at = begin.end() if begin else spoken.end
-            for matched in tables["says" + dated].matches(low, at):
-                if self._fits(matched.pattern, language):
-                    yield spoken, matched, act
+            after = begin.end() if begin else spoken.end
+            bare = spoken.end + (low[spoken.end : spoken.end + 1] == " ")
+            for at in dict.fromkeys((after, bare)):
+                for matched in tables["says" + dated].matches(low, at):
+                    if self._fits(matched.pattern, language):
+                        yield spoken, matched, act
         for matched in tables["things" + dated].matches(low):
             yield Spoken(self.thing, 0, text, thing=True), matched, act
 
     def _fits(self, pattern: Pattern, language: Language) -> bool:
+        if pattern.capital and self.small:
+            return False
         return not pattern.after or language.gates[pattern.after].search(self.before) is not None
 
     def _possessors(self, text: str, language: Language) -> Iterator[Spoken]:
         found = language.text["possessor"].match(text)
         if found is not None:
             yield replace(self._spoken(found, text, language), names=True)
+        elif self.pending and language.text["named"].match(text):
+            return
         elif language.code == "zh" and not self.unknown and (self.subject or language.text["alone"].match(text)):
             yield Spoken(self.subject or self.speaker, 0, text, elided=True)
 
@@ -233,6 +243,10 @@ class Reading:
         for key, row, values in found:
             old = matched.slots.get(f"old_{key}")
             replaces = trimmed(spoken.text[old[1] : old[2]], row, language) or None if old is not None else None
+            coarse = row.key == "appointment" and any(one.precision in _COARSE for one in find_times(clause.raw, self.at))
+            plan = self.types.find("plan")
+            if coarse and plan is not None and language.text["doing"].match(values[0].lower()):
+                row, key = plan, "plan"  # noqa: PLW2901 - what lies ahead without a day is planned
             for value in values:
                 taken = True
                 if key == "name" and subject != self.speaker:

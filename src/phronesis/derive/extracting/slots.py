@@ -86,7 +86,7 @@ def trimmed(surface: str, row: MemoryType, language: Language) -> str:
         rf"(?:{language.text['before_time'].pattern})?[{TIMES}]{language.text['after_time'].pattern}", " ", surface
     )
     text = language.text["tail"].sub("", text.strip(_EDGES))
-    if row.form != "date" and row.key != "employer":
+    if row.form != "date" and row.key not in {"employer", "fact"}:
         text = language.text["head"].sub("", text.strip(_EDGES))
     if language.code == "zh":
         text = re.sub(r"(?<=[一-鿿]) (?=[一-鿿])", "", text)
@@ -145,4 +145,4 @@ def _in_form(row: MemoryType, text: str, language: Language, *, small: bool) -> 
             )
             return word if language_code(word) is not None else None
         case _:
-            return text.strip("《》")
+            return text[1:-1] if text[0] + text[-1] == "《》" else text

@@ -42,8 +42,8 @@ class Pattern:
     """How something is said.
 
     ``lean`` says where its time lies, ``when`` that it needs one; ``dated`` that a slot may hold one. ``negated``: it holds as it stands
-    for a clause that says "no longer". ``after`` is the
-    gate that what was said just before must match.
+    for a clause that says "no longer". ``capital``: not
+    in a message without capitals. ``after`` is the gate that what was said just before must match.
     """
 
     p: str
@@ -55,6 +55,7 @@ class Pattern:
     when: bool = False
     dated: bool = False
     negated: bool = False
+    capital: bool = False
     after: str = ""
 
     @property
