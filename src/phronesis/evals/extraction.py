@@ -1,9 +1,9 @@
 """How well messages are read: precision, recall and the gate, on labelled turns (``phronesis bench extraction``).
 
-A labelled turn is a JSON object a line: ``{"id", "split", "at", "role", "name", "text", "expect": [...], "gate"}``. What
-is expected is ``{"kind", "subject", "key", "value"}``, perhaps with ``act``, ``done``, ``replaces`` and ``date``. A proposal
-is right when kind, subject, key, act and done are those of a label and its value equals the label's, or one contains the
-other, in the form in which values are compared (docs/memory-types.md). Each label is met once.
+A labelled turn is a JSON object a line: ``{"id", "split", "at", "role", "name", "text", "expect": [...], "gate"}``.
+What is expected is ``{"kind", "subject", "key", "value"}``, perhaps with ``act``, ``done``, ``replaces``, ``date``. A
+proposal is right when kind, subject, key, act and done are those of a label and its value equals the label's, or one
+contains the other, in the form in which values are compared (docs/memory-types.md). Each label is met once.
 """
 
 import json
@@ -77,13 +77,13 @@ class ExtractionReport:
 def run_extraction(data: Sequence[Path], *, rules: Rules | None = None) -> ExtractionReport:
     """Read every turn of the files by rules, and compare. InputError names the line that cannot be read."""
     chosen = rules or Rules()
-    scores = []
+    scores: list[ExtractionScore] = []
     for path in data:
         turns = load_turns(path)
         if not turns:
             raise InputError(f"{path.name} holds no turns", field="data")
-        for split in dict.fromkeys(turn["split"] for turn in turns):
-            scores.append(_score(path.name, split, [turn for turn in turns if turn["split"] == split], chosen))
+        splits = dict.fromkeys(turn["split"] for turn in turns)
+        scores += [_score(path.name, one, [turn for turn in turns if turn["split"] == one], chosen) for one in splits]
     return ExtractionReport(tuple(scores))
 
 
@@ -99,7 +99,9 @@ def load_turns(path: Path) -> list[dict[str, Any]]:
             for name in ("id", "split", "role", "text", "expect", "gate"):
                 turn[name]
         except (ValueError, TypeError, KeyError, InputError) as error:
-            raise InputError(f"{path.name}, line {number}: this is no labelled turn: {error!r:.120}", field="data") from error
+            raise InputError(
+                f"{path.name}, line {number}: this is no labelled turn: {error!r:.120}", field="data"
+            ) from error
         turns.append(turn)
     return turns
 
@@ -122,7 +124,9 @@ def _score(data: str, split: str, turns: Iterable[Mapping[str, Any]], rules: Rul
     count = dict.fromkeys(("turns", "labels", "found", "right", "gate_right"), 0)
     extra = dict.fromkeys(("dates", "dates_right", "replaced", "replaced_right"), 0)
     spent = 0.0
-    rules.read(0, {"role": "user"}, "Hello. 你好。", parse_moment("2026-01-01", field="at"))  # the tables are compiled now
+    rules.read(
+        0, {"role": "user"}, "Hello. 你好。", parse_moment("2026-01-01", field="at")
+    )  # the tables are compiled now
     for turn in turns:
         at = parse_moment(turn["at"], field="at")
         begun = time.process_time()

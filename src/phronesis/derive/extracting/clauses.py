@@ -21,9 +21,11 @@ _PRIVATE: Final = re.compile("[\ue000-\uf8ff]")
 _FENCE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,300}`", re.DOTALL)
 _CODE_LINE: Final = re.compile(
     r"^[ \t]*(?:[$>#]\s|>>>|curl\s|ssh\s|git\s|pip\s|npm\s|sudo\s|docker\s|cd\s|Traceback\b|File \"|at \S+\(|"
-    r"[A-Za-z.]*(?:Error|Exception)\b:|HTTP/\d|(?:GET|POST|PUT|DELETE)\s/|import\s\w|from\s\S+\simport\b|def\s\w+\(|class\s\w+[:(]|"
+    r"[A-Za-z.]*(?:Error|Exception)\b:|HTTP/\d|(?:GET|POST|PUT|DELETE)\s/|import\s\w|"
+    r"from\s\S+\simport\b|def\s\w+\(|class\s\w+[:(]|"
     r"(?:const|let|var|function|public|private|return|SELECT|INSERT|UPDATE)\s|[{}\[\]<]|\"[\w ]+\"\s*:|"
-    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*\s|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG)\b|[\w.\[\]'\"]+\s*(?:=|\+=|:=)\s*(?:[\d\"'\[{(]|\w+\(|True|False|None|null)|"
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*\s|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG)\b|"
+    r"[\w.\[\]'\"]+\s*(?:=|\+=|:=)\s*(?:[\d\"'\[{(]|\w+\(|True|False|None|null)|"
     r"\w+\([^)]{0,80}\);?$|(?:diff|index|---|\+\+\+|@@)\s).*$",
     re.MULTILINE,
 )
@@ -33,7 +35,8 @@ _QUOTED: Final = re.compile(
     re.MULTILINE,
 )
 _SENTENCE: Final = re.compile(
-    r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)(?<!\bProf)(?<!\be\.g)(?<!\bi\.e)(?<!\ba\.m)(?<!\bp\.m)[.!?…]+(?=[\s\"”’)\ue900]|$|[^\x00-\x7f])|[。！？；!?;]+|…+|\.{3,}|\n+"
+    r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)(?<!\bProf)(?<!\be\.g)(?<!\bi\.e)(?<!\ba\.m)(?<!\bp\.m)"
+    r"[.!?…]+(?=[\s\"”’)\ue900]|$|[^\x00-\x7f])|[。！？；!?;]+|…+|\.{3,}|\n+"
 )
 MASK: Final = "\ue900"
 """Stands for each character of what is not read."""

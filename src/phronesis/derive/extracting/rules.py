@@ -11,6 +11,7 @@ from phronesis.core.calendar import find_times
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.instants import parse_moment
 from phronesis.core.proposals import USER, Proposal, Refusal
+from phronesis.derive.extracting.cast import Cast
 from phronesis.derive.extracting.clauses import MAX_READ, is_chinese
 from phronesis.derive.extracting.gate import MAX_REFUSALS, Gate, refusal
 from phronesis.derive.extracting.memory_types import MemoryTypes, load_memory_types
@@ -65,12 +66,14 @@ class Rules:
         if role not in {"user", "tool"}:
             return [], [refusal(n, text, "operator")]
         languages = known_languages()
-        reading = Reading(n, text, at, self.types, languages, speaker=message.get("name") or USER)
+        cast = Cast(speaker=(message.get("name") if role == "user" else None) or USER)
+        reading = Reading(n, text, at, self.types, languages, cast)
         if role == "tool":
             self._answered(reading, languages)
         else:
             reading.read()
-        kept, doubtful = [], []
+        kept: list[Proposal] = []
+        doubtful: list[Proposal] = []
         for one in reading.proposals:
             (kept if self.gate.passes(one.basis, one.confidence) else doubtful).append(one)
         refused = reading.refusals + [refusal(n, one.quote, "low_confidence") for one in doubtful[:1]]
@@ -116,7 +119,7 @@ class Rules:
                         confidence=0.9,
                         importance=row.importance,
                         occurred_at=f"{times[0].first.isoformat()}T00:00:00Z",
-                    )  # fmt: skip
+                    )
                 )
 
 

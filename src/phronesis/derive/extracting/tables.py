@@ -1,9 +1,9 @@
-"""The tables of patterns of a language (``en.toml``, ``zh.toml``), compiled.
+r"""The tables of patterns of a language (``en.toml``, ``zh.toml``), compiled.
 
 A pattern is a regular expression over a clause, with *slots* for what is said:
 
-- ``{likes}`` holds a value of the key ``likes``; ``{age=\\d+}`` one that looks so. Where the key is of a family, ``{word}``
-  holds its second part: ``favorite {word} is {favorite}``.
+- ``{likes}`` holds a value of the key ``likes``; ``{age=\d+}`` one that looks so. Where the key is of a family,
+  ``{word}`` holds its second part: ``favorite {word} is {favorite}``.
 - ``{old:home_city}`` holds the value that another takes the place of; ``{subject}`` who or what it is said of;
   ``{when}`` stands where a time must.
 - ``<be>`` is the macro ``be`` of the table's ``[macros]``.
@@ -41,8 +41,8 @@ _SECTIONS: Final = {"macros", "text", "gates", "words", "only", "never", "relati
 class Pattern:
     """How something is said.
 
-    ``lean`` says where its time lies, ``when`` that it needs one; ``dated`` that a slot may hold one. ``negated``: it holds as it stands
-    for a clause that says "no longer". ``capital``: not
+    ``lean`` says where its time lies, ``when`` that it needs one; ``dated`` that a slot may hold one. ``negated``: it
+    holds as it stands for a clause that says "no longer". ``capital``: not
     in a message without capitals. ``after`` is the gate that what was said just before must match.
     """
 

@@ -52,8 +52,14 @@ def scale(items: int, *, calls: int, url: str | None, as_json: bool) -> None:
 
 
 @bench.command()
-@click.option("--data", required=True, multiple=True, metavar="FILE",
-              type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Labelled turns; may stand several times.")
+@click.option(
+    "--data",
+    required=True,
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Labelled turns; may stand several times.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
 def extraction(data: tuple[Path, ...], *, as_json: bool) -> None:
     """How well the rules read messages: precision, recall and the gate, by file and split."""
