@@ -62,6 +62,8 @@ class Cast:
             yield Spoken(self.pending[1], 0, text, elided=True, relation=self.pending[:2])
         elif self.unknown:
             yield Spoken(None, 0, text, elided=True)
+        elif language.code == "en" and text.lower().startswith("like "):
+            return  # "like a reminder" likes nothing
         elif self.subject is not None or language.text["alone"].match(text):
             yield Spoken(self.subject or self.speaker, 0, text, elided=True)
             if language.code == "en" and language.text["alone"].match(text):
@@ -90,4 +92,6 @@ class Cast:
         if relation is not None:
             return Spoken(relation[1], found.end(), text, relation=relation)
         subject = self.person or (self.pending[1] if self.pending else None)
+        if groups["third"].lower().startswith("they"):
+            subject = None  # "they" may be anybody
         return Spoken(subject, found.end(), text)

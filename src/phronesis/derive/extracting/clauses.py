@@ -166,7 +166,7 @@ def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language)
             parts += [raw[at - start : time.start - start], chr(0xE000 + len(surfaces) - 1)]
             at = time.end
     plain = "".join(parts) + raw[at - start :]
-    plain = _written_out(plain.replace("’", "'").replace(MASK, " ").strip(), language)
+    plain = written_out(plain.replace("’", "'").replace(MASK, " ").strip(), language)
     plain = language.text["closing"].sub("", language.text["opening"].sub("", plain, count=1))
     bare = plain
     if surfaces:
@@ -176,7 +176,8 @@ def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language)
     return Clause(start, end, raw, plain, bare, tuple(surfaces))
 
 
-def _written_out(text: str, language: Language) -> str:
+def written_out(text: str, language: Language) -> str:
+    """Give a text with its contractions written out: "I'm" is "I am"."""
     short = language.text.get("short")
     if short is None or short.search(text) is None:
         return text

@@ -19,6 +19,7 @@ from phronesis.derive.extracting.clauses import (
     times_of,
     with_times,
     without_times,
+    written_out,
 )
 from phronesis.derive.extracting.gate import MAX_REFUSALS, clause_rule, message_rule, refusal, sentence_rule, stated
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
@@ -43,6 +44,9 @@ _DOING: Final = re.compile(r"\w+ing\b")
 _NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b)\s*")
 
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
+
+_NEAREST: Final = frozenset({"child", "pet", "sibling", "partner"})
+"""Relations whose name may follow: "We have a daughter. Mia is five." """
 
 _COARSE: Final = frozenset({"month", "season", "year"})
 """How finely a day is not named."""
@@ -71,6 +75,8 @@ class Reading:
     lead: tuple[str, str] | None = None
     before: str = ""
     laughs: bool = False
+    doubtful: bool = False
+    retracts: bool = False
 
     def read(self) -> None:
         """Fill ``proposals`` and ``refusals``."""
@@ -87,6 +93,9 @@ class Reading:
             self.cast.unknown = False
             rule = whole or sentence_rule(sentence.raw.lower(), language)
             count = 0 if rule else stated(sentence, found, language)
+            whole_text = written_out(sentence.raw.replace("’", "'"), language).lower()
+            self.doubtful = clause_rule(whole_text, language) is not None
+            self.retracts = language.text["retract"].search(whole_text) is not None
             for clause in found[:count]:
                 self._clause(clause, language)
             for clause in found[count:]:
@@ -100,7 +109,7 @@ class Reading:
 
     def _clause(self, clause: Clause, language: Language) -> None:
         low = clause.plain.lower()
-        rule = clause_rule(low, language)
+        rule = clause_rule(low, language) if self.doubtful else None
         if rule is not None:
             self._gated(clause, language, rule)
             self.cast.turn_to(clause, language)
@@ -133,7 +142,11 @@ class Reading:
         texts = [(clause.plain, "dated"), (clause.bare, "")] if clause.times else [(clause.bare, "")]
         retract = language.text["retract"]
         for text, dated in texts:
-            if retract.search(text.lower()) is None or language.text["no_retract"].search(text.lower()):
+            if (
+                not self.retracts
+                or retract.search(text.lower()) is None
+                or language.text["no_retract"].search(text.lower())
+            ):
                 yield from self._matches(text, dated, language, "assert")
             else:
                 for spoken, matched, act in self._matches(text, dated, language, "assert"):
@@ -186,6 +199,8 @@ class Reading:
         subject = self._subject_of(spoken, matched, language)
         if subject is None or (pattern.when and not (clause.times and self._ahead(clause, pattern.lean))):
             return False
+        if spoken.elided and subject == self.cast.speaker and "name" in matched.slots:
+            return False  # 今天学了一道菜，叫清蒸鲈鱼: a dish is called so, not the speaker
         word = matched.slots.get("word", (None, 0, 0))[0]
         found = self._values(clause, spoken, matched, language)
         taken = False
@@ -308,13 +323,14 @@ class Reading:
             found = language.text[form].match(clause.bare)
             if found is None:
                 continue
-            groups = found.groupdict()
+            groups, rest = found.groupdict(), clause.bare[found.end() :]
             name, relation = (groups.get(one) or groups.get(f"{one}_b") for one in ("relname", "rel"))
             if name and relation:
                 self._related(clause, language.relations[relation.lower()], name, language)
                 self.cast.subject = self.cast.subject or name
                 return
-            if self.cast.pending and form == "subject" and groups.get("name") not in {None, self.cast.person}:
+            named = groups.get("name") not in {None, self.cast.person} and form == "subject"
+            if self.cast.pending and named and self.cast.pending[0] in _NEAREST and language.text["is_one"].match(rest):
                 key, _, was = self.cast.pending
                 self.cast.pending = None
                 self._related(clause, key, str(groups["name"]), language, was)

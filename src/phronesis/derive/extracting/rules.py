@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from typing import Any, Final
@@ -138,8 +138,3 @@ def _events(answer: Any) -> Iterator[tuple[str, str]]:
         for value in answer.values():
             if isinstance(value, list):
                 yield from _events(value)
-
-
-def with_gate(rules: Rules, gate: Gate) -> Rules:
-    """Give the same rules behind another gate."""
-    return replace(rules, gate=gate)

@@ -62,7 +62,7 @@ def scale(items: int, *, calls: int, url: str | None, as_json: bool) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
 def extraction(data: tuple[Path, ...], *, as_json: bool) -> None:
-    """How well the rules read messages: precision, recall and the gate, by file and split."""
+    """What rules make of labelled messages: precision and recall."""
     from phronesis.evals.extraction import run_extraction  # noqa: PLC0415 - the tables: not for --help
 
     report = run_extraction(data)

@@ -208,3 +208,11 @@ def test_the_labelled_turns_of_the_development_split_are_read(name: str) -> None
     assert dev.recall is not None
     assert (dev.precision >= 0.95, dev.recall >= 0.9, dev.gate >= 0.95) == (True, True, True), dev
     assert dev.dates_right / dev.dates >= 0.9
+
+
+@pytest.mark.parametrize("name", ["turns_en.jsonl", "turns_zh.jsonl"])
+def test_the_other_split_which_nobody_tuned_on_does_not_fall_below_what_was_measured(name: str) -> None:
+    [test] = [one for one in run_extraction([LABELLED / name]).scores if one.split == "test"]
+    assert test.precision is not None
+    assert test.recall is not None
+    assert (test.precision >= 0.85, test.recall >= 0.58, test.gate >= 0.82) == (True, True, True), test
