@@ -41,6 +41,8 @@ _SENTENCE: Final = re.compile(
 MASK: Final = "\ue900"
 """Stands for each character of what is not read."""
 
+_BLANK: Final = MASK + " \t\r\n\u3000\xa0"
+
 
 @dataclass(frozen=True, slots=True)
 class Masked:
@@ -147,14 +149,14 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
         if not clause.bare and clause.times and stop < sentence.end:
             continue
         start = after
-        if clause.raw and len(clause.raw) <= MAX_CLAUSE and MASK not in clause.raw.strip(MASK + " "):
+        if clause.raw and len(clause.raw) <= MAX_CLAUSE and MASK not in clause.raw:
             found.append(clause)
     return found
 
 
 def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language) -> Clause:
-    left = len(raw) - len(raw.lstrip())
-    raw = raw.strip()
+    left = len(raw) - len(raw.lstrip(_BLANK))
+    raw = raw.strip(_BLANK)
     start += left
     end = start + len(raw)
     parts: list[str] = []

@@ -360,7 +360,7 @@ class Reading:
         self.proposals.append(
             Proposal(
                 n=self.n,
-                quote=clause.raw,
+                quote=self.text[clause.start : clause.end],
                 start=clause.start,
                 end=clause.end,
                 kind=row.kind,
