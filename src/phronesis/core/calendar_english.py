@@ -46,10 +46,10 @@ _HOLIDAYS: Final = {
 _YEAR: Final = r"(?:19|20)\d\d"
 _MONTH: Final = (
     "(?P<m>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
-    r"nov(?:ember)?|dec(?:ember)?)\b\.?"
+    r"nov(?:ember)?|dec(?:ember)?)\b(?:\.(?= \d))?"
 )
 _WEEKDAY: Final = "(?P<w>monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
-_ABBREVIATED: Final = r"(?P<v>mon|tues?|wed|thu(?:rs?)?|fri|sat)\b(?!')\.?"
+_ABBREVIATED: Final = r"(?P<v>mon|tues?|wed|thu(?:rs?)?|fri|sat)\b(?!')"
 _NTH: Final = "(?P<d>" + r"\d{1,2}(?:st|nd|rd|th)?" + "".join(f"|{word}" for word in reversed(_ORDINALS)) + r")\b"
 _THROUGH: Final = r"(?: ?(?:-|–|to|through) ?(?P<e>\d{1,2})(?:st|nd|rd|th)?\b(?!:))?"
 _COUNT: Final = (

@@ -1,9 +1,9 @@
 """How well messages are read: precision, recall and the gate, on labelled turns (``phronesis bench extraction``).
 
-A labelled turn is a JSON object a line: ``{"id", "split", "at", "role", "name", "text", "expect": [...], "gate"}``. What
-is expected is ``{"kind", "subject", "key", "value"}``, perhaps with ``act``, ``done``, ``replaces`` and ``date``. A proposal
-is right when kind, subject, key, act and done are those of a label and its value equals the label's, or one contains the
-other, in the form in which values are compared (docs/memory-types.md). Each label is met once.
+A labelled turn is a JSON object a line: ``{"id", "split", "at", "role", "name", "text", "expect": [...], "gate"}``.
+What is expected is ``{"kind", "subject", "key", "value"}``, perhaps with ``act``, ``done``, ``replaces``, ``date``. A
+proposal is right when kind, subject, key, act and done are those of a label and its value equals the label's, or one
+contains the other, in the form in which values are compared (docs/memory-types.md). Each label is met once.
 """
 
 import json
@@ -77,13 +77,13 @@ class ExtractionReport:
 def run_extraction(data: Sequence[Path], *, rules: Rules | None = None) -> ExtractionReport:
     """Read every turn of the files by rules, and compare. InputError names the line that cannot be read."""
     chosen = rules or Rules()
-    scores = []
+    scores: list[ExtractionScore] = []
     for path in data:
         turns = load_turns(path)
         if not turns:
             raise InputError(f"{path.name} holds no turns", field="data")
-        for split in dict.fromkeys(turn["split"] for turn in turns):
-            scores.append(_score(path.name, split, [turn for turn in turns if turn["split"] == split], chosen))
+        splits = dict.fromkeys(turn["split"] for turn in turns)
+        scores += [_score(path.name, one, [turn for turn in turns if turn["split"] == one], chosen) for one in splits]
     return ExtractionReport(tuple(scores))
 
 

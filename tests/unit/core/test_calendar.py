@@ -33,6 +33,8 @@ ENGLISH = [
     ("released 2023-05", "2023-05", "2023-05-01", "2023-05-31", "month"),
     ("in May 2023", "May 2023", "2023-05-01", "2023-05-31", "month"),
     ("in May of last year", "May of last year", "2023-05-01", "2023-05-31", "month"),
+    ("I left in March.", "March", "2024-03-01", "2024-03-31", "month"),
+    ("on Mar. 4", "Mar. 4", "2025-03-04", "2025-03-04", "day"),
     ("since May 4", "May 4", "2024-05-04", "2024-05-04", "day"),
     ("in the summer of 2019", "the summer of 2019", "2019-06-01", "2019-08-31", "season"),
     ("in March", "March", "2024-03-01", "2024-03-31", "month"),

@@ -149,3 +149,27 @@ def test_the_example_in_the_prompt_is_of_the_form() -> None:
 def test_a_turn_by_rules_is_quick_and_by_a_model_is_not() -> None:
     assert all(handler.quick for handler in conversation.handlers())
     assert not any(handler.quick for handler in conversation.handlers(lambda _bench, _entry: ()))
+
+
+def test_what_a_message_says_is_proposed_by_rules_and_what_it_does_not_is_refused(tmp_path: Path) -> None:
+    with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy={"version": 1}) as opened:
+        told = opened.add("I live in Lyon.", user_id="u")
+        asked = opened.add("Do I live in Lyon?", user_id="u")
+        kept = opened.add("I live in Lyon.", user_id="u", infer=False)
+        [found] = outcomes(opened, told.entry_id)["proposals"]
+        assert [(one["key"], one["value"], one["quote"]) for one in found["proposals"]] == [
+            ("home_city", "Lyon", "I live in Lyon")
+        ]
+        [gated] = outcomes(opened, asked.entry_id)["gated"]
+        assert [one["rule"] for one in gated["refusals"]] == ["question"]
+        assert outcomes(opened, kept.entry_id).keys() == {"mentions"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "roles"),
+    [({"extraction": False}, {"mentions"}), ({"gates": {"user": 0.95}}, {"mentions", "gated"})],
+)
+def test_the_policy_says_whether_and_how_surely(tmp_path: Path, policy: dict[str, Any], roles: set[str]) -> None:
+    with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy={"version": 1, **policy}) as opened:
+        told = opened.commit_turn("s", {"messages": [{"role": "user", "content": "I live in Lyon."}]}, user_id="u")
+        assert outcomes(opened, told.entry_id).keys() == roles

@@ -21,9 +21,11 @@ _PRIVATE: Final = re.compile("[\ue000-\uf8ff]")
 _FENCE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,300}`", re.DOTALL)
 _CODE_LINE: Final = re.compile(
     r"^[ \t]*(?:[$>#]\s|>>>|curl\s|ssh\s|git\s|pip\s|npm\s|sudo\s|docker\s|cd\s|Traceback\b|File \"|at \S+\(|"
-    r"[A-Za-z.]*(?:Error|Exception)\b:|HTTP/\d|(?:GET|POST|PUT|DELETE)\s/|import\s\w|from\s\S+\simport\b|def\s\w+\(|class\s\w+[:(]|"
+    r"[A-Za-z.]*(?:Error|Exception)\b:|HTTP/\d|(?:GET|POST|PUT|DELETE)\s/|import\s\w|"
+    r"from\s\S+\simport\b|def\s\w+\(|class\s\w+[:(]|"
     r"(?:const|let|var|function|public|private|return|SELECT|INSERT|UPDATE)\s|[{}\[\]<]|\"[\w ]+\"\s*:|"
-    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*\s|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG)\b|[\w.\[\]'\"]+\s*(?:=|\+=|:=)\s*(?:[\d\"'\[{(]|\w+\(|True|False|None|null)|"
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*\s|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG)\b|"
+    r"[\w.\[\]'\"]+\s*(?:=|\+=|:=)\s*(?:[\d\"'\[{(]|\w+\(|True|False|None|null)|"
     r"\w+\([^)]{0,80}\);?$|(?:diff|index|---|\+\+\+|@@)\s).*$",
     re.MULTILINE,
 )
@@ -32,9 +34,14 @@ _QUOTED: Final = re.compile(
     r"|(?<![\w])['‘]([^'‘’\n]{12,400})['’](?!\w)|^>[^\n]*$",
     re.MULTILINE,
 )
-_SENTENCE: Final = re.compile(r"[.!?…]+(?=[\s\"”’)\ue900]|$|[^\x00-\x7f])|[。！？；!?;]+|…+|\.{3,}|\n+")
+_SENTENCE: Final = re.compile(
+    r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)(?<!\bProf)(?<!\be\.g)(?<!\bi\.e)(?<!\ba\.m)(?<!\bp\.m)"
+    r"[.!?…]+(?=[\s\"”’)\ue900]|$|[^\x00-\x7f])|[。！？；!?;]+|…+|\.{3,}|\n+"
+)
 MASK: Final = "\ue900"
 """Stands for each character of what is not read."""
+
+_BLANK: Final = MASK + " \t\r\n\u3000\xa0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +149,14 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
         if not clause.bare and clause.times and stop < sentence.end:
             continue
         start = after
-        if clause.raw and len(clause.raw) <= MAX_CLAUSE and MASK not in clause.raw.strip(MASK + " "):
+        if clause.raw and len(clause.raw) <= MAX_CLAUSE and MASK not in clause.raw:
             found.append(clause)
     return found
 
 
 def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language) -> Clause:
-    left = len(raw) - len(raw.lstrip())
-    raw = raw.strip()
+    left = len(raw) - len(raw.lstrip(_BLANK))
+    raw = raw.strip(_BLANK)
     start += left
     end = start + len(raw)
     parts: list[str] = []
@@ -161,7 +168,7 @@ def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language)
             parts += [raw[at - start : time.start - start], chr(0xE000 + len(surfaces) - 1)]
             at = time.end
     plain = "".join(parts) + raw[at - start :]
-    plain = _written_out(plain.replace("’", "'").replace(MASK, " ").strip(), language)
+    plain = written_out(plain.replace("’", "'").replace(MASK, " ").strip(), language)
     plain = language.text["closing"].sub("", language.text["opening"].sub("", plain, count=1))
     bare = plain
     if surfaces:
@@ -171,7 +178,8 @@ def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language)
     return Clause(start, end, raw, plain, bare, tuple(surfaces))
 
 
-def _written_out(text: str, language: Language) -> str:
+def written_out(text: str, language: Language) -> str:
+    """Give a text with its contractions written out: "I'm" is "I am"."""
     short = language.text.get("short")
     if short is None or short.search(text) is None:
         return text

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from typing import Any, Final
@@ -11,6 +11,7 @@ from phronesis.core.calendar import find_times
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.instants import parse_moment
 from phronesis.core.proposals import USER, Proposal, Refusal
+from phronesis.derive.extracting.cast import Cast
 from phronesis.derive.extracting.clauses import MAX_READ, is_chinese
 from phronesis.derive.extracting.gate import MAX_REFUSALS, Gate, refusal
 from phronesis.derive.extracting.memory_types import MemoryTypes, compared, load_memory_types
@@ -65,7 +66,8 @@ class Rules:
         if role not in {"user", "tool"}:
             return [], [refusal(n, text, "operator")]
         languages = known_languages()
-        reading = Reading(n, text, at, self.types, languages, speaker=message.get("name") or USER)
+        cast = Cast(speaker=(message.get("name") if role == "user" else None) or USER)
+        reading = Reading(n, text, at, self.types, languages, cast)
         if role == "tool":
             self._answered(reading, languages)
         else:
@@ -121,7 +123,7 @@ class Rules:
                         confidence=0.9,
                         importance=row.importance,
                         occurred_at=f"{times[0].first.isoformat()}T00:00:00Z",
-                    )  # fmt: skip
+                    )
                 )
 
 
@@ -140,8 +142,3 @@ def _events(answer: Any) -> Iterator[tuple[str, str]]:
         for value in answer.values():
             if isinstance(value, list):
                 yield from _events(value)
-
-
-def with_gate(rules: Rules, gate: Gate) -> Rules:
-    """Give the same rules behind another gate."""
-    return replace(rules, gate=gate)

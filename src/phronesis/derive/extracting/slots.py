@@ -6,6 +6,7 @@ from typing import Final
 from phronesis.core.calendar import names_time
 from phronesis.core.languages import language_code
 from phronesis.core.numerals import parse_number
+from phronesis.core.values import normal_value
 from phronesis.derive.extracting.memory_types import MemoryType
 from phronesis.derive.extracting.tables import TIMES, Language
 
@@ -50,9 +51,16 @@ _CAPITAL: Final = re.compile(
 _HAN_NAME: Final = re.compile(r"[《“]?[一-鿿·A-Za-z0-9.&+ -]{1,30}")
 _AND: Final = re.compile(r"\s*(?:,| and | & |、|和|跟|以及|还有)\s*")
 _PAIRS: Final = re.compile(
-    r"\b(?:rock (?:and|&) roll|fish and chips|mac(?:aroni)? and cheese|bed and breakfast|arts and crafts|peanut butter and \w+|"
-    r"black and white|bread and butter|drum and bass|r ?& ?b|dungeons (?:and|&) dragons)\b", re.IGNORECASE,
+    r"\b(?:rock (?:and|&) roll|fish and chips|mac(?:aroni)? and cheese|bed and breakfast|arts and crafts|"
+    r"peanut butter and \w+|black and white|bread and butter|drum and bass|r ?& ?b|"
+    r"dungeons (?:and|&) dragons)\b",
+    re.IGNORECASE,
 )  # fmt: skip
+_DAY: Final = re.compile(
+    r"-?-?\d[\d-]+|.*(?:月|january|february|march|april|may|june|july|august|september|october|november|december).*"
+)
+"""A birthday, in its normal form: a day of every year, or at least a month; never "Tuesday"."""
+
 _EDGES: Final = " \t,，。.!！?？;；:：~-–—\"“”'‘’「」『』()（）😅😂🤣😊🙂😀🎉❤️"
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE: Final = re.compile(r"\+?\(?\d[\d ().-]{4,20}\d")
@@ -79,14 +87,14 @@ def values_of(row: MemoryType, surface: str, language: Language, *, small: bool)
 def trimmed(surface: str, row: MemoryType, language: Language) -> str:
     """Give a slot's words without what is said beside them: a reason, a time, a filler."""
     stop = language.text["stop_task"] if row.kind in {"task", "intention", "decision"} else language.text["stop"]
-    if row.kind not in {"fact"} and row.key not in {"reply_style", "attribute.*"}:
+    if row.kind != "fact" and row.key not in {"reply_style", "attribute.*"}:
         found = stop.search(surface)
         surface = surface[: found.start()] if found else surface
     text = re.sub(
         rf"(?:{language.text['before_time'].pattern})?[{TIMES}]{language.text['after_time'].pattern}", " ", surface
     )
     text = language.text["tail"].sub("", text.strip(_EDGES))
-    if row.form != "date" and row.key != "employer":
+    if row.form != "date" and row.key not in {"employer", "fact"}:
         text = language.text["head"].sub("", text.strip(_EDGES))
     if language.code == "zh":
         text = re.sub(r"(?<=[一-鿿]) (?=[一-鿿])", "", text)
@@ -135,7 +143,12 @@ def _in_form(row: MemoryType, text: str, language: Language, *, small: bool) -> 
             number = parse_number(re.sub(r"\s*(?:years?.*|yrs?.*|岁)$", "", text))
             return text if number is not None else None
         case "date":
-            return text if names_time(text) else None
+            birthday = row.key == "birthday"
+            return (
+                text
+                if names_time(text) and not (birthday and _DAY.fullmatch(normal_value("date", text)) is None)
+                else None
+            )
         case "language":
             word = re.sub(
                 r"^(?:a (?:bit|little) of|some|fluent|basic|decent|一点儿?|一些|流利的?|少许)\s*",
@@ -145,4 +158,4 @@ def _in_form(row: MemoryType, text: str, language: Language, *, small: bool) -> 
             )
             return word if language_code(word) is not None else None
         case _:
-            return text.strip("《》")
+            return text[1:-1] if text[0] + text[-1] == "《》" else text

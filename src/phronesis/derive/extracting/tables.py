@@ -1,9 +1,9 @@
-"""The tables of patterns of a language (``en.toml``, ``zh.toml``), compiled.
+r"""The tables of patterns of a language (``en.toml``, ``zh.toml``), compiled.
 
 A pattern is a regular expression over a clause, with *slots* for what is said:
 
-- ``{likes}`` holds a value of the key ``likes``; ``{age=\\d+}`` one that looks so. Where the key is of a family, ``{word}``
-  holds its second part: ``favorite {word} is {favorite}``.
+- ``{likes}`` holds a value of the key ``likes``; ``{age=\d+}`` one that looks so. Where the key is of a family,
+  ``{word}`` holds its second part: ``favorite {word} is {favorite}``.
 - ``{old:home_city}`` holds the value that another takes the place of; ``{subject}`` who or what it is said of;
   ``{when}`` stands where a time must.
 - ``<be>`` is the macro ``be`` of the table's ``[macros]``.
@@ -16,10 +16,12 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import merge
 from importlib.resources import files
 from typing import Any, Final
 
 from phronesis.core.proposals import Act
+from phronesis.derive.extracting.first_letters import first_letters
 from phronesis.errors import PhronesisError
 
 TIMES: Final = "\ue000-\ue0ff"
@@ -41,9 +43,9 @@ _SECTIONS: Final = {"macros", "text", "gates", "words", "only", "never", "relati
 class Pattern:
     """How something is said.
 
-    ``lean`` says where its time lies, ``when`` that it needs one; ``dated`` that a slot may hold one. ``negated``: it holds as it stands
-    for a clause that says "no longer". ``after`` is the
-    gate that what was said just before must match.
+    ``lean`` says where its time lies, ``when`` that it needs one; ``dated`` that a slot may hold one. ``negated``: it
+    holds as it stands for a clause that says "no longer". ``capital``: not
+    in a message without capitals. ``after`` is the gate that what was said just before must match.
     """
 
     p: str
@@ -55,6 +57,7 @@ class Pattern:
     when: bool = False
     dated: bool = False
     negated: bool = False
+    capital: bool = False
     after: str = ""
 
     @property
@@ -77,37 +80,56 @@ class Matched:
 
 
 class PatternTable:
-    """Patterns, in blocks of one regular expression each: most texts are seen to match none in a few steps."""
+    """Patterns by the letter that what they match begins with, in blocks of one regular expression each.
+
+    Most clauses are so seen to match nothing in a few steps. What no clause asks for is never compiled.
+    """
 
     def __init__(self, patterns: Sequence[Pattern], macros: Mapping[str, str]) -> None:
         self._patterns = patterns
         self._sources = [_compiled(pattern.p, n, macros) for n, pattern in enumerate(patterns)]
-        self._blocks = [
-            (first, _joined(range(first, min(first + _BLOCK, len(patterns))), self._sources))
-            for first in range(0, len(patterns), _BLOCK)
-        ]
+        self._letters = [first_letters(source) for source in self._sources]
+        self._common = tuple(n for n, letters in enumerate(self._letters) if letters is None)
+        self._by_letter: dict[str, tuple[int, ...]] = {}
+        for n, letters in enumerate(self._letters):
+            for letter in letters or ():
+                self._by_letter[letter] = (*self._by_letter.get(letter, ()), n)
+        self._blocks: dict[tuple[int, ...], list[tuple[Sequence[int], re.Pattern[str]]]] = {}
         self._single: dict[int, re.Pattern[str]] = {}
 
     def matches(self, text: str, position: int = 0) -> Iterator[Matched]:
         """Give the patterns that hold from a position to the end, in the table's order."""
-        for first, block in self._blocks:
-            found = block.match(text, position)
-            if found is None:
+        own = self._by_letter.get(text[position : position + 1], ())
+        found = merge(
+            self._found(own, text, position), self._found(self._common, text, position), key=lambda one: one[0]
+        )
+        for n, match in found:
+            yield self._matched(n, match)
+
+    def _found(self, numbers: tuple[int, ...], text: str, position: int) -> Iterator[tuple[int, re.Match[str]]]:
+        if not numbers:
+            return
+        blocks = self._blocks.get(numbers)
+        if blocks is None:
+            parts = [numbers[at : at + _BLOCK] for at in range(0, len(numbers), _BLOCK)]
+            blocks = self._blocks[numbers] = [(part, _joined(part, self._sources)) for part in parts]
+        for part, block in blocks:
+            first = block.match(text, position)
+            if first is None:
                 continue
-            n = int((found.lastgroup or "p0")[1:])
-            yield self._matched(n, found)
-            for other in range(n + 1, min(first + _BLOCK, len(self._patterns))):
+            n = int((first.lastgroup or "p0")[1:])
+            yield n, first
+            for other in part[part.index(n) + 1 :]:
                 if other not in self._single:
                     self._single[other] = _joined([other], self._sources)
                 again = self._single[other].match(text, position)
                 if again is not None:
-                    yield self._matched(other, again)
+                    yield other, again
 
     def _matched(self, n: int, found: re.Match[str]) -> Matched:
         start = f"p{n}_"
         slots = {
-            name.removeprefix(start):
-                (found[i], found.start(i), found.end(i))
+            name.removeprefix(start): (found[i], found.start(i), found.end(i))
             for name, i in found.re.groupindex.items() if name.startswith(start) and found[i]
         }  # fmt: skip
         return Matched(self._patterns[n], slots)

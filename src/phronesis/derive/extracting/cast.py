@@ -1,0 +1,97 @@
+"""Whom a message speaks of: its speaker, those it names, and whom "she" or nobody at all then means."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from phronesis.core.proposals import USER, Act
+from phronesis.derive.extracting.clauses import Clause
+from phronesis.derive.extracting.tables import Language
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """Who or what a clause speaks of, and where its predicate begins."""
+
+    subject: str | None
+    end: int
+    text: str
+    elided: bool = False
+    relation: tuple[str, str] | None = None
+    thing: bool = False
+    names: bool = False
+
+
+@dataclass(slots=True)
+class Cast:
+    """Those a message has spoken of so far.
+
+    ``subject`` is that of the clause before, ``person`` who "she" is, ``thing`` what "the budget" is that of.
+    ``pending`` is a relation that was told without a name ("a kitten"): its key, its word, and whether it came or went.
+    ``unknown``: the clause before spoke of somebody who was not named; ``alone``: it was nothing but a name.
+    """
+
+    speaker: str = USER
+    subject: str | None = None
+    person: str | None = None
+    thing: str | None = None
+    pending: tuple[str, str, Act] | None = None
+    people: list[str] = field(default_factory=list)
+    aliases: dict[str, str] = field(default_factory=dict)
+    unknown: bool = False
+    alone: str | None = None
+
+    def possessors(self, text: str, language: Language) -> Iterator[Spoken]:
+        """Give whose something is: "my", "Anna's", "her"."""
+        found = language.text["possessor"].match(text)
+        if found is not None:
+            yield replace(self._spoken(found, text, language), names=True)
+        elif self.pending and language.text["named"].match(text):
+            return
+        elif language.code == "zh" and not self.unknown and (self.subject or language.text["alone"].match(text)):
+            yield Spoken(self.subject or self.speaker, 0, text, elided=True)
+
+    def subjects(self, text: str, language: Language) -> Iterator[Spoken]:
+        """Give whom a clause speaks of, likeliest first; a subject of None is somebody unknown."""
+        found = language.text["subject"].match(text)
+        if found is not None and (found.groupdict().get("name") is None or not language.text["alone"].match(text)):
+            yield self._spoken(found, text, language)
+        elif (name := next((one for one in self.people if text.startswith(one)), None)) is not None:
+            yield Spoken(name, len(name), text)
+        elif self.pending and language.text["named"].match(text):
+            yield Spoken(self.pending[1], 0, text, elided=True, relation=self.pending[:2])
+        elif self.unknown:
+            yield Spoken(None, 0, text, elided=True)
+        elif language.code == "en" and text.lower().startswith("like "):
+            return  # "like a reminder" likes nothing
+        elif self.subject is not None or language.text["alone"].match(text):
+            yield Spoken(self.subject or self.speaker, 0, text, elided=True)
+            if language.code == "en" and language.text["alone"].match(text):
+                yield Spoken(self.subject or self.speaker, 0, f"am {text}", elided=True)
+
+    def turn_to(self, clause: Clause, language: Language) -> None:
+        """Note whom the next clause speaks of, where it leaves that out."""
+        found = language.text["subject"].match(clause.bare)
+        groups = found.groupdict() if found is not None else {}
+        if groups.get("self"):
+            self.subject, self.unknown = self.subject or self.speaker, False
+        elif groups.get("third") and self.person is None and self.pending is None:
+            self.unknown = True
+
+    def _spoken(self, found: re.Match[str], text: str, language: Language) -> Spoken:
+        groups = found.groupdict()
+        name = groups.get("name") or groups.get("relname") or groups.get("relname_b")
+        relation = None
+        if word := (groups.get("rel") or groups.get("rel_b") or "").lower():
+            relation = (language.relations[word], word)
+        if name is not None:
+            name = self.aliases.get(name, name)
+            return Spoken(name, found.end(), text, relation=relation)
+        if groups.get("self"):
+            return Spoken(self.speaker, found.end(), text)
+        if relation is not None:
+            return Spoken(relation[1], found.end(), text, relation=relation)
+        subject = self.person or (self.pending[1] if self.pending else None)
+        if groups["third"].lower().startswith("they"):
+            subject = None  # "they" may be anybody
+        return Spoken(subject, found.end(), text)

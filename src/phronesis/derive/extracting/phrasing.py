@@ -1,0 +1,56 @@
+"""How a proposal is put: as a sentence that stands alone, with its day, and joined to what it takes the place of."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from phronesis.core.calendar import find_times
+from phronesis.core.proposals import USER, Proposal
+from phronesis.derive.extracting.clauses import Clause
+from phronesis.derive.extracting.tables import Language
+
+
+def content_of(clause: Clause, language: Language, *, subject: str, speaker: str, elided: bool, lead: str) -> str:
+    """Give a clause so that it stands alone: with its subject, where it leaves it out or says "she".
+
+    ``elided``: it leaves its subject out; ``lead`` is then what it goes on with, from the clause before ("like ...").
+    """
+    raw = clause.raw
+    third = language.text["third"].match(raw)
+    if third is not None:
+        return f"{subject}{raw[third.end() :]}" if subject != speaker else raw
+    if elided:
+        who = language.text["me"].pattern if subject == speaker == USER else subject
+        rest = language.text["list_on"].sub("", language.text["opening"].sub("", raw, count=1))
+        space = " " if language.code == "en" else ""
+        return f"{who}{space}{lead.removesuffix(rest)}{rest}"
+    return f"{speaker}: {raw}" if speaker != USER and subject == speaker else raw
+
+
+def days_of(clause: Clause, at: datetime, lean: int, language: Language) -> list[str]:
+    """Give the days that a clause's times begin at, as ISO 8601, but for limits ("by June", 六月前)."""
+    if not clause.times:
+        return []
+    before, after = language.text["limit_before"], language.text["limit_after"]
+    return [
+        f"{time.first.isoformat()}T00:00:00Z"
+        for time in find_times(clause.raw, at, lean=lean)
+        if not before.search(clause.raw[: time.start].lower()) and not after.match(clause.raw[time.end :])
+    ]
+
+
+def joined(proposals: Sequence[Proposal]) -> list[Proposal]:
+    """Give proposals with "I left Siemens" and "I now work at Bosch" as one: what is new, and what it replaces."""
+
+    def same(one: Proposal, other: Proposal) -> bool:
+        return (one.subject, one.key, one.cardinality) == (other.subject, other.key, "one")
+
+    new = [one for one in proposals if one.act == "assert"]
+    gone = [one for one in proposals if one.act == "retract" and any(same(one, other) for other in new)]
+    kept = []
+    for one in proposals:
+        if one in gone:
+            continue
+        old = next((other.value for other in gone if same(one, other)), None)
+        kept.append(replace(one, replaces=old) if one.act == "assert" and one.replaces is None and old else one)
+    return kept

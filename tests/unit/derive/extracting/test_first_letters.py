@@ -1,0 +1,44 @@
+"""The letters a match can begin with: what is given is true, and what is not plain is not given."""
+
+import re
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.derive.extracting.first_letters import first_letters
+
+
+@pytest.mark.parametrize(
+    ("pattern", "letters"),
+    [
+        ("live in", "l"), ("(?:live|reside)s?", "lr"), ("(?:am )?based", "ab"), ("(?:a|)b", "ab"),
+        ("(?P<p1_x>yes)", "y"),
+        ("(?!no)yes", "y"), (r"\bso", "s"), (r"\d{2}", "0123456789"), ("a{0,2}b", "ab"),
+        ("a*?b", "ab"), (r"\+?1", "+1"),
+        ("(?:[xy])?b", None), (".", None), ("[ab]c", None), ("(?:a)?", None), (r"\w", None), ("", None),
+        ("a(?:[)]|b)", "a"), (r"a(?:\))", "a"), ("(?<=x)a", "a"),
+    ],
+)  # fmt: skip
+def test_the_letters_of_a_pattern(pattern: str, letters: str | None) -> None:
+    assert first_letters(pattern) == (None if letters is None else frozenset(letters))
+
+
+PATTERNS = st.recursive(
+    st.sampled_from(["a", "b", "ca", r"\d", "[ab]", ".", r"\b"]),
+    lambda inner: st.one_of(
+        st.tuples(inner, inner).map("".join),
+        st.tuples(inner, inner).map(lambda pair: f"(?:{pair[0]}|{pair[1]})"),
+        inner.map(lambda one: f"(?:{one})?"),
+        inner.map(lambda one: f"(?!{one})"),
+    ),
+    max_leaves=6,
+)
+
+
+@given(pattern=PATTERNS, text=st.text(alphabet=string.ascii_lowercase[:4] + "1 ", max_size=5))
+def test_whatever_matches_begins_with_one_of_them(pattern: str, text: str) -> None:
+    letters = first_letters(pattern)
+    found = re.match(pattern, text)
+    assert letters is None or found is None or text[:1] in letters

@@ -1,0 +1,51 @@
+"""The tables of patterns: slots, macros, and what is said when one is wrong."""
+
+import pytest
+
+from phronesis.derive.extracting.tables import Pattern, PatternTable, load_language, parse_language
+from phronesis.errors import PhronesisError
+
+
+def test_a_slot_takes_as_little_as_it_can_and_a_pattern_the_whole_clause() -> None:
+    table = PatternTable(
+        [Pattern(p="work as {job} at {employer}"), Pattern(p="work <where> {employer=\\w+}")], {"where": "at"}
+    )
+    first = next(table.matches("work as a cook at ikea."))
+    assert {name: text for name, (text, _, _) in first.slots.items()} == {"job": "a cook", "employer": "ikea"}
+    assert [match.pattern.p for match in table.matches("work at ikea")] == ["work <where> {employer=\\w+}"]
+    assert list(table.matches("work at ikea now")) == []
+
+
+def test_patterns_come_in_the_order_of_the_table_across_blocks() -> None:
+    table = PatternTable([Pattern(p=f"a{{likes=b{{0,{n}}}}}") for n in range(1, 31)], {})
+    assert [int(match.pattern.p[12:-2]) for match in table.matches("ab")] == list(range(1, 31))
+
+
+def test_what_is_replaced_and_what_stands_twice_have_slots_of_their_own() -> None:
+    table = PatternTable([Pattern(p="{alias=\\w} = {alias=\\w} not {old:alias=\\w}")], {})
+    found = next(table.matches("a = b not c"))
+    assert {name: text for name, (text, _, _) in found.slots.items()} == {"alias": "a", "alias2": "b", "old_alias": "c"}
+    assert found.begins == 0
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("[whole", "is no TOML"),
+        ("[colours]\nred = '1'", "unknown section 'colours'"),
+        ("[text]\nsplit = '<nothing>'", "no macro <nothing>"),
+        ("[text]\nsplit = '('", "is no regular expression"),
+        ("[pattern]\nwhole = ['(']", "is no regular expression"),
+        ("[pattern]\nwhole = [{ p = 'a', colour = 1 }]", "pattern.whole, number 1"),
+    ],
+)
+def test_tables_that_cannot_be_read_say_what_is_wrong(source: str, said: str) -> None:
+    with pytest.raises(PhronesisError, match=said):
+        parse_language("xx", source)
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_both_languages_have_the_same_gates_and_texts(code: str) -> None:
+    one, other = load_language(code), load_language("en")
+    assert one.gates.keys() - {"spare", "childhood"} == other.gates.keys() - {"spare", "childhood"}
+    assert one.text.keys() - {"short"} == other.text.keys() - {"short"}
