@@ -198,9 +198,8 @@ def test_bench_fits_leaves_out_and_counts(call: Any, tmp_path: Path) -> None:
     assert call("bench", "refit", "--data", str(data), "--words", "--json").json["fitted"]["dense"] is False
     assert "| window | 1.000" in call("bench", "ablate", "--data", str(data), "--words").out
     assert call("bench", "ablate", "--data", str(data), "--words", "--json").json["formula"] == "A12"
-    belief = {"_id": "b", "user_id": "test-user", "type": "entity", "canonical_name": "tea",
-              "aliases": [], "content": "Tea.", "scope": ["domain:a"], "epistemic_status": "active",
-              "pinned": True}  # fmt: skip
+    belief = {"_id": "b", "user_id": "test-user", "type": "entity", "canonical_name": "tea", "aliases": ["cha"],
+              "content": "Tea.", "scope": ["domain:a"], "epistemic_status": "active", "pinned": True}  # fmt: skip
     case = {"caseId": "c", "scope": ["domain:a"], "query": "tea", "expect": {"pinnedFacts": {"mustInclude": ["b"]}}}
     (tmp_path / "beliefs.seed.json").write_text(json.dumps([belief]), "utf-8")
     (tmp_path / "retrieval.cases.json").write_text(json.dumps([case]), "utf-8")

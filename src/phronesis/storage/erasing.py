@@ -8,19 +8,9 @@ import sqlalchemy as sa
 
 from phronesis.core.relations import EvidenceRow
 from phronesis.storage.database import Unit
-from phronesis.storage.schema import (
-    creations,
-    deltas,
-    edges,
-    entries,
-    evidence,
-    failures,
-    items,
-    lanes,
-    outcomes,
-    repeated_messages,
-)
+from phronesis.storage.schema import creations, deltas, edges, evidence, items, repeated_messages
 from phronesis.storage.statements import batches
+from phronesis.storage.truth_tables import entries, failures, lanes, outcomes
 
 _EVIDENCE: Final = [evidence.c[name] for name in EvidenceRow.__dataclass_fields__]
 _FETCHED: Final = 500

@@ -6,7 +6,8 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from phronesis.storage.database import Database, Mode, Unit
-from phronesis.storage.schema import entries, lanes, metadata, outcomes
+from phronesis.storage.schema import metadata
+from phronesis.storage.truth_tables import entries, lanes, outcomes
 
 
 def sqlite_settings(database: Database, tenant: str, mode: Mode) -> dict[str, str]:

@@ -10,8 +10,8 @@ from phronesis.core.scope import LaneKind, LaneName
 from phronesis.errors import NotFound
 from phronesis.storage.database import Unit
 from phronesis.storage.prepared import fetch, run_one
-from phronesis.storage.schema import lanes, tenants
 from phronesis.storage.statements import insert_ignore
+from phronesis.storage.truth_tables import lanes, tenants
 
 GENESIS: Final = "0" * 64
 """What the first entry of a lane is chained to."""

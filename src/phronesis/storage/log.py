@@ -7,8 +7,8 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from phronesis.storage.database import Unit
-from phronesis.storage.schema import blobs, entries, failures, outcomes, payload_parts
 from phronesis.storage.statements import batches, insert, insert_ignore, upsert
+from phronesis.storage.truth_tables import blobs, entries, failures, outcomes, payload_parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,8 @@ import sqlalchemy as sa
 
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.probes import SHINGLE_BYTES, Probes
-from phronesis.storage.schema import blobs, entries, lanes, metadata, payload_parts, tenants, vectors
+from phronesis.storage.schema import metadata, vectors
+from phronesis.storage.truth_tables import blobs, entries, lanes, payload_parts, tenants
 
 CHUNK_BYTES: Final = 4 << 20
 """Bytes looked at in one go: they fit a processor's cache with their hashes, and 64 of them make a large store."""

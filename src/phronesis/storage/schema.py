@@ -15,108 +15,17 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from phronesis.storage.columns import big, blob, json, key, number, tenant, text
+from phronesis.storage.columns import big, blob, json, key, number, text
 from phronesis.storage.halfvec import HalfVector
+from phronesis.storage.tables import table
+from phronesis.storage.truth_tables import TRUTH
 
-POSTGRES_SCHEMA: Final = "phronesis"
-"""The PostgreSQL schema of memory. Resources (documents, sections, chunks) have ``RESOURCE_SCHEMA`` to themselves."""
-
-RESOURCE_SCHEMA: Final = "phronesis_resources"
-
-metadata = sa.MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-        "pk": "pk_%(table_name)s",
-    }
-)
-
-
-def _table(name: str, *columns: sa.schema.SchemaItem, small: bool = False) -> sa.Table:
-    # A small row lives in the key's own tree; a wide one would make that tree deep. Every tree that a write touches is
-    # a page more to write and to sync: an index must earn its keep.
-    return sa.Table(name, metadata, tenant(), *columns, sqlite_with_rowid=not small)
-
-
-# --- truth -----------------------------------------------------------------------------------------------------
-
-tenants = _table("tenants", big("created_at", required=True), blob("secret", required=True))
-
-lanes = _table(
-    "lanes",
-    key("lane_id", sa.BigInteger),
-    text("kind", required=True),
-    text("name"),
-    big("head_seq", required=True),
-    big("applied_seq", required=True),
-    big("documents_seq", required=True),
-    big("epoch", required=True),
-    big("last_recorded_at", required=True),
-    text("head_hash", required=True),
-    sa.CheckConstraint("kind IN ('user', 'shared')", name="kind"),
-    sa.UniqueConstraint("tenant_id", "kind", "name"),
-)
-
-entries = _table(
-    "entries",
-    key("lane_id", sa.BigInteger),
-    key("seq", sa.BigInteger),
-    text("entry_id", required=True),
-    text("verb", required=True),
-    sa.Column("handler_version", sa.Integer, nullable=False),
-    text("actor", required=True),
-    big("recorded_at", required=True),
-    text("parent_id"),
-    text("idempotency"),
-    json("paths"),
-    blob("commitments", required=True),
-    text("hash", required=True),
-    sa.UniqueConstraint("tenant_id", "entry_id"),
-    sa.Index(
-        "ix_entries_idempotency", "tenant_id", "idempotency", unique=True,
-        sqlite_where=sa.text("idempotency IS NOT NULL"), postgresql_where=sa.text("idempotency IS NOT NULL"),
-    ),
-    small=True,
-)  # fmt: skip
-
-payload_parts = _table(
-    "payload_parts",
-    key("entry_id"),
-    key("n", sa.Integer),
-    blob("salt", required=True),
-    blob("body"),
-    text("blob_id"),
-    small=True,
-)
-
-blobs = _table("blobs", key("blob_id"), blob("body", required=True))
-
-outcomes = _table(
-    "outcomes",
-    key("entry_id"),
-    key("role"),
-    key("n", sa.Integer),
-    big("lane_id", required=True),
-    text("made_by", required=True),
-    blob("body", required=True),
-    small=True,
-)
-
-failures = _table(
-    "failures",
-    key("entry_id"),
-    big("lane_id", required=True),
-    sa.Column("attempts", sa.Integer, nullable=False),
-    text("code", required=True),
-    text("message", required=True),
-    big("at", required=True),
-    small=True,
-)
+metadata: Final = TRUTH[0].metadata
+"""All tables, those of truth too."""
 
 # --- derived ---------------------------------------------------------------------------------------------------
 
-items = _table(
+items = table(
     "items",
     key("id"),
     big("lane_id", required=True),
@@ -173,7 +82,7 @@ items = _table(
     ),
 )  # fmt: skip
 
-edges = _table(
+edges = table(
     "edges",
     key("lane_id", sa.BigInteger),
     key("type"),
@@ -191,7 +100,7 @@ edges = _table(
     small=True,
 )
 
-evidence = _table(
+evidence = table(
     "evidence",
     key("item_id"),
     key("part"),
@@ -214,7 +123,7 @@ evidence = _table(
     small=True,
 )
 
-deltas = _table(
+deltas = table(
     "deltas",
     key("id"),
     big("lane_id", required=True),
@@ -239,7 +148,7 @@ deltas = _table(
 
 # Most of what entries make is made with nothing more to say: who and when is said once for all of it. ``item_ids`` has
 # the item of delta n at place n, null where a row of ``deltas`` says more.
-creations = _table(
+creations = table(
     "creations",
     key("entry_id"),
     big("lane_id", required=True),
@@ -250,7 +159,7 @@ creations = _table(
     small=True,
 )
 
-entities = _table(
+entities = table(
     "entities",
     key("id"),
     big("lane_id", required=True),
@@ -263,7 +172,7 @@ entities = _table(
     small=True,
 )
 
-mentions = _table(
+mentions = table(
     "mentions",
     key("item_id"),
     key("entity_id"),
@@ -275,7 +184,7 @@ mentions = _table(
     small=True,
 )
 
-sessions = _table(
+sessions = table(
     "sessions",
     key("lane_id", sa.BigInteger),
     key("session_id"),
@@ -286,7 +195,7 @@ sessions = _table(
     json("metadata"),
 )
 
-turns = _table(
+turns = table(
     "turns",
     key("lane_id", sa.BigInteger),
     key("session_id"),
@@ -298,7 +207,7 @@ turns = _table(
 
 # Where a message stands is told by the item it became, whose id follows from its place. These became none: the session
 # held the same message already.
-repeated_messages = _table(
+repeated_messages = table(
     "repeated_messages",
     key("entry_id"),
     key("n", sa.Integer),
@@ -312,7 +221,7 @@ repeated_messages = _table(
     small=True,
 )
 
-tool_calls = _table(
+tool_calls = table(
     "tool_calls",
     key("entry_id"),
     key("n", sa.Integer),
@@ -325,7 +234,7 @@ tool_calls = _table(
     small=True,
 )
 
-refs = _table(
+refs = table(
     "refs",
     key("entry_id"),
     key("n", sa.Integer),
@@ -338,7 +247,7 @@ refs = _table(
 )
 
 # What models made of sessions, each in the place of the one before.
-summaries = _table(
+summaries = table(
     "summaries",
     key("lane_id", sa.BigInteger),
     key("session_id"),
@@ -349,7 +258,7 @@ summaries = _table(
     json("lines"),
 )
 
-documents = _table(
+documents = table(
     "documents",
     key("item_id"),
     key("part"),
@@ -372,7 +281,7 @@ documents = _table(
 
 # --- index -----------------------------------------------------------------------------------------------------
 
-embedding_models = _table(
+embedding_models = table(
     "embedding_models",
     key("model_id"),
     sa.Column("dimension", sa.Integer, nullable=False),
@@ -381,7 +290,7 @@ embedding_models = _table(
     small=True,
 )
 
-vectors = _table(
+vectors = table(
     "vectors",
     key("lane_id", sa.BigInteger),
     key("model_id"),
@@ -392,7 +301,7 @@ vectors = _table(
 # --- side ------------------------------------------------------------------------------------------------------
 
 # Which items composed contexts showed to a session: ids alone, and for whose it was a number made of their name.
-shown_contexts = _table(
+shown_contexts = table(
     "shown_contexts",
     key("session"),
     key("context_id"),
@@ -405,7 +314,7 @@ shown_contexts = _table(
 
 # --- ledger ----------------------------------------------------------------------------------------------------
 
-model_calls = _table(
+model_calls = table(
     "model_calls",
     key("call_id"),
     big("at", required=True),

@@ -6,8 +6,9 @@ from contextlib import contextmanager
 
 from phronesis.storage.database import Unit, connect
 from phronesis.storage.lanes import Lane
-from phronesis.storage.schema import lanes, metadata
+from phronesis.storage.schema import metadata
 from phronesis.storage.statements import insert
+from phronesis.storage.truth_tables import lanes
 
 
 @contextmanager

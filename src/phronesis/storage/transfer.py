@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 from phronesis.storage.database import Unit
 from phronesis.storage.lanes import Lane
-from phronesis.storage.schema import entries, failures, lanes, tenants
 from phronesis.storage.statements import batches, insert, insert_ignore
+from phronesis.storage.truth_tables import entries, failures, lanes, tenants
 
 
 def tenant_secret(unit: Unit) -> bytes | None:

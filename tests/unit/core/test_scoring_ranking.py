@@ -16,7 +16,7 @@ from phronesis.core.scoring.features import FEATURES
 from phronesis.core.scoring.formulas import A12, B12, Formula
 from phronesis.core.scoring.marks import ASKS, NAMES_TIME, SAID, SHARES_PHOTO
 from phronesis.core.scoring.ranking import COARSE_DENSE, coarse_scores, rank, supported
-from phronesis.core.scoring.signals import LaneInput, Properties, Question, Signals, read_signals
+from phronesis.core.scoring.signals import GUESSED, LaneInput, Properties, Question, Signals, read_signals
 from phronesis.errors import InputError
 from unit.core.lanes import Floats, floats, laid_out
 from unit.core.test_scoring_words import index_of
@@ -112,12 +112,21 @@ def test_features_of_vectors_and_names() -> None:
     one = signals(dense=floats(0.9, 0.1, 0.7, 0.1, 0.1), embedded=there, speaker=floats(1, 0, 1, 0, 0),
                   mention=floats(0, 1, 0, 0, 0))  # fmt: skip
     z = features.dense(one, ALL).tolist()
-    assert z[2] == 0
     assert z[0] == max(z)
-    assert sum(z) == pytest.approx(0, abs=1e-5)
+    assert z[2] == pytest.approx(min(max(one.words[2], 0), GUESSED))
+    assert sum(z) - z[2] == pytest.approx(0, abs=1e-5)
     assert features.dense_next(one, ALL).tolist() == [*z[1:], 0]
     assert features.speaker(one, ALL).tolist() == [1, 0, 1, 0, 0]
     assert features.mention(one, ALL).tolist() == [0, 1, 0, 0, 0]
+
+
+def test_a_lane_without_vectors_beside_one_with_them_goes_by_its_words() -> None:
+    bare, embedded = lane(), lane(dense=floats(0.9, 0.1, 0.7, 0.1, 0.1), embedded=np.ones(5, np.bool_))
+    first, second = read_signals([bare, embedded], Question([1, 2]))
+    assert features.dense(first, ALL).tolist() == pytest.approx(np.clip(first.words, 0, GUESSED).tolist())
+    assert features.dense(second, ALL).sum() == pytest.approx(0, abs=1e-5)
+    [none] = read_signals([lane(dense=floats(0, 0, 0, 0, 0), embedded=np.zeros(5, np.bool_))], Question([1]))
+    assert none.dense is None
 
 
 def everywhere(one: Signals) -> list[np.ndarray[Any, np.dtype[np.bool_]]]:

@@ -20,6 +20,7 @@ from phronesis.errors import EntryFailed
 from phronesis.memory import Memory
 from phronesis.models.hashing_embedder import HashingEmbedder
 from phronesis.storage import database, schema
+from phronesis.storage import truth_tables as truth
 from phronesis.storage.lane_view import LaneView
 from phronesis.storage.transfer import stage_lane
 
@@ -88,13 +89,13 @@ def _read_only(memory: Memory) -> None:
 
 def _altered(memory: Memory) -> None:
     with memory.stages.database.transaction(memory.tenant, "append") as unit:
-        unit.run(sa.update(schema.entries).values(actor="mallory"))
+        unit.run(sa.update(truth.entries).values(actor="mallory"))
 
 
 def _half_imported(memory: Memory) -> None:
     with memory.stages.database.transaction(memory.tenant, "append") as unit:
         stage_lane(unit, 7, "user", head_hash="0" * 64)
-        unit.run(sa.insert(schema.entries), [{
+        unit.run(sa.insert(truth.entries), [{
             "tenant_id": unit.tenant, "lane_id": 7, "seq": 1, "entry_id": "x", "verb": "item", "handler_version": 1,
             "actor": "a", "recorded_at": 1, "paths": [], "commitments": b"", "hash": "",
         }])  # fmt: skip

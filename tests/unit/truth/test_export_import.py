@@ -29,6 +29,7 @@ from phronesis.errors import (
 )
 from phronesis.memory import Memory
 from phronesis.storage import schema
+from phronesis.storage import truth_tables as truth
 from phronesis.storage.lane_view import LaneView
 from phronesis.storage.lanes import list_lanes
 from phronesis.storage.log import delete_outcomes, delete_parts
@@ -148,7 +149,7 @@ def test_a_killed_import_is_invisible_and_goes_on_where_it_stopped(
         with copy.stages.database.transaction(copy.tenant, "read") as unit:
             assert all(lane.applied_seq == lane.head_seq for lane in list_lanes(unit))
             visible = sum(lane.head_seq for lane in list_lanes(unit))
-            stored = unit.run(sa.select(sa.func.count()).select_from(schema.entries)).scalar_one()
+            stored = unit.run(sa.select(sa.func.count()).select_from(truth.entries)).scalar_one()
         assert stored == killed_at - 1
         assert copy.rebuild(verify=True).equal
         unfinished = next(check for check in copy.doctor().checks if check.name == "imports")
@@ -273,7 +274,7 @@ def test_an_export_is_its_owners_only(source: Memory, tmp_path: Path) -> None:
 
 def test_a_log_that_does_not_verify_is_not_exported(source: Memory, tmp_path: Path) -> None:
     with source.stages.database.transaction(source.tenant, "append") as unit:
-        unit.run(sa.update(schema.entries).where(schema.entries.c.seq == 2).values(actor="mallory"))
+        unit.run(sa.update(truth.entries).where(truth.entries.c.seq == 2).values(actor="mallory"))
     with pytest.raises(IntegrityError, match="altered"):
         source.export(tmp_path / "a.jsonl")
     assert not (tmp_path / "a.jsonl").exists()

@@ -68,7 +68,7 @@ def coverage_third_next(signals: Signals, places: Rows) -> Floats:
 
 
 def dense(signals: Signals, places: Rows) -> Floats:
-    """Z of the cosine of question and text; 0, the mean, without a vector."""
+    """Z of the cosine of question and text; without a vector yet, what its words make likely (``signals.GUESSED``)."""
     return _nothing(places) if signals.dense is None else signals.dense[places]
 
 

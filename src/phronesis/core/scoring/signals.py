@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -10,6 +11,13 @@ from phronesis.core.scoring.arrays import Floats, Mask, Rows, Spread, spread_of
 from phronesis.core.scoring.dates import Stretch
 from phronesis.core.scoring.layout import Layout
 from phronesis.core.scoring.words import coverage, frequencies, pair_scores, text_scores, window_scores
+
+GUESSED: Final = 2.0
+"""The most that a text without a vector yet is given for its meaning, by its words, in standard deviations.
+
+A message is searched as soon as it is written, and encoded a little later. Taken for the mean until then, one that
+holds every word of the question would stand behind others that hold none.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +76,7 @@ class Signals:
     touched: Mask = field(repr=False)
     """Where the text or its window holds a word of the question."""
     dense: Floats | None = None
-    """Standardised cosine; 0, the mean, where there is no vector."""
+    """Standardised cosine; where there is no vector yet, z of BM25 within 0..``GUESSED``."""
 
 
 def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals]:
@@ -78,10 +86,11 @@ def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals
     texts = text_scores(laid)
     windows, pairs = window_scores(laid), pair_scores(laid)
     spreads = [spread_of(scores) for scores in (texts, windows, pairs)]
-    dense = _standardised([(lane.dense, lane.embedded) for lane in lanes])
+    words = [spreads[0].z(scores) for scores in texts]
+    dense = _standardised(lanes, words)
     return [
         Signals(
-            lane=lane, question=question, words=spreads[0].z(texts[n]), coverage=coverage(found[n]),
+            lane=lane, question=question, words=words[n], coverage=coverage(found[n]),
             window=windows[n], pair=pairs[n], window_spread=spreads[1], pair_spread=spreads[2],
             touched=windows[n] > 0, dense=dense[n],
         )
@@ -89,10 +98,17 @@ def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals
     ]  # fmt: skip
 
 
-def _standardised(lanes: Sequence[tuple[Floats | None, Mask | None]]) -> list[Floats | None]:
-    present = [cosines[there] for cosines, there in lanes if cosines is not None and there is not None]
+def _standardised(lanes: Sequence[LaneInput], words: Sequence[Floats]) -> Sequence[Floats | None]:
+    """Give each lane's cosines as z; ``words`` are z of BM25, which stand in, bounded, where there is no vector yet."""
+    present = [lane.dense[lane.embedded] for lane in lanes if lane.dense is not None and lane.embedded is not None]
+    if not any(map(len, present)):
+        return [None] * len(lanes)
     spread = spread_of(present)
-    return [
-        None if cosines is None or there is None else np.where(there, spread.z(cosines), np.float32(0))
-        for cosines, there in lanes
-    ]
+    out: list[Floats | None] = []
+    for lane, z in zip(lanes, words, strict=True):
+        guessed = np.clip(z, np.float32(0), np.float32(GUESSED))
+        if lane.dense is None or lane.embedded is None:
+            out.append(guessed)
+        else:
+            out.append(np.where(lane.embedded, spread.z(lane.dense), guessed))
+    return out
