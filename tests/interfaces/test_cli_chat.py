@@ -101,7 +101,7 @@ def test_why_quotes_the_sources_and_context_shows_what_was_sent(call: Any, talk:
     assert first.count("# User message\nWhat is my cat called?") == 2
     assert "“My cat is called Miso.”" in rest
     assert "session old" in rest
-    assert talk("zzz", "/why").out.endswith("the last context cites no memory\n")
+    assert talk("zzz", "/why", extra=("--user", "nobody")).out.endswith("the last context cites no memory\n")
 
 
 def test_forget_shows_asks_and_archives_and_undo_brings_it_back(call: Any, talk: Any) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Any, overload
+from typing import Any, Final, overload
 
 from phronesis.core.instants import isoformat
 from phronesis.core.items import Item
@@ -113,6 +113,10 @@ class SearchResult(Sequence[Evidence]):
         """Give plain JSON values."""
         return {"evidence": as_json(self.evidence), "abstained": self.abstained, "explain": as_json(self.explain),
                 "degraded": as_json(self.degraded)}  # fmt: skip
+
+
+DUPLICATE: Final = "duplicate_message"
+"""The rule by which a message that its session holds already is not stored again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from phronesis.core.entries import Entry, Outcome
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
 from phronesis.core.proposals import Refusal, refusals_in
-from phronesis.core.results import Explanation, Gated, HistoryEvent, SessionInfo, Turn
+from phronesis.core.results import DUPLICATE, Explanation, Gated, HistoryEvent, SessionInfo, Turn
 from phronesis.core.scope import Scope
 from phronesis.core.undo import as_of as earlier_version
 from phronesis.errors import NotFound
@@ -187,7 +187,7 @@ def repeated_messages(entry: Entry, rows: Iterable[MessageRow], made: AbstractSe
     return [
         Gated(
             str(entry.payload["messages"][row.n].get("content")),
-            "duplicate_message",
+            DUPLICATE,
             f"the session holds message {row.message_id!r} with these words already, as mem:{row.item_id}",
         )
         for row in rows

@@ -70,7 +70,7 @@ def test_names_that_stand_in_the_message_are_taken_and_others_refused(memory: Me
     assert found["answer"][0]["text"] == model.steps[0]
     assert memory.rebuild(verify=True).equal
     assert len(model.asked) == 1  # a rebuild asks nobody
-    assert [e.item.content for e in memory.search("what about 王芳?", user_id="u")] == [SAID]
+    assert [e.item.content for e in memory.search("what about 王芳?", user_id="u", kinds=["message"])] == [SAID]
 
 
 def test_the_text_is_sent_as_data_that_cannot_end_its_fence(memory: Memory, model: ScriptedModel) -> None:

@@ -10,6 +10,7 @@ import click
 from phronesis.core.context import ContextPackage
 from phronesis.core.items import Item
 from phronesis.core.results import (
+    DUPLICATE,
     AddResult,
     Degraded,
     EditResult,
@@ -116,7 +117,9 @@ def say_added(result: AddResult) -> None:
         return
     say(*(f"{item.citation}  {item.kind}  {cut(on_one_line(item.content), 60)}" for item in result.items))
     told = [text for text in result.gated if text.rule not in _USUAL]
-    say(*(f"not learned: {cut(on_one_line(text.text), 40)} ({on_one_line(text.reason)})" for text in told))
+    for text in told:
+        what = "stored" if text.rule == DUPLICATE else "learned"
+        say(f"not {what}: {cut(on_one_line(text.text), 40)} ({on_one_line(text.reason)})")
     say_degraded(result.degraded)
 
 
