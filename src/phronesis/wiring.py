@@ -30,6 +30,7 @@ from phronesis.derive.extraction import ByModel, ByRules
 from phronesis.derive.handler import Handler, Prepare, Registry
 from phronesis.derive.instructions import find_order
 from phronesis.derive.interpreter import Interpreter
+from phronesis.derive.judging import Judge
 from phronesis.derive.rederive import rederive_handler
 from phronesis.derive.replay import Replayer
 from phronesis.derive.retry import retry_handler
@@ -139,7 +140,7 @@ def _prepare(roster: Roster, policy: Policy) -> Prepare:
     gate = Gate(user=gates.user, tool=gates.tool, inferred=gates.inferred)
     rules = ByRules(Rules(gate=gate) if policy.extraction else None)
     names, lines = roster.asker("extract"), roster.asker("summarise")
-    prepare: Prepare = rules if names is None else ByModel(names, rules)
+    prepare: Prepare = rules if names is None else ByModel(names, rules, Judge(names))
     if lines is None:
         return prepare
     return Summarising(prepare, lines, policy.summary.every_turns, policy.summary.max_tokens, suspicious=find_order)

@@ -42,13 +42,16 @@ def test_doctor_is_green_while_the_server_answers_and_says_what_is_missing_when_
 
 
 def test_a_model_that_is_away_is_said_on_stderr_and_changes_no_output(call: Any, brain: Any) -> None:
-    with ModelServer(servers.chat(json.dumps({"names": []}))) as server:
+    with ModelServer(servers.chat(json.dumps({"names": [], "memories": []}))) as server:
         policy = brain(server.base_url)
         assert call("add", "Alice is here", "--user", "u", "--policy", policy).err == ""
     told = call("add", "Bob is here", "--user", "u", "--policy", policy)
     assert told.code == 0
     assert told.out.count("\n") == 1
-    assert told.err.strip() == "extract: lab/small gave no answer (model.unavailable); mentions-rules/2 stood in"
+    assert (
+        told.err.strip()
+        == "extract: lab/small gave no answer (model.unavailable); mentions-rules/2 extract-rules/1 stood in"
+    )
     told = call("add", "Carol is here", "--user", "u", "--policy", policy, "--json")
     assert told.json["degraded"][0]["role"] == "extract"
 

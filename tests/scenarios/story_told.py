@@ -58,8 +58,8 @@ def rows_held(memory: Memory) -> list[Row]:
         if edge["type"] == "contradicts" for found in (edge["from_id"], edge["to_id"])
     }  # fmt: skip
     return sorted(
-        row(types, item.kind, item.subject or "", item.key or "", str(item.value or item.content),
-            "disputed" if item.live and item.id in disputed else item.ended or "live")
+        row(types, item.kind, item.subject or "", item.key or "", value=str(item.value or item.content),
+            state="disputed" if item.live and item.id in disputed else item.ended or "live")
         for item in items
     )  # fmt: skip
 
@@ -67,10 +67,12 @@ def rows_held(memory: Memory) -> list[Row]:
 def rows_expected(rows: Sequence[Mapping[str, Any]] = TABLE["items"]) -> list[Row]:
     """Give the table as it was written down before the code."""
     types = load_memory_types()
-    return sorted(row(types, one["kind"], one["subject"], one["key"], one["value"], one["status"]) for one in rows)
+    return sorted(
+        row(types, one["kind"], one["subject"], one["key"], value=one["value"], state=one["status"]) for one in rows
+    )
 
 
-def row(types: MemoryTypes, kind: str, subject: str, key: str, value: str, state: str) -> Row:
+def row(types: MemoryTypes, kind: str, subject: str, key: str, *, value: str, state: str) -> Row:
     """Give a row in the form in which it is compared."""
     known = types.find(key, kind) or types.find(key)
     form = NORMALISERS[known.form] if known is not None and known.form in NORMALISERS else NORMALISERS["text"]
@@ -84,7 +86,7 @@ def matched(got: Sequence[Row], expected: Sequence[Row]) -> tuple[list[Row], lis
     for one in got:
         same = [
             each for each in left
-            if each[0] == one[0] and each[1] == one[1] and each[3] == one[3] and (each[2] in one[2] or one[2] in each[2])
+            if (each[0], each[1], each[3]) == (one[0], one[1], one[3]) and (each[2] in one[2] or one[2] in each[2])
         ]  # fmt: skip
         if same:
             left.remove(min(same, key=lambda each: abs(len(each[2]) - len(one[2]))))

@@ -1,12 +1,12 @@
-"""Finding names and memories in what was said: by rules, or names by a model, each of which must stand in the message.
+"""Finding names and memories in what was said: by rules, or by a model whose every proposal must stand in the message.
 
 What a model said is kept with the entry whole, the rejected too: a rebuild asks nobody. When it gives nothing that can
 be used, the rules take its place, and an outcome ``degraded`` says so.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Annotated, Any, Final, Protocol
 
@@ -14,11 +14,16 @@ import pydantic
 
 from phronesis.compose.fences import choose_boundary
 from phronesis.core.entries import Entry, Outcome, is_erased
-from phronesis.core.proposals import GATED, PROPOSALS
+from phronesis.core.instants import parse_moment
+from phronesis.core.proposals import GATED, PROPOSALS, Proposal, Refusal
 from phronesis.core.text import UNSPACED
+from phronesis.derive.extracting.clauses import is_chinese
+from phronesis.derive.extracting.memory_types import MemoryTypes
+from phronesis.derive.extracting.proposed import ModelGate, ProposedMemory, Said
 from phronesis.derive.extracting.rules import RULES_VERSION as EXTRACT_VERSION
-from phronesis.derive.extracting.rules import Rules
-from phronesis.derive.handler import DEGRADED_ROLE, Bench, Prepare
+from phronesis.derive.extracting.rules import Rules, known_languages
+from phronesis.derive.handler import DEGRADED_ROLE, Bench
+from phronesis.derive.judging import Judge
 from phronesis.derive.mentions import MAX_MENTIONS, MAX_SURFACE, RULES_VERSION, find_mentions
 from phronesis.derive.prompts import prompt
 from phronesis.models.asker import Answer
@@ -31,14 +36,14 @@ ANSWERS: Final = "answer"
 REFUSED: Final = "refused"
 """The roles of outcomes: the names found, what the model said, and the proposals that were not taken."""
 
-PROMPT_VERSION: Final = "extract/1"
+PROMPT_VERSION: Final = "extract/2"
 """Rises when ``prompts/extract.md`` changes: it stands with every outcome."""
 
 MAX_SHOWN: Final = 12_000
 """Characters of a turn that are shown to the model. A longer turn is left to the rules, which take it whole."""
 
 MAX_NAMES: Final = 200
-"""Names in one answer."""
+"""Names in one answer, and memories."""
 
 _WORD: Final = re.compile(rf"[^\W{UNSPACED}]")
 
@@ -52,23 +57,24 @@ class ProposedName(pydantic.BaseModel):
     surface: Annotated[str, pydantic.Field(min_length=1, max_length=MAX_SURFACE)]
 
 
-class Names(pydantic.BaseModel):
+class Found(pydantic.BaseModel):
     """The answer asked for."""
 
     model_config = pydantic.ConfigDict(extra="forbid", strict=True)
 
     names: Annotated[list[ProposedName], pydantic.Field(max_length=MAX_NAMES)]
+    memories: Annotated[list[ProposedMemory], pydantic.Field(max_length=MAX_NAMES)]
 
 
-class NameAsker(Protocol):
-    """Who can be asked for names (``models.asker.Asker``)."""
+class FindingAsker(Protocol):
+    """Who can be asked what messages hold (``models.asker.Asker``)."""
 
     @property
     def name(self) -> str:
         """Gateway and model."""
         ...
 
-    def ask(self, tenant: str, task: Task[Names]) -> Answer[Names]:
+    def ask(self, tenant: str, task: Task[Found]) -> Answer[Found]:
         """Give an answer, or why there is none."""
         ...
 
@@ -93,14 +99,7 @@ class ByRules:
         outcomes = [Outcome(role=MENTIONS, made_by=RULES_VERSION, body={"found": found})]
         if self.rules is None or entry.payload.get("infer") is False:
             return outcomes
-        proposals, refusals = self.rules.propose(entry, texts)
-        if proposals:
-            body = {"proposals": [one.to_dict() for one in proposals]}
-            outcomes.append(Outcome(role=PROPOSALS, made_by=EXTRACT_VERSION, body=body))
-        if refusals:
-            body = {"refusals": [one.to_dict() for one in refusals]}
-            outcomes.append(Outcome(role=GATED, made_by=EXTRACT_VERSION, body=body))
-        return outcomes
+        return [*outcomes, *learned(*self.rules.propose(entry, texts), EXTRACT_VERSION)]
 
 
 @cache
@@ -129,47 +128,124 @@ def message_text(message: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ByModel:
-    """Finds names by a model; addresses, paths and handles by the rules, which do not miss them."""
+    """Finds names and memories by a model; addresses, paths and handles by the rules, which do not miss them.
 
-    asker: NameAsker
-    rules: Prepare = by_rules
+    ``judge`` compares what is proposed with what is held; None: the rules of consolidation alone do.
+    """
+
+    asker: FindingAsker
+    rules: ByRules
+    judge: Judge | None = None
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Give the names that the model found and the message holds, and all it said; by rules when it gave nothing.
-
-        What the message says is found by rules.
-        """
+        """Give what the model found and the message holds, and all it said; by rules when it gave nothing."""
         ruled = self.rules(bench, entry)
         texts = {n: text for n, text in texts_of(entry).items() if text.strip()}
         if not texts or sum(map(len, texts.values())) > MAX_SHOWN:
             return ruled
-        answer = self.asker.ask(bench.tenant, Task(prompt(ROLE), _fenced(entry, texts), Names))
-        said = [_said(self.asker.name, n, attempt) for n, attempt in enumerate(answer.attempts)]
+        known = self.rules.rules
+        learns = known is not None and entry.payload.get("infer") is not False
+        said = messages_said(entry, texts)
+        types = known.types if learns and known is not None else None
+        task = Task(instructions(types, texts.values()), _fenced(entry, said), Found)
+        answer = self.asker.ask(bench.tenant, task)
+        told = [_told(self.asker.name, n, attempt) for n, attempt in enumerate(answer.attempts)]
         if answer.value is None:
-            code = answer.error.code if answer.error is not None else "model.error"
-            body = {"role": ROLE, "reason": code, "by": RULES_VERSION, "instead_of": self.asker.name}
-            return [*ruled, *said, Outcome(role=DEGRADED_ROLE, made_by=self.asker.name, body=body)]
+            by = f"{RULES_VERSION} {EXTRACT_VERSION}" if learns else RULES_VERSION
+            return [*ruled, *told, _degraded(answer, by, self.asker.name)]
         found, refused = _gated(answer.value, texts)
         others = [one for one in ruled[0].body["found"] if one["kind"] != "name"]
         made_by = f"{self.asker.name} {PROMPT_VERSION}"
-        outcomes = [Outcome(role=MENTIONS, made_by=made_by, body={"found": _merged(others, found)}), *ruled[1:], *said]
+        outcomes = [Outcome(role=MENTIONS, made_by=made_by, body={"found": _merged(others, found)}), *told]
         if refused:
             outcomes.append(Outcome(role=REFUSED, made_by=made_by, body={"proposals": refused}))
-        return outcomes
+        if not learns or known is None:
+            return outcomes
+        gate = ModelGate(known.types, known.gate, known_languages())
+        proposals, refusals = gate(answer.value.memories, said)
+        taken = {one.n for one in proposals} | {one.n for one in refusals}
+        refusals += [one for one in refusals_by(ruled) if one.n not in taken]
+        outcomes += learned(proposals, refusals, made_by)
+        return [*outcomes, *self._judged(bench, entry, proposals, told)]
+
+    def _judged(
+        self, bench: Bench, entry: Entry, proposals: Sequence[Proposal], told: Sequence[Outcome]
+    ) -> list[Outcome]:
+        if self.judge is None or not proposals:
+            return []
+        verdict = self.judge(bench, entry, proposals)
+        # What it said may repeat memories of others entries; only that it was asked is kept beside the judgements.
+        tries = [_told(self.judge.asker.name, len(told) + n, replace(attempt, text=""))
+                 for n, attempt in enumerate(verdict.said)]  # fmt: skip
+        if verdict.error is None:
+            return [*verdict.outcomes, *tries]
+        body = {"role": ROLE, "reason": verdict.error, "by": "consolidation", "instead_of": self.judge.asker.name}
+        return [*tries, Outcome(role=DEGRADED_ROLE, made_by=self.judge.asker.name, body=body)]
 
 
-def _fenced(entry: Entry, texts: Mapping[int, str]) -> str:
-    boundary = choose_boundary(entry.id, texts.values())
-    return "\n".join(boundary.turn(f'n="{n}"', text) for n, text in texts.items())
+def instructions(types: MemoryTypes | None, texts: Iterable[str] = ()) -> str:
+    """Give what the model is told; with ``types`` the keys of memories, else that none are asked for.
+
+    Each key has an example, Chinese where any of ``texts`` is: both would cost every call a thousand tokens.
+    """
+    if types is None:
+        return f"{prompt(ROLE)}\n\nIn this call `memories` is an empty list."
+    chinese = any(is_chinese(text) for text in texts)
+    rows = [
+        f"- `{row.key}` ({row.kind}, {row.cardinality}): {row.chinese if chinese else row.english}" for row in types
+    ]
+    head = "The keys, each with its kind, how many values it holds, and an example:"
+    return "\n".join([prompt(ROLE), "", head, *rows])
 
 
-def _said(made_by: str, n: int, attempt: Attempt) -> Outcome:
+def messages_said(entry: Entry, texts: Mapping[int, str]) -> dict[int, Said]:
+    """Give each message with who said it, and when."""
+    out: dict[int, Said] = {}
+    for n, text in texts.items():
+        message = entry.payload["messages"][n]
+        given = message.get("created_at") or entry.payload.get("occurred_at")
+        at = entry.recorded_at if given is None else parse_moment(given, field="created_at")
+        out[n] = Said(text, message["role"], at, message.get("name"))
+    return out
+
+
+def refusals_by(outcomes: Sequence[Outcome]) -> list[Refusal]:
+    """Give the refusals among outcomes."""
+    return [Refusal.from_dict(row) for one in outcomes if one.role == GATED for row in one.body["refusals"]]
+
+
+def learned(proposals: Sequence[Proposal], refusals: Sequence[Refusal], made_by: str) -> list[Outcome]:
+    """Give the outcomes of what is proposed and refused, none where there is nothing."""
+    outcomes: list[Outcome] = []
+    if proposals:
+        body = {"proposals": [one.to_dict() for one in proposals]}
+        outcomes.append(Outcome(role=PROPOSALS, made_by=made_by, body=body))
+    if refusals:
+        outcomes.append(Outcome(role=GATED, made_by=made_by, body={"refusals": [one.to_dict() for one in refusals]}))
+    return outcomes
+
+
+def _fenced(entry: Entry, said: Mapping[int, Said]) -> str:
+    boundary = choose_boundary(entry.id, (one.text for one in said.values()))
+    return "\n".join(
+        boundary.turn(f'n="{n}" role="{one.role}" date="{one.at.date().isoformat()}"', one.text)
+        for n, one in said.items()
+    )
+
+
+def _told(made_by: str, n: int, attempt: Attempt) -> Outcome:
     body = {"role": ROLE, "constraint": attempt.constraint, "text": fit(attempt.text),
             "finish_reason": attempt.finish_reason, "problem": attempt.problem}  # fmt: skip
     return Outcome(role=ANSWERS, n=n, made_by=made_by, body=body)
 
 
-def _gated(names: Names, texts: Mapping[int, str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _degraded(answer: Answer[Found], by: str, instead_of: str) -> Outcome:
+    code = answer.error.code if answer.error is not None else "model.error"
+    body = {"role": ROLE, "reason": code, "by": by, "instead_of": instead_of}
+    return Outcome(role=DEGRADED_ROLE, made_by=instead_of, body=body)
+
+
+def _gated(names: Found, texts: Mapping[int, str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Part the proposals whose letters stand in their message from those that do not, with the reason."""
     found: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []
