@@ -108,11 +108,12 @@ def _refused(one: ProposedMemory, rule: str, reason: str) -> Refusal:
 
 def _proposal(one: ProposedMemory, said: Said, known: MemoryType) -> Proposal:
     start = said.text.index(one.quote)
+    speaker = (said.name if said.role == "user" else None) or USER  # a tool's name is no person's
     # The language of the source is kept: a translation is no memory of what was said.
     same_language = bool(_HAN.search(one.quote)) == bool(_HAN.search(one.content))
     return Proposal(
         n=one.n, quote=one.quote, start=start, end=start + len(one.quote), kind=known.kind,
-        subject=(said.name or USER) if one.subject == USER else one.subject.strip(), key=one.key,
+        subject=speaker if one.subject == USER else one.subject.strip(), key=one.key,
         value=one.value.strip(), compared=compared(known, one.value, at=said.at),
         content=one.content.strip() if same_language else one.quote,
         cardinality=known.cardinality, act="retract" if one.says == "no_longer" else "assert",

@@ -1,0 +1,69 @@
+"""Twelve sessions in two languages end in the table that was written before: by rules, and by a model."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import model_server as servers
+from model_server import ModelServer, Reply
+from phronesis import Memory
+from scenarios.story_told import DATA, TABLE, USER, held, matched, rows_expected, rows_held, tell
+
+ANSWERS: dict[str, list[dict[str, Any]]] = json.loads((DATA / "story_answers.json").read_text("utf-8"))
+"""By message, what a model that reads well says of it."""
+
+_TURN = re.compile(r'<turn-(\d+) n="(\d+)" role="\w+" date="[\d-]+">\n(.*?)\n</turn-\1>', re.DOTALL)
+
+
+def read_well(reply: Reply) -> None:
+    """Answer as a model that reads well, and adds what it is asked to compare."""
+    asked: list[dict[str, str]] = reply.asked.body["messages"]
+    data = asked[-1]["content"]
+    if "Said now:" in data:
+        servers.chat(json.dumps({"judgements": []}))(reply)  # the rules of consolidation decide
+        return
+    memories = [{"n": int(n), **row} for _, n, text in _TURN.findall(data) for row in ANSWERS.get(text, ())]
+    servers.chat(json.dumps({"names": [], "memories": memories}))(reply)
+
+
+@pytest.fixture
+def by_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
+    monkeypatch.setenv("LAB_KEY", "k")
+    with ModelServer(read_well) as server:
+        gateway = {"kind": "openai", "base_url": server.base_url, "api_key_env": "LAB_KEY", "tries": 1}
+        policy = {"version": 1, "embedder": "none", "gateways": {"lab": gateway},
+                  "roles": {"extract": {"gateway": "lab", "model": "small"}}}  # fmt: skip
+        with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=policy) as memory:
+            yield memory
+
+
+@pytest.fixture
+def by_rules(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy={"embedder": "none"}) as memory:
+        yield memory
+
+
+def assert_nothing_was_planted(memory: Memory) -> None:
+    told = [f"{item.value} {item.content}" for item in held(memory)]
+    assert [text for text in TABLE["never"] for one in told if re.search(rf"\b{re.escape(text)}\b", one)] == []
+    waiting = memory.quarantine_list(user_id=USER)
+    assert [item.content for item in waiting if item.content not in TABLE["quarantined"]] == []
+    assert len(waiting) == len(TABLE["quarantined"])
+
+
+def test_by_rules(by_rules: Memory) -> None:
+    tell(by_rules)
+    assert matched(rows_held(by_rules), rows_expected()) == ([], [])
+    assert_nothing_was_planted(by_rules)
+    assert by_rules.rebuild(verify=True).equal
+
+
+def test_by_a_model(by_model: Memory) -> None:
+    tell(by_model)
+    assert matched(rows_held(by_model), rows_expected()) == ([], [])
+    assert_nothing_was_planted(by_model)
+    assert by_model.rebuild(verify=True).equal
