@@ -80,7 +80,7 @@ class Cast:
 
     def _spoken(self, found: re.Match[str], text: str, language: Language) -> Spoken:
         groups = found.groupdict()
-        name = groups.get("name") or groups.get("relname") or groups.get("relname_b")
+        name = groups.get("name") or groups.get("othername") or groups.get("relname") or groups.get("relname_b")
         relation = None
         if word := (groups.get("rel") or groups.get("rel_b") or "").lower():
             relation = (language.relations[word], word)
@@ -89,6 +89,8 @@ class Cast:
             return Spoken(name, found.end(), text, relation=relation)
         if groups.get("self"):
             return Spoken(self.speaker, found.end(), text)
+        if other := groups.get("other"):
+            return Spoken(other.lower(), found.end(), text)
         if relation is not None:
             return Spoken(relation[1], found.end(), text, relation=relation)
         subject = self.person or (self.pending[1] if self.pending else None)

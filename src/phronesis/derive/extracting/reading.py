@@ -259,10 +259,12 @@ class Reading:
             )
             if row is None:
                 continue
+            if spoken.elided and spoken.subject == self.cast.thing:
+                row = self.types.find(row.key, "fact") or row  # a thing uses, it does not prefer
             surface = spoken.text[start:end]
             surface = with_times(surface, clause) if row.key in _UNDATED or row.kind == "decision" else surface
             values = values_of(row, surface, language, small=self.small)
-            if not values:
+            if not values or (matched.pattern.proper and not values[0][:1].isupper()):
                 return []
             found.append((key.rstrip("0123456789"), row, values))
         return found
@@ -318,6 +320,8 @@ class Reading:
             for name in _NAMES.split(clause.bare):
                 self._related(clause, key, name, language, was)
             self.cast.pending = None
+            if language.text["kin_only"].match(self.before):
+                self.cast.subject = self.cast.person  # "my dad, Frank, is a driver"
             return
         for form in ("subject", "possessor"):
             found = language.text[form].match(clause.bare)
@@ -335,6 +339,10 @@ class Reading:
                 self.cast.pending = None
                 self._related(clause, key, str(groups["name"]), language, was)
                 return
+        for found in language.text["with_relative"].finditer(clause.bare):
+            self._related(clause, language.relations[found["rel"].lower()], found["relname"], language)
+        if (about := language.text["about"].match(clause.bare)) is not None:
+            self.cast.thing = about["thing"]
         found = language.text["introduces"].search(clause.bare.lower())
         if found is not None and not any(one.start == clause.start and one.key in _PEOPLE for one in self.proposals):
             act: Act = "retract" if language.text["retract"].search(clause.bare.lower()) else "assert"

@@ -45,7 +45,7 @@ class Pattern:
 
     ``lean`` says where its time lies, ``when`` that it needs one; ``dated`` that a slot may hold one. ``negated``: it
     holds as it stands for a clause that says "no longer". ``capital``: not
-    in a message without capitals. ``after`` is the gate that what was said just before must match.
+    in a message without capitals; ``proper``: its values begin with one. ``after`` is the gate that what was said just before must match.
     """
 
     p: str
@@ -58,6 +58,7 @@ class Pattern:
     dated: bool = False
     negated: bool = False
     capital: bool = False
+    proper: bool = False
     after: str = ""
 
     @property
