@@ -263,7 +263,7 @@ class Reading:
                 row = self.types.find(row.key, "fact") or row  # a thing uses, it does not prefer
             surface = spoken.text[start:end]
             surface = with_times(surface, clause) if row.key in _UNDATED or row.kind == "decision" else surface
-            values = values_of(row, surface, language, small=self.small)
+            values = values_of(row, surface, language, small=self.small, free=matched.pattern.free)
             if not values or (matched.pattern.proper and not values[0][:1].isupper()):
                 return []
             found.append((key.rstrip("0123456789"), row, values))
@@ -289,7 +289,8 @@ class Reading:
 
     def _called(self, clause: Clause, spoken: Spoken, name: str, language: Language) -> None:
         """Take "she is called Pixel" for the name of the pet that was just spoken of."""
-        relation = spoken.relation or self.cast.pending
+        key = language.relations.get(spoken.subject or "")
+        relation = spoken.relation or self.cast.pending or ((key, spoken.subject) if key and spoken.subject else None)
         if relation is not None and relation[1] == spoken.subject:
             self._related(clause, relation[0], name, language)
             if not language.text["one_of"].match(clause.bare):
