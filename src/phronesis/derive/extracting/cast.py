@@ -75,6 +75,8 @@ class Cast:
         groups = found.groupdict() if found is not None else {}
         if groups.get("self"):
             self.subject, self.unknown = self.subject or self.speaker, False
+        elif language.code == "zh" and groups.get("rel") and not groups.get("relname") and not self.people:
+            self.subject, self.unknown = groups["rel"], False  # 我先生姓秦，叫秦越
         elif groups.get("third") and self.person is None and self.pending is None:
             self.unknown = True
 
@@ -94,6 +96,8 @@ class Cast:
         if relation is not None:
             return Spoken(relation[1], found.end(), text, relation=relation)
         subject = self.person or (self.pending[1] if self.pending else None)
+        if subject is None and self.subject in language.relations:
+            subject = self.subject
         if groups["third"].lower().startswith("they"):
             subject = None  # "they" may be anybody
         return Spoken(subject, found.end(), text)

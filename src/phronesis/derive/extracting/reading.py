@@ -30,7 +30,7 @@ from phronesis.derive.extracting.tables import Language, Matched, Pattern
 MAX_PROPOSALS: Final = 24
 """Proposals of one message."""
 
-_UNDATED: Final = frozenset({"birthday", "attribute.*", "age", "timezone", "reply_style", "fact"})
+_UNDATED: Final = frozenset({"birthday", "attribute.*", "favorite.*", "age", "timezone", "reply_style", "fact"})
 """Keys that hold a date themselves, or none."""
 
 _PEOPLE: Final = frozenset({"partner", "child", "parent", "sibling", "friend", "colleague", "pet"})
@@ -74,6 +74,7 @@ class Reading:
     small: bool = False
     lead: tuple[str, str] | None = None
     before: str = ""
+    listing: bool = False
     laughs: bool = False
     doubtful: bool = False
     retracts: bool = False
@@ -113,6 +114,7 @@ class Reading:
         if rule is not None:
             self._gated(clause, language, rule)
             self.cast.turn_to(clause, language)
+            self.cast.unknown |= rule == "third_party_unknown"
         else:
             correction = language.text["not_this"].match(low)
             if correction and self.proposals and self.proposals[-1].cardinality == "one":
@@ -125,7 +127,9 @@ class Reading:
                     elif self._take(clause, spoken, matched, act, language):
                         break
                 self._note(clause, language)
-        self.before = clause.raw.lower()
+        if not (self.listing and self.proposals and self.proposals[-1].start == clause.start):
+            self.before = clause.raw.lower()
+        self.listing = language.gates["todo"].search(self.before) is not None
 
     def _gated(self, clause: Clause, language: Language, rule: str) -> None:
         self.rule = self.rule or rule
@@ -342,6 +346,8 @@ class Reading:
                 return
         for found in language.text["with_relative"].finditer(clause.bare):
             self._related(clause, language.relations[found["rel"].lower()], found["relname"], language)
+            if found.end() == len(clause.bare):
+                self.cast.subject = found["relname"]
         if (about := language.text["about"].match(clause.bare)) is not None:
             self.cast.thing = about["thing"]
         found = language.text["introduces"].search(clause.bare.lower())
