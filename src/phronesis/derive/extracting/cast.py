@@ -73,7 +73,9 @@ class Cast:
         """Note whom the next clause speaks of, where it leaves that out."""
         found = language.text["subject"].match(clause.bare)
         groups = found.groupdict() if found is not None else {}
-        if groups.get("self"):
+        if language.text["stranger"].search(clause.bare) is not None:
+            self.subject, self.unknown = None, True  # 那个博主住在大理，喜欢拍照
+        elif groups.get("self"):
             self.subject, self.unknown = self.subject or self.speaker, False
         elif language.code == "zh" and groups.get("rel") and not groups.get("relname") and not self.people:
             self.subject, self.unknown = groups["rel"], False  # 我先生姓秦，叫秦越

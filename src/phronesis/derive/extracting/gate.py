@@ -61,7 +61,9 @@ def refusal(n: int, text: str, rule: str) -> Refusal:
 
 def message_rule(text: str, language: Language) -> str | None:
     """Give the rule that refuses a message as a whole: a joke that is called one, a game, a novel, a pasted mail."""
-    return next((rule for rule in ("joke", "fiction", "quotation") if language.gates[f"{rule}_message"].search(text)), None)
+    return next(
+        (rule for rule in ("joke", "fiction", "quotation") if language.gates[f"{rule}_message"].search(text)), None
+    )
 
 
 def sentence_rule(text: str, language: Language) -> str | None:
