@@ -28,14 +28,13 @@ def words_after_slot(pattern: str) -> frozenset[str] | None:
 
     "{thing} (?:is|are) my hobby" holds for nothing that has neither "is" nor "are". The pattern's macros are expanded.
     """
-    depth = at = 0
-    for at, char in enumerate(pattern):
-        depth += (char == "{") - (char == "}")
-        if depth == 0:
-            break
-    if pattern[:1] != "{" or pattern[at + 1 : at + 2] != " ":
+    depth = end = 0
+    while end < len(pattern) and (end == 0 or depth > 0):
+        depth += (pattern[end] == "{") - (pattern[end] == "}")
+        end += 1
+    if pattern[:1] != "{" or pattern[end : end + 1] != " ":
         return None
-    rest = pattern[at + 2 :]
+    rest = pattern[end + 1 :]
     group = _ONE_OF.match(rest)
     words: set[str] = set()
     for branch in group[1].split("|") if group is not None else [rest]:

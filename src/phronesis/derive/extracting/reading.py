@@ -23,7 +23,7 @@ from phronesis.derive.extracting.clauses import (
 )
 from phronesis.derive.extracting.gate import MAX_REFUSALS, clause_rule, message_rule, refusal, sentence_rule, stated
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
-from phronesis.derive.extracting.phrasing import content_of, days_of, joined
+from phronesis.derive.extracting.phrasing import ahead, content_of, days_of, joined
 from phronesis.derive.extracting.slots import SEVERAL, trimmed, values_of
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
 
@@ -201,9 +201,10 @@ class Reading:
         """Make proposals of a match; tell whether it gave any."""
         pattern = matched.pattern
         subject = self._subject_of(spoken, matched, language)
-        if subject is None or (pattern.when and not (clause.times and self._ahead(clause, pattern.lean))):
+        if subject is None or (pattern.when and not (clause.times and ahead(clause, self.at, pattern.lean))):
             return False
-        if spoken.elided and subject == self.cast.speaker and "name" in matched.slots:
+        surname = language.gates["of_name"].search(self.before)
+        if spoken.elided and subject == self.cast.speaker and "name" in matched.slots and surname is None:
             return False  # 今天学了一道菜，叫清蒸鲈鱼: a dish is called so, not the speaker
         word = matched.slots.get("word", (None, 0, 0))[0]
         found = self._values(clause, spoken, matched, language)
@@ -222,18 +223,8 @@ class Reading:
                 if key == "name" and subject != self.cast.speaker:
                     self._called(clause, spoken, value, language)
                     continue
-                self._add(
-                    clause,
-                    spoken,
-                    row,
-                    value,
-                    pattern,
-                    subject=subject,
-                    key=row.key_of(word),
-                    act=act,
-                    replaces=replaces,
-                    language=language,
-                )
+                said = {"subject": subject, "key": row.key_of(word), "act": act, "replaces": replaces}
+                self._add(clause, spoken, row, value, pattern, language=language, **said)
                 if row.key in _PEOPLE and act == "assert":
                     self.cast.person, self.cast.pending = value, None
                     self.cast.people.append(value)
@@ -273,12 +264,6 @@ class Reading:
             found.append((key.rstrip("0123456789"), row, values))
         return found
 
-    def _ahead(self, clause: Clause, lean: int) -> bool:
-        """Tell whether a clause's time lies where its pattern says: what is past is no appointment."""
-        times = find_times(clause.raw, self.at, lean=lean)
-        today = self.at.date()
-        return not times or (times[0].last >= today if lean > 0 else times[0].first <= today)
-
     def _subject_of(self, spoken: Spoken, matched: Matched, language: Language) -> str | None:
         if "subject" not in matched.slots:
             return spoken.subject
@@ -304,8 +289,8 @@ class Reading:
         row = self.types.find(key)
         if row is not None:
             spoken = Spoken(self.cast.speaker, 0, clause.plain)
-            self._add(clause, spoken, row, name, Pattern(p=""), subject=self.cast.speaker, key=key, act=act,
-                      replaces=None, language=language)  # fmt: skip
+            said = {"subject": self.cast.speaker, "key": key, "act": act, "replaces": None}
+            self._add(clause, spoken, row, name, Pattern(p=""), language=language, **said)
             self.cast.person = name
             self.cast.people.append(name)
 
