@@ -30,7 +30,7 @@ _SPELLINGS: Final = tuple(
         (r"\b(mov|cook|brown|smooth|calor|self|zomb)ies$", r"\1ie"),
         (r"(?<=[a-z]{2})(?<!ser)(?<!spec)ies$", "y"),
         (r"(?<=[a-z])(ch|sh|x|ss)es$", r"\1"),
-        (r"(?<=[a-z][a-rtv-z])s$", ""),
+        (r"(?<=[a-z][a-hj-rtv-z])(?<!serie)(?<!specie)(?<!ic)(?<!new)s$", ""),
     )
 )
 """Spellings of the words of families, and plurals: each is sought in the word, and what stands for it."""
