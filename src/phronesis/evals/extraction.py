@@ -3,7 +3,8 @@
 A labelled turn is a JSON object a line: ``{"id", "split", "at", "role", "name", "text", "expect": [...], "gate"}``.
 What is expected is ``{"kind", "subject", "key", "value"}``, perhaps with ``act``, ``done``, ``replaces``, ``date``. A
 proposal is right when kind, subject, key, act and done are those of a label and its value equals the label's, or one
-contains the other, in the form in which values are compared (docs/memory-types.md). Each label is met once.
+contains the other, in the form in which values are compared (docs/memory-types.md). Each label is met once. "Done"
+with no task that it ends stores nothing: where no label asks for it, it counts neither as found nor as stored.
 """
 
 import json
@@ -17,6 +18,7 @@ from typing import Any, Final
 from phronesis.core.instants import parse_moment
 from phronesis.core.proposals import Proposal
 from phronesis.core.values import normal_value
+from phronesis.derive.extracting.memory_types import folded
 from phronesis.derive.extracting.rules import Rules
 from phronesis.errors import InputError
 
@@ -108,8 +110,8 @@ def load_turns(path: Path) -> list[dict[str, Any]]:
 
 def is_right(label: Mapping[str, Any], proposal: Proposal, rules: Rules, *, at: datetime) -> bool:
     """Tell whether a proposal is what a label asks for."""
-    same = (proposal.kind, proposal.key.casefold(), _bare(proposal.subject), proposal.act, proposal.done)
-    if same != (label["kind"], label["key"].casefold(), _bare(label["subject"]), label.get("act", "assert"),
+    same = (proposal.kind, folded(proposal.key), _bare(proposal.subject), proposal.act, proposal.done)
+    if same != (label["kind"], folded(label["key"]), _bare(label["subject"]), label.get("act", "assert"),
                 bool(label.get("done"))):  # fmt: skip
         return False
     if proposal.value is None:
@@ -134,8 +136,6 @@ def _score(data: str, split: str, turns: Iterable[Mapping[str, Any]], rules: Rul
         spent += time.process_time() - begun
         count["turns"] += 1
         count["labels"] += len(turn["expect"])
-        count["found"] += len(found)
-        count["gate_right"] += bool(found) == (turn["gate"] is None)
         left = list(found)
         for label in turn["expect"]:
             hit = next((one for one in left if is_right(label, one, rules, at=at)), None)
@@ -149,6 +149,9 @@ def _score(data: str, split: str, turns: Iterable[Mapping[str, Any]], rules: Rul
             if "replaces" in label:
                 extra["replaced"] += 1
                 extra["replaced_right"] += str(label["replaces"]).casefold() in (hit.replaces or "").casefold()
+        stored = len(found) - sum(one.done for one in left)
+        count["found"] += stored
+        count["gate_right"] += (stored > 0) == (turn["gate"] is None)
     return ExtractionScore(data=data, split=split, microseconds=spent / max(1, count["turns"]) * 1e6, **count, **extra)
 
 

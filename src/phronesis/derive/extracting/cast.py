@@ -73,14 +73,18 @@ class Cast:
         """Note whom the next clause speaks of, where it leaves that out."""
         found = language.text["subject"].match(clause.bare)
         groups = found.groupdict() if found is not None else {}
-        if groups.get("self"):
+        if language.text["stranger"].search(clause.bare) is not None:
+            self.subject, self.unknown = None, True  # 那个博主住在大理，喜欢拍照
+        elif groups.get("self"):
             self.subject, self.unknown = self.subject or self.speaker, False
+        elif language.code == "zh" and groups.get("rel") and not groups.get("relname") and not self.people:
+            self.subject, self.unknown = groups["rel"], False  # 我先生姓秦，叫秦越
         elif groups.get("third") and self.person is None and self.pending is None:
             self.unknown = True
 
     def _spoken(self, found: re.Match[str], text: str, language: Language) -> Spoken:
         groups = found.groupdict()
-        name = groups.get("name") or groups.get("relname") or groups.get("relname_b")
+        name = groups.get("name") or groups.get("othername") or groups.get("relname") or groups.get("relname_b")
         relation = None
         if word := (groups.get("rel") or groups.get("rel_b") or "").lower():
             relation = (language.relations[word], word)
@@ -89,9 +93,13 @@ class Cast:
             return Spoken(name, found.end(), text, relation=relation)
         if groups.get("self"):
             return Spoken(self.speaker, found.end(), text)
+        if other := groups.get("other"):
+            return Spoken(other.lower(), found.end(), text)
         if relation is not None:
             return Spoken(relation[1], found.end(), text, relation=relation)
         subject = self.person or (self.pending[1] if self.pending else None)
+        if subject is None and self.subject in language.relations:
+            subject = self.subject
         if groups["third"].lower().startswith("they"):
             subject = None  # "they" may be anybody
         return Spoken(subject, found.end(), text)

@@ -143,6 +143,7 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
         for match in language.text["split"].finditer(raw)
         if not any(time.start < match.end() + sentence.start and match.start() + sentence.start < time.end
                    for time in inside)
+        and not (match[0].strip() in {":", "："} and language.text["label"].search(raw[: match.start()]))
     ]  # fmt: skip
     for stop, after in [*ends, (sentence.end, sentence.end)]:
         clause = _clause(raw[start - sentence.start : stop - sentence.start], start, inside, language)

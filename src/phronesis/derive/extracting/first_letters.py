@@ -19,6 +19,34 @@ def first_letters(pattern: str) -> frozenset[str] | None:
     return None if empty else frozenset(letters)
 
 
+_ONE_OF: Final = re.compile(r"(?:\(\?:){1,2}([^()]*?)\){1,2}(?=[ ]|$)")
+_PLAIN: Final = re.compile(r"([a-z]+)(s\?)?(?=[ ]|$)")
+
+
+def words_after_slot(pattern: str) -> frozenset[str] | None:
+    """Give the words of which one must stand in what a pattern with a slot in front matches; None where not plain.
+
+    "{thing} (?:is|are) my hobby" holds for nothing that has neither "is" nor "are". The pattern's macros are expanded.
+    """
+    depth = end = 0
+    while end < len(pattern) and (end == 0 or depth > 0):
+        depth += (pattern[end] == "{") - (pattern[end] == "}")
+        end += 1
+    if pattern[:1] != "{" or pattern[end : end + 1] != " ":
+        return None
+    rest = pattern[end + 1 :]
+    group = _ONE_OF.match(rest)
+    words: set[str] = set()
+    for branch in group[1].split("|") if group is not None else [rest]:
+        plain = _PLAIN.match(branch)
+        if plain is None:
+            return None
+        words.add(plain[1])
+        if plain[2]:
+            words.add(f"{plain[1]}s")
+    return frozenset(words)
+
+
 def _branches(text: str, at: int) -> tuple[set[str], bool, int]:
     """Read alternatives up to the end or a closing bracket: their letters, whether one may be empty, and where."""
     letters: set[str] = set()

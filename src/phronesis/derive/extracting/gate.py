@@ -60,8 +60,10 @@ def refusal(n: int, text: str, rule: str) -> Refusal:
 
 
 def message_rule(text: str, language: Language) -> str | None:
-    """Give the rule that refuses a message as a whole: a joke that is called one, a game, a novel."""
-    return next((rule for rule in ("joke", "fiction") if language.gates[f"{rule}_message"].search(text)), None)
+    """Give the rule that refuses a message as a whole: a joke that is called one, a game, a novel, a pasted mail."""
+    return next(
+        (rule for rule in ("joke", "fiction", "quotation") if language.gates[f"{rule}_message"].search(text)), None
+    )
 
 
 def sentence_rule(text: str, language: Language) -> str | None:

@@ -1,5 +1,6 @@
 """The types of memory, read from the page that documents them (docs/memory-types.md)."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +19,21 @@ COLUMNS: Final = ("key", "kind", "cardinality", "value", "importance", "English"
 """The head of every table on the page."""
 
 _MOST_IMPORTANT: Final = 10
+
+_SPELLINGS: Final = tuple(
+    (re.compile(one), other)
+    for one, other in (
+        (r"\b(col|flav|harb|neighb|behavi|hum)our", r"\1or"),
+        (r"\b(theat|cent|lit|met)re(s?)\b", r"\1er\2"),
+        (r"\bprogramme", "program"),
+        (r"\bgrey\b", "gray"),
+        (r"\b(mov|cook|brown|smooth|calor|self|zomb)ies$", r"\1ie"),
+        (r"(?<=[a-z]{2})(?<!ser)(?<!spec)ies$", "y"),
+        (r"(?<=[a-z])(ch|sh|x|ss)es$", r"\1"),
+        (r"(?<=[a-z][a-hj-rtv-z])(?<!serie)(?<!specie)(?<!ic)(?<!new)s$", ""),
+    )
+)
+"""Spellings of the words of families, and plurals: each is sought in the word, and what stands for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +54,8 @@ class MemoryType:
         return self.key.endswith(".*")
 
     def key_of(self, word: str | None) -> str:
-        """Give the key of one of a family, by its word in small letters, or the key itself."""
-        return f"{self.key[:-2]}.{(word or '').strip().casefold()}" if self.family else self.key
+        """Give the key of one of a family, by its word in small letters, or the key itself: one key for "colours"."""
+        return folded(f"{self.key[:-2]}.{(word or '').strip()}") if self.family else self.key
 
 
 class MemoryTypes:
@@ -61,6 +77,18 @@ class MemoryTypes:
             if row is not None:
                 return row
         return None
+
+
+def folded(key: str) -> str:
+    """Give a key in small letters, the word of a family in one spelling and as one: "favorite.Colours" as of a color.
+
+    It folds what English spells in two ways ("-our", "theatre", "programme", "grey") and the common plurals; a word
+    that only looks like a plural ("chess", "status") stays.
+    """
+    family, dot, word = key.casefold().partition(".")
+    for one, other in _SPELLINGS:
+        word = one.sub(other, word)
+    return f"{family}{dot}{word}"
 
 
 def compared(row: MemoryType, value: str, *, at: datetime | None = None) -> str | None:

@@ -27,6 +27,13 @@ def content_of(clause: Clause, language: Language, *, subject: str, speaker: str
     return f"{speaker}: {raw}" if speaker != USER and subject == speaker else raw
 
 
+def ahead(clause: Clause, at: datetime, lean: int) -> bool:
+    """Tell whether a clause's time lies where its pattern says: what is past is no appointment."""
+    times = find_times(clause.raw, at, lean=lean)
+    today = at.date()
+    return not times or (times[0].last >= today if lean > 0 else times[0].first <= today)
+
+
 def days_of(clause: Clause, at: datetime, lean: int, language: Language) -> list[str]:
     """Give the days that a clause's times begin at, as ISO 8601, but for limits ("by June", 六月前)."""
     if not clause.times:

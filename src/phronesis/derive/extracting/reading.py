@@ -23,14 +23,14 @@ from phronesis.derive.extracting.clauses import (
 )
 from phronesis.derive.extracting.gate import MAX_REFUSALS, clause_rule, message_rule, refusal, sentence_rule, stated
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
-from phronesis.derive.extracting.phrasing import content_of, days_of, joined
+from phronesis.derive.extracting.phrasing import ahead, content_of, days_of, joined
 from phronesis.derive.extracting.slots import SEVERAL, trimmed, values_of
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
 
 MAX_PROPOSALS: Final = 24
 """Proposals of one message."""
 
-_UNDATED: Final = frozenset({"birthday", "attribute.*", "age", "timezone", "reply_style", "fact"})
+_UNDATED: Final = frozenset({"birthday", "attribute.*", "favorite.*", "age", "timezone", "reply_style", "fact"})
 """Keys that hold a date themselves, or none."""
 
 _PEOPLE: Final = frozenset({"partner", "child", "parent", "sibling", "friend", "colleague", "pet"})
@@ -74,6 +74,7 @@ class Reading:
     small: bool = False
     lead: tuple[str, str] | None = None
     before: str = ""
+    listing: bool = False
     laughs: bool = False
     doubtful: bool = False
     retracts: bool = False
@@ -113,6 +114,7 @@ class Reading:
         if rule is not None:
             self._gated(clause, language, rule)
             self.cast.turn_to(clause, language)
+            self.cast.unknown |= rule == "third_party_unknown"
         else:
             correction = language.text["not_this"].match(low)
             if correction and self.proposals and self.proposals[-1].cardinality == "one":
@@ -125,7 +127,9 @@ class Reading:
                     elif self._take(clause, spoken, matched, act, language):
                         break
                 self._note(clause, language)
-        self.before = clause.raw.lower()
+        if not (self.listing and self.proposals and self.proposals[-1].start == clause.start):
+            self.before = clause.raw.lower()
+        self.listing = language.gates["todo"].search(self.before) is not None
 
     def _gated(self, clause: Clause, language: Language, rule: str) -> None:
         self.rule = self.rule or rule
@@ -197,9 +201,10 @@ class Reading:
         """Make proposals of a match; tell whether it gave any."""
         pattern = matched.pattern
         subject = self._subject_of(spoken, matched, language)
-        if subject is None or (pattern.when and not (clause.times and self._ahead(clause, pattern.lean))):
+        if subject is None or (pattern.when and not (clause.times and ahead(clause, self.at, pattern.lean))):
             return False
-        if spoken.elided and subject == self.cast.speaker and "name" in matched.slots:
+        surname = language.gates["of_name"].search(self.before)
+        if spoken.elided and subject == self.cast.speaker and "name" in matched.slots and surname is None:
             return False  # 今天学了一道菜，叫清蒸鲈鱼: a dish is called so, not the speaker
         word = matched.slots.get("word", (None, 0, 0))[0]
         found = self._values(clause, spoken, matched, language)
@@ -218,18 +223,8 @@ class Reading:
                 if key == "name" and subject != self.cast.speaker:
                     self._called(clause, spoken, value, language)
                     continue
-                self._add(
-                    clause,
-                    spoken,
-                    row,
-                    value,
-                    pattern,
-                    subject=subject,
-                    key=row.key_of(word),
-                    act=act,
-                    replaces=replaces,
-                    language=language,
-                )
+                said = {"subject": subject, "key": row.key_of(word), "act": act, "replaces": replaces}
+                self._add(clause, spoken, row, value, pattern, language=language, **said)
                 if row.key in _PEOPLE and act == "assert":
                     self.cast.person, self.cast.pending = value, None
                     self.cast.people.append(value)
@@ -259,19 +254,15 @@ class Reading:
             )
             if row is None:
                 continue
+            if spoken.elided and spoken.subject == self.cast.thing:
+                row = self.types.find(row.key, "fact") or row  # a thing uses, it does not prefer
             surface = spoken.text[start:end]
             surface = with_times(surface, clause) if row.key in _UNDATED or row.kind == "decision" else surface
-            values = values_of(row, surface, language, small=self.small)
-            if not values:
+            values = values_of(row, surface, language, small=self.small, free=matched.pattern.free)
+            if not values or (matched.pattern.proper and not values[0][:1].isupper()):
                 return []
             found.append((key.rstrip("0123456789"), row, values))
         return found
-
-    def _ahead(self, clause: Clause, lean: int) -> bool:
-        """Tell whether a clause's time lies where its pattern says: what is past is no appointment."""
-        times = find_times(clause.raw, self.at, lean=lean)
-        today = self.at.date()
-        return not times or (times[0].last >= today if lean > 0 else times[0].first <= today)
 
     def _subject_of(self, spoken: Spoken, matched: Matched, language: Language) -> str | None:
         if "subject" not in matched.slots:
@@ -287,7 +278,8 @@ class Reading:
 
     def _called(self, clause: Clause, spoken: Spoken, name: str, language: Language) -> None:
         """Take "she is called Pixel" for the name of the pet that was just spoken of."""
-        relation = spoken.relation or self.cast.pending
+        key = language.relations.get(spoken.subject or "")
+        relation = spoken.relation or self.cast.pending or ((key, spoken.subject) if key and spoken.subject else None)
         if relation is not None and relation[1] == spoken.subject:
             self._related(clause, relation[0], name, language)
             if not language.text["one_of"].match(clause.bare):
@@ -297,8 +289,8 @@ class Reading:
         row = self.types.find(key)
         if row is not None:
             spoken = Spoken(self.cast.speaker, 0, clause.plain)
-            self._add(clause, spoken, row, name, Pattern(p=""), subject=self.cast.speaker, key=key, act=act,
-                      replaces=None, language=language)  # fmt: skip
+            said = {"subject": self.cast.speaker, "key": key, "act": act, "replaces": None}
+            self._add(clause, spoken, row, name, Pattern(p=""), language=language, **said)
             self.cast.person = name
             self.cast.people.append(name)
 
@@ -318,6 +310,8 @@ class Reading:
             for name in _NAMES.split(clause.bare):
                 self._related(clause, key, name, language, was)
             self.cast.pending = None
+            if language.text["kin_only"].match(self.before):
+                self.cast.subject = self.cast.person  # "my dad, Frank, is a driver"
             return
         for form in ("subject", "possessor"):
             found = language.text[form].match(clause.bare)
@@ -335,6 +329,12 @@ class Reading:
                 self.cast.pending = None
                 self._related(clause, key, str(groups["name"]), language, was)
                 return
+        for found in language.text["with_relative"].finditer(clause.bare):
+            self._related(clause, language.relations[found["rel"].lower()], found["relname"], language)
+            if found.end() == len(clause.bare):
+                self.cast.subject = found["relname"]
+        if (about := language.text["about"].match(clause.bare)) is not None:
+            self.cast.thing = about["thing"]
         found = language.text["introduces"].search(clause.bare.lower())
         if found is not None and not any(one.start == clause.start and one.key in _PEOPLE for one in self.proposals):
             act: Act = "retract" if language.text["retract"].search(clause.bare.lower()) else "assert"

@@ -23,8 +23,37 @@ RULES_VERSION: Final = "extract-rules/1"
 
 LANGUAGES: Final = ("en", "zh")
 
-_TITLES: Final = ("title", "summary", "event", "appointment", "meeting", "flight", "name", "subject")
-_STARTS: Final = ("start", "starts_at", "start_time", "starts", "date", "when", "time", "datetime", "departure", "at")
+_TITLES: Final = (
+    "title",
+    "summary",
+    "event",
+    "appointment",
+    "meeting",
+    "flight",
+    "name",
+    "subject",
+    "事项",
+    "标题",
+    "名称",
+    "日程",
+    "活动",
+)
+_STARTS: Final = (
+    "start",
+    "starts_at",
+    "start_time",
+    "starts",
+    "date",
+    "when",
+    "time",
+    "datetime",
+    "departure",
+    "at",
+    "时间",
+    "开始时间",
+    "开始",
+    "日期",
+)
 """Fields of a calendar's answer: what it is, and when."""
 
 _MAX_EVENTS: Final = 20

@@ -10,6 +10,9 @@ from phronesis.core.values import normal_value
 from phronesis.derive.extracting.memory_types import MemoryType
 from phronesis.derive.extracting.tables import TIMES, Language
 
+MAX_AGE: Final = 125
+"""Years: nobody is known to have lived longer (Jeanne Calment, 122); a greater age is a joke."""
+
 MAX_WORDS: Final = 16
 """Words of a value: more are a story, not a value."""
 
@@ -66,8 +69,10 @@ _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE: Final = re.compile(r"\+?\(?\d[\d ().-]{4,20}\d")
 
 
-def values_of(row: MemoryType, surface: str, language: Language, *, small: bool) -> list[str]:
+def values_of(row: MemoryType, surface: str, language: Language, *, small: bool, free: bool = False) -> list[str]:
     """Give the values that a slot of a key holds: none where they cannot be such values.
+
+    ``free``: the frame alone says what they are, so that none of the key's known words is asked of them.
 
     ``small``: the message has no capitals, so that none can be asked of names and places.
     """
@@ -78,9 +83,9 @@ def values_of(row: MemoryType, surface: str, language: Language, *, small: bool)
         return []
     text = trimmed(surface, row, language)
     if row.key in SEVERAL and (parts := _several(text, row)):
-        values = [value for part in parts if (value := _one(row, part, language, small=small))]
+        values = [value for part in parts if (value := _one(row, part, language, small=small, free=free))]
         return values[:6]
-    value = _one(row, text, language, small=small)
+    value = _one(row, text, language, small=small, free=free)
     return [value] if value else []
 
 
@@ -109,7 +114,7 @@ def _several(text: str, row: MemoryType) -> list[str]:
     return parts if len(parts) > 1 and all(len(part.split()) <= most and len(part) <= 40 for part in parts) else []  # noqa: PLR2004
 
 
-def _one(row: MemoryType, text: str, language: Language, *, small: bool) -> str | None:
+def _one(row: MemoryType, text: str, language: Language, *, small: bool, free: bool) -> str | None:
     text = text.strip(_EDGES)
     if language.code == "en":
         text = language.text["head"].sub("", text) if row.key in SEVERAL else text
@@ -117,7 +122,7 @@ def _one(row: MemoryType, text: str, language: Language, *, small: bool) -> str 
     key = row.key.removesuffix(".*")
     if not text or not any(char.isalnum() for char in text) or len(text.split()) > MAX_WORDS:
         return None
-    if (only := language.only.get(key)) is not None and only.search(low) is None:
+    if not free and (only := language.only.get(key)) is not None and only.search(low) is None:
         return None
     form = None if row.key in _FREE else language.never.get(f"form_{row.form}")
     for never in (language.never.get(key), form, None if row.key in _SAID else language.never["any"]):
@@ -141,7 +146,7 @@ def _in_form(row: MemoryType, text: str, language: Language, *, small: bool) -> 
             return text if small and len(text.split()) <= 2 else None  # noqa: PLR2004 - a name of two words
         case "number":
             number = parse_number(re.sub(r"\s*(?:years?.*|yrs?.*|岁)$", "", text))
-            return text if number is not None else None
+            return text if number is not None and not (row.key == "age" and number > MAX_AGE) else None
         case "date":
             birthday = row.key == "birthday"
             return (

@@ -18,10 +18,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 from importlib.resources import files
+from operator import itemgetter
 from typing import Any, Final
 
 from phronesis.core.proposals import Act
-from phronesis.derive.extracting.first_letters import first_letters
+from phronesis.derive.extracting.first_letters import first_letters, words_after_slot
 from phronesis.errors import PhronesisError
 
 TIMES: Final = "\ue000-\ue0ff"
@@ -35,6 +36,8 @@ _MACRO: Final = re.compile(r"(?<!\?P)<([a-z_]+)>")
 _BLOCK: Final = 12
 """Patterns in one regular expression: more make each step dearer, fewer make more steps."""
 
+_WORD: Final = re.compile(r"[a-z']+")
+_NUMBER: Final = itemgetter(0)
 _ANY: Final = r"\S.{0,200}?"
 _SECTIONS: Final = {"macros", "text", "gates", "words", "only", "never", "relations", "pattern", "normal"}
 
@@ -44,8 +47,9 @@ class Pattern:
     """How something is said.
 
     ``lean`` says where its time lies, ``when`` that it needs one; ``dated`` that a slot may hold one. ``negated``: it
-    holds as it stands for a clause that says "no longer". ``capital``: not
-    in a message without capitals. ``after`` is the gate that what was said just before must match.
+    holds as it stands for a clause that says "no longer". ``capital``: not in a message without capitals; ``proper``:
+    its values begin with one. ``free``: they may be other than the words that the key is known by. ``after`` is the
+    gate that what was said just before must match.
     """
 
     p: str
@@ -58,6 +62,8 @@ class Pattern:
     dated: bool = False
     negated: bool = False
     capital: bool = False
+    proper: bool = False
+    free: bool = False
     after: str = ""
 
     @property
@@ -89,7 +95,10 @@ class PatternTable:
         self._patterns = patterns
         self._sources = [_compiled(pattern.p, n, macros) for n, pattern in enumerate(patterns)]
         self._letters = [first_letters(source) for source in self._sources]
-        self._common = tuple(n for n, letters in enumerate(self._letters) if letters is None)
+        needs = {n: words_after_slot(_expanded(patterns[n].p, macros))
+                 for n, letters in enumerate(self._letters) if letters is None}  # fmt: skip
+        self._common = tuple(n for n, words in needs.items() if words is None)
+        self._needing = {n: words for n, words in needs.items() if words is not None}
         self._by_letter: dict[str, tuple[int, ...]] = {}
         for n, letters in enumerate(self._letters):
             for letter in letters or ():
@@ -100,15 +109,23 @@ class PatternTable:
     def matches(self, text: str, position: int = 0) -> Iterator[Matched]:
         """Give the patterns that hold from a position to the end, in the table's order."""
         own = self._by_letter.get(text[position : position + 1], ())
-        found = merge(
-            self._found(own, text, position), self._found(self._common, text, position), key=lambda one: one[0]
-        )
-        for n, match in found:
+        parts = [self._found(numbers, text, position) for numbers in (own, self._common) if numbers]
+        if self._needing:
+            words = frozenset(_WORD.findall(text))
+            needing = tuple(n for n, needed in self._needing.items() if not needed.isdisjoint(words))
+            parts += [self._each(needing, text, position)] if needing else []
+        for n, match in parts[0] if len(parts) == 1 else merge(*parts, key=_NUMBER):
             yield self._matched(n, match)
 
+    def _each(self, numbers: Iterable[int], text: str, position: int) -> Iterator[tuple[int, re.Match[str]]]:
+        for n in numbers:
+            if n not in self._single:
+                self._single[n] = _joined([n], self._sources)
+            match = self._single[n].match(text, position)
+            if match is not None:
+                yield n, match
+
     def _found(self, numbers: tuple[int, ...], text: str, position: int) -> Iterator[tuple[int, re.Match[str]]]:
-        if not numbers:
-            return
         blocks = self._blocks.get(numbers)
         if blocks is None:
             parts = [numbers[at : at + _BLOCK] for at in range(0, len(numbers), _BLOCK)]
@@ -119,12 +136,7 @@ class PatternTable:
                 continue
             n = int((first.lastgroup or "p0")[1:])
             yield n, first
-            for other in part[part.index(n) + 1 :]:
-                if other not in self._single:
-                    self._single[other] = _joined([other], self._sources)
-                again = self._single[other].match(text, position)
-                if again is not None:
-                    yield other, again
+            yield from self._each(part[part.index(n) + 1 :], text, position)
 
     def _matched(self, n: int, found: re.Match[str]) -> Matched:
         start = f"p{n}_"

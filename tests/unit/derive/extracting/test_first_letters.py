@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.derive.extracting.first_letters import first_letters
+from phronesis.derive.extracting.first_letters import first_letters, words_after_slot
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,21 @@ def test_whatever_matches_begins_with_one_of_them(pattern: str, text: str) -> No
     letters = first_letters(pattern)
     found = re.match(pattern, text)
     assert letters is None or found is None or text[:1] in letters
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("{thing} is my hobby", {"is"}),
+        ("{thing=[a-z]{2,4}} (?:is|are) (?:my|our) hobby", {"is", "are"}),
+        ("{thing} makes? me happy", {"make", "makes"}),
+        ("{thing} (?:(?:done|taken care of))", {"done", "taken"}),
+        ("{thing}是我的", None),
+        ("my {thing} is", None),
+        ("{thing} (?:is)?", None),
+        ("{thing} .+", None),
+        ("{thing}", None),
+    ],
+)
+def test_the_words_of_which_one_must_stand_after_the_first_slot(pattern: str, words: set[str] | None) -> None:
+    assert words_after_slot(pattern) == (None if words is None else frozenset(words))

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from phronesis.core.values import NORMALISERS
-from phronesis.derive.extracting.memory_types import MemoryType, load_memory_types, parse_memory_types
+from phronesis.derive.extracting.memory_types import MemoryType, folded, load_memory_types, parse_memory_types
 from phronesis.derive.extracting.rules import Rules
 from phronesis.errors import PhronesisError
 from phronesis.truth.inputs import STATED_KINDS
@@ -60,3 +60,22 @@ def test_a_row_is_found_by_its_key_and_kind() -> None:
 def test_a_page_that_cannot_be_read_names_the_row(page: str, said: str) -> None:
     with pytest.raises(PhronesisError, match=said):
         parse_memory_types(page)
+
+
+@pytest.mark.parametrize(
+    ("key", "one"),
+    [
+        ("favorite.Colours", "favorite.color"),
+        ("favorite.movies", "favorite.movie"),
+        ("favorite.hobbies", "favorite.hobby"),
+        ("favorite.theatre", "favorite.theater"),
+        ("favorite.dishes", "favorite.dish"),
+        ("favorite.chess opening", "favorite.chess opening"),
+        ("attribute.status", "attribute.status"),
+        ("favorite.series", "favorite.series"),
+        ("favorite.颜色", "favorite.颜色"),
+        ("likes", "likes"),
+    ],
+)
+def test_one_key_for_what_is_spelled_in_two_ways(key: str, one: str) -> None:
+    assert folded(key) == one

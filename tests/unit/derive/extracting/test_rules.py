@@ -1,5 +1,6 @@
 """What messages say: whose it is, when it was, what took whose place, and what is refused and why."""
 
+import json
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -200,7 +201,7 @@ def test_hostile_texts_take_no_longer_than_others(text: str) -> None:
     assert time.process_time() - begun < 2
 
 
-@pytest.mark.parametrize("name", ["turns_en.jsonl", "turns_zh.jsonl"])
+@pytest.mark.parametrize("name", ["turns_en.jsonl", "turns_zh.jsonl", "more_en.jsonl", "more_zh.jsonl"])
 def test_the_labelled_turns_of_the_development_split_are_read(name: str) -> None:
     [dev] = [one for one in run_extraction([LABELLED / name]).scores if one.split == "dev"]
     assert dev.turns == sum(turn["split"] == "dev" for turn in load_turns(LABELLED / name))
@@ -208,6 +209,67 @@ def test_the_labelled_turns_of_the_development_split_are_read(name: str) -> None
     assert dev.recall is not None
     assert (dev.precision >= 0.95, dev.recall >= 0.9, dev.gate >= 0.95) == (True, True, True), dev
     assert dev.dates_right / dev.dates >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("text", "thing"),
+    [
+        ("I've called the dentist", "dentist"),
+        ("just sent the report", "report"),
+        ("passport renewed!", "passport"),
+        ("The invoice has been paid", "invoice"),
+        ("护照已经续好了", "护照"),
+        ("报告交了", "报告"),
+        ("PPT已经发给陈总了", "PPT"),
+    ],
+)
+def test_what_is_done_is_proposed_as_a_task_that_is_done(text: str, thing: str) -> None:
+    [one] = read(text)[0]
+    assert (one.key, one.done, thing in str(one.value)) == ("task", True, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "那个博主住在大理，喜欢拍照",
+        "新来的实习生是四川人，会弹吉他",
+        "据说他老婆叫卡拉，还生了双胞胎",
+        "The guy next door has a van, loves jazz",
+        "From: bob@acme.example\nSubject: Hello\nI live in Dallas.",
+        "老师：我叫王芳，教数学",
+        "I'm 800 years old",
+    ],
+)
+def test_what_is_another_persons_or_cannot_be_stores_nothing(text: str) -> None:
+    assert read(text)[0] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("My dad, Frank, is a bus driver", [("Frank", "job"), ("user", "parent")]),
+        ("My cousin Ivan lives in Riga", [("Ivan", "home_city")]),
+        ("I went to Rome with my brother Tom", [("user", "sibling")]),
+        ("For Project Heron: the owner is Samira", [("Project Heron", "attribute.owner")]),
+        ("favorite fruit: persimmon", [("user", "favorite.fruit")]),
+        ("我先生姓秦，叫秦越", [("user", "partner")]),
+        ("我姓孙，叫孙悦", [("user", "name")]),
+        ("I'm now at Ericsson", [("user", "employer")]),
+        ("I'm now at peace", []),
+    ],
+)
+def test_frames_that_say_whose_and_what(text: str, expected: list[tuple[str, str]]) -> None:
+    assert sorted((one.subject, one.key) for one in read(text)[0]) == sorted(expected)
+
+
+def test_done_without_a_task_counts_as_nothing_and_with_one_as_found(tmp_path: Path) -> None:
+    turn = {"id": "1", "split": "dev", "at": "2026-03-10T09:00:00Z", "role": "user", "name": None,
+            "text": "I've called the dentist", "expect": [], "gate": "chit_chat"}  # fmt: skip
+    label = {"kind": "task", "subject": "user", "key": "task", "value": "dentist", "done": True}
+    data = tmp_path / "turns.jsonl"
+    data.write_text("\n".join(json.dumps(one) for one in (turn, {**turn, "expect": [label], "gate": None})))
+    [score] = run_extraction([data]).scores
+    assert (score.turns, score.found, score.right, score.gate_right) == (2, 1, 1, 2)
 
 
 @pytest.mark.parametrize("name", ["turns_en.jsonl", "turns_zh.jsonl"])
