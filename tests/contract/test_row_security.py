@@ -74,7 +74,7 @@ def test_a_connection_without_a_tenant_sees_nothing(filled: Database, table: str
             assert total == own
             counts[tenant or ""] = total
     assert counts[""] == 0
-    assert counts["acme"] > 0 or table in {"blobs", "failures", "edges", "evidence", "model_calls"}
+    assert counts["acme"] > 0 or table in {"blobs", "failures", "edges", "evidence", "model_calls", "summaries"}
 
 
 def test_owner_and_former_tenant_see_nothing_either(filled: Database) -> None:

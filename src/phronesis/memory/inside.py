@@ -23,7 +23,7 @@ from phronesis.derive.writer import Writer, Written
 from phronesis.errors import Closed, PhronesisError
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.models.roster import Roster
-from phronesis.recall.browse import Browser, refused, repeated_messages
+from phronesis.recall.browse import Browser, gated_in
 from phronesis.recall.reranking import Search
 from phronesis.storage.database import Database
 from phronesis.storage.eligible import Wanted, check_kinds
@@ -149,8 +149,8 @@ class Inside:
             return tuple(self._stages.browser.gated_by(self._tenant, written.entry))
         settled = written.applied.settled
         rows = settled.changes.conversation.messages if settled.changes.conversation is not None else ()
-        repeated = repeated_messages(written.entry, rows, {item.id for item in settled.created})
-        return (*repeated, *refused(written.applied.refusals))
+        made = {item.id for item in settled.created}
+        return tuple(gated_in(written.entry, rows, made, written.applied.refusals))
 
     def _degraded(self, written: Written) -> tuple[Degraded, ...]:
         if written.pending:

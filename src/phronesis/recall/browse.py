@@ -102,7 +102,7 @@ class Browser:
             for row in read_outcomes(unit, [entry.id])[entry.id]:
                 outcome = Outcome(role=row["role"], made_by=row["made_by"], n=row["n"], body=decode(row["body"]))
                 outcomes.setdefault(outcome.role, []).append(outcome)
-        return [*repeated_messages(entry, rows, made), *refused(refusals_in(entry, outcomes))]
+        return gated_in(entry, rows, made, refusals_in(entry, outcomes))
 
     def sessions(self, tenant: str, scope: Scope, wanted: Wanted) -> list[SessionInfo]:
         """Give the sessions a scope sees, latest first; with ``as_of`` those that had begun, as they are now."""
@@ -182,22 +182,25 @@ def find_item(unit: Unit, item_id: str) -> tuple[Lane, Item]:
     return lane, read_items(unit, lane, [item_id])[item_id]
 
 
-def repeated_messages(entry: Entry, rows: Iterable[MessageRow], made: AbstractSet[str]) -> list[Gated]:
-    """Give the messages of an entry whose rows point to items that it did not make: the session had them already."""
-    return [
+def gated_in(
+    entry: Entry, rows: Iterable[MessageRow], made: AbstractSet[str], refusals: Iterable[Refusal]
+) -> list[Gated]:
+    """Give what of an entry made no item, and why.
+
+    A message whose row points to an item that the entry did not make was in its session already: of it, nothing more is
+    told.
+    """
+    repeated = [row for row in rows if row.item_id not in made]
+    known = {row.n for row in repeated}
+    again = [
         Gated(
             str(entry.payload["messages"][row.n].get("content")),
             DUPLICATE,
             f"the session holds message {row.message_id!r} with these words already, as mem:{row.item_id}",
         )
-        for row in rows
-        if row.item_id not in made
+        for row in repeated
     ]
-
-
-def refused(refusals: Iterable[Refusal]) -> list[Gated]:
-    """Give refusals as results show them."""
-    return [Gated(refusal.text, refusal.rule, refusal.reason) for refusal in refusals]
+    return again + [Gated(one.text, one.rule, one.reason) for one in refusals if one.n not in known]
 
 
 def _find_at(unit: Unit, item_id: str, wanted: Wanted) -> tuple[Lane, Item]:

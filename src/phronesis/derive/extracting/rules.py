@@ -1,18 +1,16 @@
 """Proposals by rules: what the messages of an entry say, in English and Chinese."""
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
-from phronesis.core.calendar import find_times
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.instants import parse_moment
 from phronesis.core.proposals import USER, Proposal, Refusal
+from phronesis.derive.extracting.answers import read_answer
 from phronesis.derive.extracting.cast import Cast
-from phronesis.derive.extracting.clauses import MAX_READ, is_chinese
 from phronesis.derive.extracting.gate import MAX_REFUSALS, Gate, refusal
 from phronesis.derive.extracting.memory_types import MemoryTypes, compared, load_memory_types
 from phronesis.derive.extracting.reading import Reading
@@ -22,41 +20,6 @@ RULES_VERSION: Final = "extract-rules/1"
 """Rises when the tables or the rules change what they find: it stands with every outcome."""
 
 LANGUAGES: Final = ("en", "zh")
-
-_TITLES: Final = (
-    "title",
-    "summary",
-    "event",
-    "appointment",
-    "meeting",
-    "flight",
-    "name",
-    "subject",
-    "事项",
-    "标题",
-    "名称",
-    "日程",
-    "活动",
-)
-_STARTS: Final = (
-    "start",
-    "starts_at",
-    "start_time",
-    "starts",
-    "date",
-    "when",
-    "time",
-    "datetime",
-    "departure",
-    "at",
-    "时间",
-    "开始时间",
-    "开始",
-    "日期",
-)
-"""Fields of a calendar's answer: what it is, and when."""
-
-_MAX_EVENTS: Final = 20
 
 
 @cache
@@ -98,7 +61,7 @@ class Rules:
         cast = Cast(speaker=(message.get("name") if role == "user" else None) or USER)
         reading = Reading(n, text, at, self.types, languages, cast)
         if role == "tool":
-            self._answered(reading, languages)
+            read_answer(reading, self.types, languages)
         else:
             reading.read()
         kept: list[Proposal] = []
@@ -113,61 +76,3 @@ class Rules:
     def _compared(self, one: Proposal, at: datetime) -> Proposal:
         row = self.types.find(one.key, one.kind)
         return one if row is None or one.value is None else replace(one, compared=compared(row, one.value, at=at))
-
-    def _answered(self, reading: Reading, languages: Mapping[str, Language]) -> None:
-        """Take from a tool's answer only the dates of a calendar, by their fields; never what it tells to do."""
-        text = reading.text[:MAX_READ]
-        language = languages["zh" if is_chinese(text) else "en"]
-        reading.rule = "instruction" if language.gates["instruction"].search(text.lower()) else "chit_chat"
-        if reading.rule == "instruction" or not text.lstrip().startswith(("{", "[")):
-            reading.rule = (
-                "code" if reading.rule != "instruction" and text.lstrip().startswith(("$", "#", "<")) else reading.rule
-            )
-            return
-        try:
-            answer = json.loads(reading.text)
-        except (ValueError, RecursionError):
-            reading.rule = "code"
-            return
-        row = self.types.find("appointment")
-        if row is None:
-            return
-        for title, start in list(_events(answer))[:_MAX_EVENTS]:
-            place = reading.text.find(title)
-            times = find_times(start, reading.at)
-            if place >= 0 and times:
-                reading.proposals.append(
-                    Proposal(
-                        n=reading.n,
-                        quote=title,
-                        start=place,
-                        end=place + len(title),
-                        kind=row.kind,
-                        subject=USER,
-                        key=row.key,
-                        content=f"{title} ({start})",
-                        value=title,
-                        cardinality=row.cardinality,
-                        basis="tool",
-                        confidence=0.9,
-                        importance=row.importance,
-                        occurred_at=f"{times[0].first.isoformat()}T00:00:00Z",
-                    )
-                )
-
-
-def _events(answer: Any) -> Iterator[tuple[str, str]]:
-    """Give titles and starts of what a calendar answered: an object, a list of them, or one field that holds a list."""
-    if isinstance(answer, list):
-        for one in answer[:_MAX_EVENTS]:
-            yield from _events(one)
-    elif isinstance(answer, dict):
-        small = {str(key).lower(): value for key, value in answer.items()}
-        title = next((small[key] for key in _TITLES if isinstance(small.get(key), str) and small[key].strip()), None)
-        start = next((small[key] for key in _STARTS if isinstance(small.get(key), str)), None)
-        if title is not None and start is not None:
-            yield title, start
-            return
-        for value in answer.values():
-            if isinstance(value, list):
-                yield from _events(value)

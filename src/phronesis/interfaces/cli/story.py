@@ -177,8 +177,8 @@ class Question:
 
 QUESTIONS: Final = (
     Question("What can Tom not eat at the group dinner?", TOM, "peanuts"),
-    Question("清洗电极应该用什么？", LIN, "乙醇"),
-    Question("What is the overpotential of the three-to-one sample after correction?", TOM, "276 mV"),
+    Question("清洗电极请改用什么溶剂？", LIN, "乙醇"),
+    Question("What is the overpotential once the resistance is corrected?", TOM, "276 mV"),
     Question("KOH 的浓度是多少？", LIN, "1 M KOH"),
     Question("Which solvent must I avoid when cleaning electrodes?", LIN, "丙酮", by_meaning=True),
     Question("Who measures while Tom is in Hamburg?", LIN, "Lin Yue measures"),

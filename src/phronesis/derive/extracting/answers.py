@@ -1,0 +1,123 @@
+"""What tools answer: a calendar's appointments, by their fields, and the short records of somebody or something.
+
+A tool reads what anybody wrote. What it tells to do is never taken, nor what it says in the first person, nor what
+stands in a text: a record is a sentence or two.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from phronesis.core.calendar import find_times
+from phronesis.core.proposals import USER, Proposal
+from phronesis.derive.extracting.clauses import MAX_READ, is_chinese
+from phronesis.derive.extracting.memory_types import MemoryTypes
+from phronesis.derive.extracting.reading import Reading
+from phronesis.derive.extracting.tables import Language
+
+TITLES: Final = (
+    "title", "summary", "event", "appointment", "meeting", "flight", "name", "subject",
+    "事项", "标题", "名称", "日程", "活动",
+)  # fmt: skip
+STARTS: Final = (
+    "start", "starts_at", "start_time", "starts", "date", "when", "time", "datetime", "departure", "at",
+    "时间", "开始时间", "开始", "日期",
+)  # fmt: skip
+"""Fields of a calendar's answer: what it is, and when."""
+
+CONFIDENCE: Final = 0.9
+"""Of what a tool states in plain words or fields: at the gate's threshold for tools."""
+
+MAX_EVENTS: Final = 20
+MAX_RECORD: Final = 200
+"""Characters of a record; what is longer is a text that a tool found."""
+
+_RECORDED: Final = frozenset({"profile", "attribute.*", "located_in"})
+"""Kinds and keys that a record may state; tastes, plans and doings are for people to tell."""
+
+_ENTRY: Final = re.compile(
+    r"^(?:appointment|event|meeting|calendar|booking|预约|日程|会议|预订)\s*[:：]\s*"
+    r"(?P<title>[^\n]{2,80}?)[\s,，]*(?:\b(?:on|at|from)\b|[-–—])?\s*$",
+    re.IGNORECASE,
+)
+"""A calendar's line before its date."""
+
+_THE_USER: Final = frozenset({"user", "the user", "用户", "you", "您"})
+
+
+def read_answer(reading: Reading, types: MemoryTypes, languages: Mapping[str, Language]) -> None:
+    """Add to ``reading``, which is of a tool's message, what may be taken of it, or the rule that refuses it."""
+    text = reading.text[:MAX_READ]
+    language = languages["zh" if is_chinese(text) else "en"]
+    if language.gates["instruction"].search(text.lower()):
+        reading.rule = "instruction"
+    elif text.lstrip().startswith(("{", "[")):
+        try:
+            events = list(_events(json.loads(reading.text)))
+        except (ValueError, RecursionError):
+            reading.rule = "code"
+            return
+        for title, start in events[:MAX_EVENTS]:
+            _appointment(reading, types, title, start)
+        reading.rule = "chit_chat"
+    elif text.lstrip().startswith(("$", "#", "<")):
+        reading.rule = "code"
+    elif len(text) <= MAX_RECORD:
+        _record(reading, types)
+    else:
+        reading.rule = "chit_chat"
+
+
+def _record(reading: Reading, types: MemoryTypes) -> None:
+    times = find_times(reading.text, reading.at)
+    entry = _ENTRY.match(reading.text[: times[0].start]) if times else None
+    if entry is not None:
+        _appointment(reading, types, entry["title"], reading.text[times[0].start :].strip(" .。"))
+        return
+    reading.read()
+    stated = [one for one in reading.proposals if _states_a_record(one, reading.cast.speaker)]
+    reading.proposals[:] = [
+        replace(one, basis="tool", confidence=CONFIDENCE, subject=_subject(one.subject)) for one in stated
+    ]
+
+
+def _states_a_record(one: Proposal, speaker: str) -> bool:
+    known = one.kind in _RECORDED or one.key in _RECORDED or one.key.startswith("attribute.")
+    return known and one.subject != speaker and one.act == "assert" and one.key != "alias"
+
+
+def _subject(subject: str) -> str:
+    return USER if subject.casefold() in _THE_USER else subject
+
+
+def _appointment(reading: Reading, types: MemoryTypes, title: str, start: str) -> None:
+    row, place, times = types.find("appointment"), reading.text.find(title), find_times(start, reading.at)
+    if row is None or place < 0 or not times:
+        return
+    reading.proposals.append(
+        Proposal(
+            n=reading.n, quote=title, start=place, end=place + len(title), kind=row.kind, subject=USER, key=row.key,
+            content=f"{title} ({start})", value=title, cardinality=row.cardinality, basis="tool",
+            confidence=CONFIDENCE, importance=row.importance,
+            occurred_at=f"{times[0].first.isoformat()}T00:00:00Z",
+        )
+    )  # fmt: skip
+
+
+def _events(answer: Any) -> Iterator[tuple[str, str]]:
+    """Give titles and starts of what a calendar answered: an object, a list of them, or one field that holds a list."""
+    if isinstance(answer, list):
+        for one in answer[:MAX_EVENTS]:
+            yield from _events(one)
+    elif isinstance(answer, dict):
+        small = {str(key).lower(): value for key, value in answer.items()}
+        title = next((small[key] for key in TITLES if isinstance(small.get(key), str) and small[key].strip()), None)
+        start = next((small[key] for key in STARTS if isinstance(small.get(key), str)), None)
+        if title is not None and start is not None:
+            yield title, start
+            return
+        for value in answer.values():
+            if isinstance(value, list):
+                yield from _events(value)
