@@ -263,7 +263,7 @@ def test_frames_that_say_whose_and_what(text: str, expected: list[tuple[str, str
 
 
 def test_done_without_a_task_counts_as_nothing_and_with_one_as_found(tmp_path: Path) -> None:
-    turn = {"id": "1", "split": "dev", "at": "2026-03-10T09:00:00Z", "role": "user", "name": None,
+    turn: dict[str, Any] = {"id": "1", "split": "dev", "at": "2026-03-10T09:00:00Z", "role": "user", "name": None,
             "text": "I've called the dentist", "expect": [], "gate": "chit_chat"}  # fmt: skip
     label = {"kind": "task", "subject": "user", "key": "task", "value": "dentist", "done": True}
     data = tmp_path / "turns.jsonl"
