@@ -263,7 +263,7 @@ def test_frames_that_say_whose_and_what(text: str, expected: list[tuple[str, str
 
 
 def test_done_without_a_task_counts_as_nothing_and_with_one_as_found(tmp_path: Path) -> None:
-    turn = {"id": "1", "split": "dev", "at": "2026-03-10T09:00:00Z", "role": "user", "name": None,
+    turn: dict[str, Any] = {"id": "1", "split": "dev", "at": "2026-03-10T09:00:00Z", "role": "user", "name": None,
             "text": "I've called the dentist", "expect": [], "gate": "chit_chat"}  # fmt: skip
     label = {"kind": "task", "subject": "user", "key": "task", "value": "dentist", "done": True}
     data = tmp_path / "turns.jsonl"
@@ -272,9 +272,14 @@ def test_done_without_a_task_counts_as_nothing_and_with_one_as_found(tmp_path: P
     assert (score.turns, score.found, score.right, score.gate_right) == (2, 1, 1, 2)
 
 
-@pytest.mark.parametrize("name", ["turns_en.jsonl", "turns_zh.jsonl"])
-def test_the_other_split_which_nobody_tuned_on_does_not_fall_below_what_was_measured(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "floors"), [("turns_en.jsonl", (0.88, 0.73, 0.86)), ("turns_zh.jsonl", (0.85, 0.61, 0.81))]
+)
+def test_the_other_split_which_nobody_tuned_on_does_not_fall_below_what_was_measured(
+    name: str, floors: tuple[float, float, float]
+) -> None:
     [test] = [one for one in run_extraction([LABELLED / name]).scores if one.split == "test"]
     assert test.precision is not None
     assert test.recall is not None
-    assert (test.precision >= 0.85, test.recall >= 0.58, test.gate >= 0.82) == (True, True, True), test
+    measured = (test.precision, test.recall, test.gate)
+    assert all(one >= floor for one, floor in zip(measured, floors, strict=True)), test
