@@ -15,6 +15,7 @@ import pytest
 import model_server as servers
 from model_server import Behaviour, ModelServer, Reply
 from phronesis.core.model_calls import Spent
+from phronesis.derive.extracting.rules import RULES_VERSION
 from phronesis.errors import InputError, PhronesisError
 from phronesis.memory import Memory
 from phronesis.storage.log import read_outcomes
@@ -158,7 +159,7 @@ def test_a_fault_is_recorded_and_changes_nothing(
         assert time.monotonic() - began < 40
         (said,) = done.degraded
         assert (said.role, said.reason, said.by, said.instead_of) == (
-            "extract", reason, "mentions-rules/2 extract-rules/1", "lab/small",
+            "extract", reason, f"mentions-rules/2 {RULES_VERSION}", "lab/small",
         )  # fmt: skip
         assert [item.content for item in done.stored] == [f"Alice says: {SAID}"]
         found = roles_of(memory, done.entry_id)

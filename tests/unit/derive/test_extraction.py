@@ -10,7 +10,7 @@ import pytest
 from custom_store import open_with
 from fake_models import ScriptedModel, asker
 from phronesis.derive import conversation
-from phronesis.derive.extracting.rules import Rules
+from phronesis.derive.extracting.rules import RULES_VERSION, Rules
 from phronesis.derive.extraction import ByModel, ByRules, Found
 from phronesis.derive.prompts import prompt
 from phronesis.errors import ModelUnavailable
@@ -103,7 +103,7 @@ def test_without_an_answer_the_rules_do_it_and_say_so(
     turn = {"messages": [{"role": "user", "content": "I met Alice in Kyoto"}]}
     done = memory.commit_turn("s", turn, user_id="u", idempotency_key="k")
     assert [(one.role, one.reason, one.by, one.instead_of) for one in done.degraded] == [
-        ("extract", reason, "mentions-rules/2 extract-rules/1", "test/model")
+        ("extract", reason, f"mentions-rules/2 {RULES_VERSION}", "test/model")
     ]
     found = outcomes(memory, done.entry_id)
     assert surfaces(found["mentions"]) == ["Alice", "Kyoto"]
