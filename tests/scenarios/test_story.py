@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ from scenarios.story_told import DATA, TABLE, USER, held, matched, rows_expected
 
 ANSWERS: dict[str, list[dict[str, Any]]] = json.loads((DATA / "story_answers.json").read_text("utf-8"))
 """By message, what a model that reads well says of it."""
+
+LATER = datetime(2027, 1, 1, tzinfo=UTC)
+"""When the story is told: all of it has happened."""
 
 _TURN = re.compile(r'<turn-(\d+) n="(\d+)" role="\w+" date="[\d-]+">\n(.*?)\n</turn-\1>', re.DOTALL)
 
@@ -37,13 +41,14 @@ def by_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory
         gateway = {"kind": "openai", "base_url": server.base_url, "api_key_env": "LAB_KEY", "tries": 1}
         policy = {"version": 1, "embedder": "none", "gateways": {"lab": gateway},
                   "roles": {"extract": {"gateway": "lab", "model": "small"}}}  # fmt: skip
-        with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=policy) as memory:
+        with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=policy, clock=lambda: LATER) as memory:
             yield memory
 
 
 @pytest.fixture
 def by_rules(tmp_path: Path) -> Iterator[Memory]:
-    with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy={"embedder": "none"}) as memory:
+    url = f"sqlite:///{tmp_path / 'memory.db'}"
+    with Memory.open(url, policy={"embedder": "none"}, clock=lambda: LATER) as memory:
         yield memory
 
 
