@@ -6,6 +6,7 @@ import pydantic
 from pydantic_core import PydanticCustomError
 
 from phronesis.config.gateways import Part
+from phronesis.core.scoring.diversity import CROWDING
 from phronesis.core.scoring.features import FEATURES
 from phronesis.core.scoring.formulas import Formula
 
@@ -26,9 +27,13 @@ class Weighing(Part):
         json_schema_extra={"propertyNames": {"enum": list(FEATURES)}},
     )
 
+    crowding: Annotated[pydantic.FiniteFloat, pydantic.Field(ge=0)] = pydantic.Field(
+        default=CROWDING, description="What a result loses for each better one of its session or document; 0: nothing."
+    )
+
     def formula(self, *, dense: bool) -> Formula:
         """Give the formula."""
-        return Formula(self.name, self.weights, self.provenance, dense=dense)
+        return Formula(self.name, self.weights, self.provenance, dense=dense, crowding=self.crowding)
 
 
 class Ranking(Part):

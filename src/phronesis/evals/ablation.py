@@ -9,6 +9,7 @@ from phronesis.evals.candidates import Asked, as_vector, mean_scores
 from phronesis.evals.refit import METRICS
 
 WHOLE = "(nothing left out)"
+CROWDED = "crowding"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,5 +44,6 @@ def ablate(asked: Sequence[Asked], *, dense: bool) -> AblationReport:
         for feature in formula.weights:
             rest = {name: weight for name, weight in formula.weights.items() if name != feature}
             rows[feature] = mean_scores(mine, as_vector(rest), METRICS)
+        rows[CROWDED] = mean_scores(mine, as_vector(formula.weights), METRICS, crowding=0.0)
         figures[group] = rows
     return AblationReport(formula.name, figures)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from phronesis import Memory
+from phronesis.core.scoring.diversity import CROWDING, diversified
 from phronesis.core.scoring.features import FEATURES
 from phronesis.core.scoring.ranking import CANDIDATES
 from phronesis.evals.datasets import Conversation
@@ -22,14 +23,14 @@ from phronesis.evals.systems import BENCH_SCOPE, fill
 from phronesis.models.embedder import Embedder
 
 NAMES: Final = tuple(FEATURES)
-_ONES: Final = {"provenance": "every feature as it is", "weights": dict.fromkeys(NAMES, 1.0)}
+_ONES: Final = {"provenance": "every feature as it is", "weights": dict.fromkeys(NAMES, 1.0), "crowding": 0.0}
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question with its candidates: their turns, and their features, (candidates, features) as in ``NAMES``.
+    """One question with its candidates: their turns and sessions, and features, (candidates, features) as in ``NAMES``.
 
     ``group`` is the file it comes from; ``split`` its part of that, if any.
     """
@@ -39,12 +40,17 @@ class Asked:
     split: str
     evidence: tuple[str, ...]
     turns: tuple[str, ...]
+    sessions: tuple[str, ...]
     features: Floats
 
-    def scores(self, weights: Floats) -> dict[str, float]:
+    def scores(self, weights: Floats, crowding: float = CROWDING) -> dict[str, float]:
         """Give the metrics of the ranking that weights make; of equals, the one that comes first stays first."""
-        order = np.argsort(-(self.features @ weights), kind="stable")
-        return score([self.turns[n] for n in order], self.evidence)
+        sums = self.features @ weights
+        order = np.argsort(-sums, kind="stable")
+        picked = diversified(
+            sums[order].tolist(), [self.sessions[n] for n in order], crowding=crowding, limit=len(order)
+        )
+        return score([self.turns[order[position]] for position, _ in picked], self.evidence)
 
 
 def collect(
@@ -74,6 +80,7 @@ def collect(
                 out.append(
                     Asked(
                         group, f"{group}/{conversation.id}", question.split, question.evidence, turns_found,
+                        tuple(one.item.session_id or one.item.id for one in found),
                         table.reshape(len(turns_found), len(NAMES)),
                     )
                 )  # fmt: skip
@@ -87,7 +94,9 @@ def as_vector(weights: Mapping[str, float]) -> Floats:
     return np.array([weights.get(name, 0.0) for name in NAMES])
 
 
-def mean_scores(asked: Sequence[Asked], weights: Floats, metrics: Sequence[str]) -> dict[str, float]:
+def mean_scores(
+    asked: Sequence[Asked], weights: Floats, metrics: Sequence[str], *, crowding: float = CROWDING
+) -> dict[str, float]:
     """Give the mean of some metrics over questions; there must be at least one."""
-    rows = [one.scores(weights) for one in asked]
+    rows = [one.scores(weights, crowding) for one in asked]
     return {metric: float(np.mean([row[metric] for row in rows])) for metric in metrics}

@@ -15,6 +15,7 @@ from phronesis.core.scope import Scope
 from phronesis.core.scoring.abstention import Support, abstains
 from phronesis.core.scoring.arrays import Floats, Mask
 from phronesis.core.scoring.asked import voice_of
+from phronesis.core.scoring.diversity import diversified
 from phronesis.core.scoring.formulas import A12, B12, Formula
 from phronesis.core.scoring.ranking import CANDIDATES, Ranked, rank
 from phronesis.core.scoring.signals import LaneInput, Signals, read_signals
@@ -44,6 +45,9 @@ RESCORED: Final = 50
 
 OVERFETCH: Final = 3
 """Candidates read for each result when their history decides whether they are shown."""
+
+CROWDED: Final = "crowding"
+"""What `why` calls the share that was taken off for better results of the same session or document."""
 
 SPARE: Final = 2
 """Candidates read for each result where an item and the message it was taken from may both be among them."""
@@ -117,7 +121,7 @@ class Searcher:
                 formula = self.formulas.dense if dense else self.formulas.words
                 depth = max(CANDIDATES, 2 * _wanted(query, lanes))
                 ranked = rank(signals, [lane.shown for lane in lanes], formula, depth=depth)
-                hits = _best(lanes, signals, ranked, query)
+                hits = _best(lanes, signals, ranked, query, formula.crowding)
                 evidence = self._evidence(unit, lanes, hits, query)
                 explained = _explained(lanes, signals, formula, encoder) if query.explain else None
                 return SearchResult(
@@ -259,29 +263,35 @@ def _wanted(query: Query, lanes: Sequence[_Lane]) -> int:
     return query.limit * (1 if all(lane.index.kinds.keys() <= {"message"} for lane in lanes) else SPARE)
 
 
-def _best(lanes: Sequence[_Lane], signals: Sequence[Signals], ranked: Sequence[Ranked], query: Query) -> list[_Hit]:
-    """Give the best rows, one for each item; of equals the one said later first."""
+def _best(
+    lanes: Sequence[_Lane], signals: Sequence[Signals], ranked: Sequence[Ranked], query: Query, crowding: float
+) -> list[_Hit]:
+    """Give the best rows, one for each item, less what crowding takes off; of equals the one said later first."""
     scored = [
         (-score, n, -place, at)
         for n, one in enumerate(ranked)
         for at, (score, place) in enumerate(zip(one.scores.tolist(), one.places.tolist(), strict=True))
     ]
     scored.sort()
-    wanted = _wanted(query, lanes)
-    seen: set[str] = set()
-    out: list[_Hit] = []
+    best: dict[str, tuple[float, int, int, int]] = {}
     for score, n, place, at in scored:
-        row = int(lanes[n].laid.layout.rows[-place])
-        item = lanes[n].index.item_ids[row]
-        if item in seen:
-            continue
-        seen.add(item)
-        shares = {name: float(values[at]) for name, values in ranked[n].shares.items()}
-        covered, cosine = float(signals[n].coverage[-place]), _cosine(signals[n], -place)
-        out.append(_Hit(n, row, -score, shares, covered, cosine))
-        if len(out) == wanted:
-            break
-    return out
+        item = lanes[n].index.item_ids[int(lanes[n].laid.layout.rows[-place])]
+        best.setdefault(item, (-score, n, -place, at))
+    rows = list(best.values())
+    groups = [(n, int(lanes[n].laid.layout.first[place])) for _, n, place, _ in rows]
+    picked = diversified([row[0] for row in rows], groups, crowding=crowding, limit=_wanted(query, lanes))
+    return [
+        _hit(lanes[rows[one][1]], signals[rows[one][1]], ranked[rows[one][1]], rows[one], loss) for one, loss in picked
+    ]
+
+
+def _hit(lane: _Lane, signals: Signals, ranked: Ranked, row: tuple[float, int, int, int], loss: float) -> _Hit:
+    score, n, place, at = row
+    shares = {name: float(values[at]) for name, values in ranked.shares.items()}
+    if loss:
+        shares[CROWDED] = -loss
+    covered = float(signals.coverage[place])
+    return _Hit(n, int(lane.laid.layout.rows[place]), score - loss, shares, covered, _cosine(signals, place))
 
 
 def _cosine(signals: Signals, place: int) -> float | None:

@@ -10,7 +10,7 @@ import pytest
 from phronesis import Memory
 from phronesis.core.scoring.formulas import A12, B12
 from phronesis.errors import InputError
-from phronesis.evals.ablation import WHOLE
+from phronesis.evals.ablation import CROWDED, WHOLE
 from phronesis.evals.cached_embedder import CachedEmbedder
 from phronesis.evals.candidates import NAMES, Asked, as_vector, collect
 from phronesis.evals.fitting import run_ablation, run_refit
@@ -24,7 +24,7 @@ ONE_HOT = np.eye(len(NAMES))
 def asked(gold: str, *, group: str = "g", conversation: str = "c", split: str = "", right: str = "photo") -> Asked:
     """Give a question whose evidence is told by one feature, among two candidates."""
     table = np.stack([ONE_HOT[NAMES.index(right)], ONE_HOT[NAMES.index("asks")]])
-    return Asked(group, conversation, split, (gold,), ("yes", "no"), table)
+    return Asked(group, conversation, split, (gold,), ("yes", "no"), ("s1", "s1"), table)
 
 
 def test_the_feature_that_tells_the_evidence_gains_weight() -> None:
@@ -100,7 +100,7 @@ def test_a_fit_comes_back_as_a_policy_that_ranks(tmp_path: Path) -> None:
 
 def test_leaving_out_shows_every_feature(tmp_path: Path) -> None:
     report = run_ablation([written(tmp_path / "talk.json", locomo_sample())], words=True)
-    assert set(report.figures["talk"]) == {WHOLE, *A12.weights}
+    assert set(report.figures["talk"]) == {WHOLE, CROWDED, *A12.weights}
     assert f"| {WHOLE} | " in report.to_markdown()
     assert report.to_dict()["formula"] == "A12"
 

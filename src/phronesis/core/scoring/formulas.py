@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Final
 
+from phronesis.core.scoring.diversity import CROWDING
 from phronesis.core.scoring.features import FEATURES
 from phronesis.errors import InputError
 
@@ -21,16 +22,20 @@ FOUND: Final = (
 class Formula:
     """A weight for each feature that counts; a feature that is not named counts 0.
 
-    ``dense`` says that it reckons with vectors.
+    ``dense`` says that it reckons with vectors; ``crowding`` is what a result loses for each better one of its session
+    or document (`diversity`).
     """
 
     name: str
     weights: Mapping[str, float]
     provenance: str
     dense: bool
+    crowding: float = CROWDING
 
     def __post_init__(self) -> None:
-        """Refuse a feature that there is not, and a weight that is no number."""
+        """Refuse a feature that there is not, a weight that is no number, and a crowding below 0."""
+        if not (isfinite(self.crowding) and self.crowding >= 0):
+            raise InputError(f"crowding must be 0 or a number above it, not {self.crowding!r:.80}", field="crowding")
         for feature, weight in self.weights.items():
             if feature not in FEATURES:
                 raise InputError(
@@ -41,7 +46,8 @@ class Formula:
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain JSON values."""
-        return {"name": self.name, "dense": self.dense, "provenance": self.provenance, "weights": dict(self.weights)}
+        return {"name": self.name, "dense": self.dense, "provenance": self.provenance, "weights": dict(self.weights),
+                "crowding": self.crowding}  # fmt: skip
 
 
 A12: Final = Formula(

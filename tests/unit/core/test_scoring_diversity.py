@@ -1,0 +1,53 @@
+"""Results of one session make room for others that are as good."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.scoring.diversity import CROWDING, diversified
+from phronesis.core.scoring.formulas import Formula
+from phronesis.errors import InputError
+
+RANKED = st.lists(
+    st.tuples(st.floats(-5, 5, allow_nan=False), st.sampled_from("abc")), max_size=30
+).map(lambda rows: sorted(rows, key=lambda row: -row[0]))  # fmt: skip
+
+
+def test_each_better_one_of_its_session_takes_something_off() -> None:
+    scores, sessions = [3.0, 2.95, 2.9, 2.88], ["a", "a", "a", "b"]
+    picked = diversified(scores, sessions, crowding=0.05, limit=4)
+    assert [position for position, _ in picked] == [0, 1, 3, 2]
+    assert [round(loss, 6) for _, loss in picked] == [0, 0.05, 0, 0.1]
+
+
+def test_the_limit_holds_and_nothing_gives_nothing() -> None:
+    assert diversified([2.0, 1.0], ["a", "b"], crowding=0.05, limit=1) == [(0, 0.0)]
+    assert diversified([], [], crowding=0.05, limit=3) == []
+
+
+@given(RANKED)
+def test_without_crowding_the_order_stands(rows: list[tuple[float, str]]) -> None:
+    picked = diversified([score for score, _ in rows], [group for _, group in rows], crowding=0.0, limit=len(rows))
+    assert picked == [(position, 0.0) for position in range(len(rows))]
+
+
+@given(RANKED, st.floats(0, 1))
+def test_all_are_given_once_and_what_is_left_of_scores_falls(rows: list[tuple[float, str]], crowding: float) -> None:
+    scores, groups = [score for score, _ in rows], [group for _, group in rows]
+    picked = diversified(scores, groups, crowding=crowding, limit=len(rows))
+    assert sorted(position for position, _ in picked) == list(range(len(rows)))
+    left = [scores[position] - loss for position, loss in picked]
+    assert left == sorted(left, reverse=True)
+    for nth, (position, loss) in enumerate(picked):
+        before = sum(groups[other] == groups[position] for other, _ in picked[:nth])
+        assert loss == crowding * before
+
+
+@pytest.mark.parametrize("wrong", [-0.1, float("nan"), float("inf")])
+def test_crowding_below_nothing_is_refused(wrong: float) -> None:
+    with pytest.raises(InputError, match="crowding"):
+        Formula("own", {}, "made up", dense=False, crowding=wrong)
+
+
+def test_every_formula_has_it_unless_told_otherwise() -> None:
+    assert Formula("own", {}, "made up", dense=False).to_dict()["crowding"] == CROWDING
