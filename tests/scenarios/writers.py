@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import time
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from multiprocessing.synchronize import Barrier
@@ -56,6 +57,10 @@ def turn_of(name: str, n: int) -> dict[str, Any]:
     }
 
 
+FOREVER = 300.0
+"""Seconds after which a writer stops that nobody killed: its test was interrupted."""
+
+
 def commit_forever(url: str, path: str, name: str, seed: int) -> None:
     """Write with every verb until killed, in the lane of user `u` that all writers share and in one of its own."""
     say, chance = Said(path), random.Random(seed)
@@ -63,7 +68,8 @@ def commit_forever(url: str, path: str, name: str, seed: int) -> None:
         entries: list[str] = []
         items: list[str] = []
         n = 0
-        while True:
+        end = time.monotonic() + FOREVER
+        while time.monotonic() < end:
             n += 1
             verb = chance.choice(VERBS)
             user = chance.choice(["u", name])
