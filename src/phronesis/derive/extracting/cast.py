@@ -27,7 +27,8 @@ class Cast:
     """Those a message has spoken of so far.
 
     ``subject`` is that of the clause before, ``person`` who "she" is, ``thing`` what "the budget" is that of.
-    ``pending`` is a relation that was told without a name ("a kitten"): its key, its word, and whether it came or went.
+    ``pending`` is a relation that was told without a name ("a kitten"): its key, its word, and whether it came or went;
+    ``several``: there are more of them ("three kids").
     ``unknown``: the clause before spoke of somebody who was not named; ``alone``: it was nothing but a name.
     """
 
@@ -36,6 +37,7 @@ class Cast:
     person: str | None = None
     thing: str | None = None
     pending: tuple[str, str, Act] | None = None
+    several: bool = False
     people: list[str] = field(default_factory=list)
     aliases: dict[str, str] = field(default_factory=dict)
     unknown: bool = False

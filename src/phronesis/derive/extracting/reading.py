@@ -43,6 +43,11 @@ _DOING: Final = re.compile(r"\w+ing\b")
 
 _NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b)\s*")
 
+MAX_SHORTENED: Final = 120
+"""Characters of a clause that is tried without its adjuncts: in a longer one too much stands between."""
+
+_CUTS: Final = 4
+
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
 _NEAREST: Final = frozenset({"child", "pet", "sibling", "partner"})
@@ -168,6 +173,19 @@ class Reading:
                 for matched in language.tables["says"].matches(text.lower()):
                     if self._fits(matched.pattern, language):
                         yield Spoken(self.cast.subject, 0, text, elided=True), matched, "assert"
+        yield from self._shortened(clause, language)
+
+    def _shortened(self, clause: Clause, language: Language) -> Iterator[tuple[Spoken, Matched, str]]:
+        """Give what the tables find in a clause without what is said beside it: "I'm a roofer | up in the mines"."""
+        text, adjunct = clause.bare, language.text.get("adjunct")
+        if adjunct is None or self.retracts or len(text) > MAX_SHORTENED:
+            return
+        if language.text["subject"].match(text) is None and not language.text["alone"].match(text):
+            return
+        if language.text["no_adjunct"].search(text):
+            return
+        for found in list(adjunct.finditer(text))[:-_CUTS - 1:-1]:
+            yield from self._matches(text[: found.start()], "", language, "assert")
 
     def _matches(self, text: str, dated: str, language: Language, act: str) -> Iterator[tuple[Spoken, Matched, str]]:
         low = text.lower()
@@ -236,7 +254,7 @@ class Reading:
             )
             self.cast.thing = subject if spoken.thing else self.cast.thing
             lead = spoken.text[spoken.end : matched.begins].strip()
-            several = any(one in SEVERAL for one in matched.slots) or lead.startswith(("am ", "is ", "是"))
+            several = any(one in SEVERAL for one in matched.slots) or f"{lead} ".startswith(("am ", "is ", "是"))
             if lead and act == "assert" and not spoken.elided and several:
                 self.lead = (lead, lead.split()[0])
         return taken
@@ -326,7 +344,8 @@ class Reading:
             named = groups.get("name") not in {None, self.cast.person} and form == "subject"
             if self.cast.pending and named and self.cast.pending[0] in _NEAREST and language.text["is_one"].match(rest):
                 key, _, was = self.cast.pending
-                self.cast.pending = None
+                if not self.cast.several:
+                    self.cast.pending = None  # "three kids: Mason is 9, Lily is 6"
                 self._related(clause, key, str(groups["name"]), language, was)
                 return
         for found in language.text["with_relative"].finditer(clause.bare):
@@ -338,7 +357,9 @@ class Reading:
         found = language.text["introduces"].search(clause.bare.lower())
         if found is not None and not any(one.start == clause.start and one.key in _PEOPLE for one in self.proposals):
             act: Act = "retract" if language.text["retract"].search(clause.bare.lower()) else "assert"
-            self.cast.pending = (language.relations[found["rel"]], found["rel"], act)
+            word = found["rel"] or "partner"  # "I got engaged, her name is Deepa"
+            self.cast.pending = (language.relations[word], word, act)
+            self.cast.several = found.groupdict().get("many") is not None
             self.cast.person = None
 
     def _corrected(self, old: str) -> None:

@@ -79,7 +79,7 @@ def values_of(row: MemoryType, surface: str, language: Language, *, small: bool,
     if row.form in {"email", "phone"}:
         found = (_ADDRESS if row.form == "email" else _PHONE).search(surface)
         return [found[0]] if found else []
-    if row.kind == "preference" and language.never["surface"].match(surface.lower()):
+    if row.kind == "preference" and row.key != "prefers" and language.never["surface"].match(surface.lower()):
         return []
     text = trimmed(surface, row, language)
     if row.key in SEVERAL and (parts := _several(text, row)):
