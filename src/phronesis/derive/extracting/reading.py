@@ -77,7 +77,7 @@ class Reading:
     refusals: list[Refusal] = field(default_factory=list)
     rule: str | None = None
     small: bool = False
-    lead: tuple[str, str] | None = None
+    lead: tuple[str, ...] | None = None
     before: str = ""
     listing: bool = False
     laughs: bool = False
@@ -129,7 +129,9 @@ class Reading:
                     if spoken.subject is None and "subject" not in matched.slots:
                         if not spoken.thing:
                             self._refuse(clause, "third_party_unknown")
-                    elif self._take(clause, spoken, matched, act, language):
+                    elif self._take(clause, spoken, matched, act, language) and not (
+                        matched.pattern.done and clause.times
+                    ):  # "we submitted the paper last week" is also an event
                         break
                 self._note(clause, language)
         if not (self.listing and self.proposals and self.proposals[-1].start == clause.start):
@@ -254,9 +256,12 @@ class Reading:
             )
             self.cast.thing = subject if spoken.thing else self.cast.thing
             lead = spoken.text[spoken.end : matched.begins].strip()
-            several = any(one in SEVERAL for one in matched.slots) or f"{lead} ".startswith(("am ", "is ", "是"))
-            if lead and act == "assert" and not spoken.elided and several:
-                self.lead = (lead, lead.split()[0])
+            listed = any(one in SEVERAL for one in matched.slots)
+            if lead and act == "assert" and not spoken.elided:
+                if listed or lead.startswith("是"):
+                    self.lead = (lead, lead.split()[0])
+                elif lead.split()[0] in {"am", "is"}:
+                    self.lead = (lead.split()[0],)
         return taken
 
     def _values(
@@ -277,7 +282,8 @@ class Reading:
             surface = spoken.text[start:end]
             surface = with_times(surface, clause) if row.key in _UNDATED or row.kind == "decision" else surface
             values = values_of(row, surface, language, small=self.small, free=matched.pattern.free)
-            if not values or (matched.pattern.proper and not values[0][:1].isupper()):
+            names = row.form in {"name", "place"}
+            if not values or (matched.pattern.proper and names and not values[0][:1].isupper()):
                 return []
             found.append((key.rstrip("0123456789"), row, values))
         return found
