@@ -38,6 +38,7 @@ _SENTENCE: Final = re.compile(
     r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)(?<!\bProf)(?<!\be\.g)(?<!\bi\.e)(?<!\ba\.m)(?<!\bp\.m)"
     r"[.!?…]+(?=[\s\"”’)\ue900]|$|[^\x00-\x7f])|[。！？；!?;]+|…+|\.{3,}|\n+"
 )
+_AND_I: Final = re.compile(r"\s+and\s+(?:i|me)\s", re.IGNORECASE)
 MASK: Final = "\ue900"
 """Stands for each character of what is not read."""
 
@@ -149,6 +150,9 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
         clause = _clause(raw[start - sentence.start : stop - sentence.start], start, inside, language)
         if not clause.bare and clause.times and stop < sentence.end:
             continue
+        shares = language.text.get("shares")
+        if shares is not None and _AND_I.match(raw, stop - sentence.start) and shares.match(clause.bare):
+            continue  # "my friend Aisha and I went to the fair" is one clause
         start = after
         if clause.raw and len(clause.raw) <= MAX_CLAUSE and MASK not in clause.raw:
             found.append(clause)

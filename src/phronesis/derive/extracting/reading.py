@@ -282,8 +282,8 @@ class Reading:
             surface = spoken.text[start:end]
             surface = with_times(surface, clause) if row.key in _UNDATED or row.kind == "decision" else surface
             values = values_of(row, surface, language, small=self.small, free=matched.pattern.free)
-            names = row.form in {"name", "place"}
-            if not values or (matched.pattern.proper and names and not values[0][:1].isupper()):
+            proper = matched.pattern.proper and row.key != "job"
+            if not values or (proper and not values[0][:1].isupper()):
                 return []
             found.append((key.rstrip("0123456789"), row, values))
         return found

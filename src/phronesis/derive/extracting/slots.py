@@ -65,6 +65,7 @@ _DAY: Final = re.compile(
 """A birthday, in its normal form: a day of every year, or at least a month; never "Tuesday"."""
 
 _EDGES: Final = " \t,，。.!！?？;；:：~-–—\"“”'‘’「」『』()（）😅😂🤣😊🙂😀🎉❤️"
+_ARTICLE: Final = re.compile(r"(?:an?|my|our|your|his|her|their) ", re.IGNORECASE)
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE: Final = re.compile(r"\+?\(?\d[\d ().-]{4,20}\d")
 
@@ -81,6 +82,8 @@ def values_of(row: MemoryType, surface: str, language: Language, *, small: bool,
         return [found[0]] if found else []
     if row.kind == "preference" and row.key != "prefers" and language.never["surface"].match(surface.lower()):
         return []
+    if language.code == "en" and row.form == "name" and row.key not in _FREE and _ARTICLE.match(surface):
+        return []  # "my husband is a driver" names nobody
     text = trimmed(surface, row, language)
     if row.key in SEVERAL and (parts := _several(text, row)):
         values = [value for part in parts if (value := _one(row, part, language, small=small, free=free))]
