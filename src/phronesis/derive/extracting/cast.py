@@ -20,6 +20,7 @@ class Spoken:
     relation: tuple[str, str] | None = None
     thing: bool = False
     names: bool = False
+    named: bool = False
 
 
 @dataclass(slots=True)
@@ -92,7 +93,7 @@ class Cast:
             relation = (language.relations[word], word)
         if name is not None:
             name = self.aliases.get(name, name)
-            return Spoken(name, found.end(), text, relation=relation)
+            return Spoken(name, found.end(), text, relation=relation, named=language.code == "en")
         if groups.get("self"):
             return Spoken(self.speaker, found.end(), text)
         if other := groups.get("other"):

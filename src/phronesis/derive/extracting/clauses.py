@@ -174,7 +174,7 @@ def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language)
             at = time.end
     plain = "".join(parts) + raw[at - start :]
     plain = written_out(plain.replace("’", "'").replace(MASK, " ").strip(), language)
-    plain = language.text["closing"].sub("", language.text["opening"].sub("", plain, count=1))
+    plain = language.text["closing"].sub("", language.text["opening"].sub("", plain, count=1)).strip()
     bare = plain
     if surfaces:
         bare = " ".join(language.text["around_time"].sub(" ", plain).split()).strip(" ,，")

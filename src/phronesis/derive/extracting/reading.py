@@ -62,6 +62,11 @@ _SERIOUS: Final = frozenset({"preference", "task", "decision", "intention"})
 """Kinds that are meant even with a laugh; a joke is made about who one is and what befell one."""
 
 
+def _with_capital(match: re.Match[str]) -> str:
+    before, name = match[0][: match.start("small") - match.start()], match["small"]
+    return before + name[0].upper() + name[1:]
+
+
 @dataclass(slots=True)
 class Reading:
     """One message while it is read."""
@@ -89,6 +94,9 @@ class Reading:
         mask = masked(self.text)
         self.small = not any(char.isupper() for char in re.sub(r"\bI\b", "", self.text))
         language = self.languages["zh" if is_chinese(mask.text) else "en"]
+        small_name = language.text.get("small_name") if self.small else None
+        if small_name is not None:  # "my wife anna is a baker" names her
+            mask = replace(mask, text=small_name.sub(_with_capital, mask.text))
         whole = message_rule(mask.text.lower(), language)
         times = times_of(mask.text, self.at)
         self.laughs = language.gates["laugh"].search(mask.text.lower()) is not None
@@ -250,6 +258,8 @@ class Reading:
                     self.cast.people.append(value)
                 elif row.key == "alias":
                     self.cast.aliases[value] = subject
+                elif row.kind == "profile" and spoken.named and self.cast.pending is None:
+                    self.cast.person = subject  # "Anna lives in Oslo. She is a nurse"
         if taken:
             self.cast.subject = (
                 self.cast.person if language.code == "zh" and spoken.names and self.cast.person else subject
