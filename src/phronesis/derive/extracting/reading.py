@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from phronesis.core.calendar import find_times
 from phronesis.core.proposals import Act, Basis, Proposal, Refusal
 from phronesis.core.values import normal_value
 from phronesis.derive.extracting.cast import Cast, Spoken
@@ -16,14 +15,16 @@ from phronesis.derive.extracting.clauses import (
     is_chinese,
     masked,
     sentences,
+    shortened,
     times_of,
+    with_capitals,
     with_times,
     without_times,
     written_out,
 )
 from phronesis.derive.extracting.gate import MAX_REFUSALS, clause_rule, message_rule, refusal, sentence_rule, stated
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
-from phronesis.derive.extracting.phrasing import ahead, content_of, days_of, joined
+from phronesis.derive.extracting.phrasing import ahead, coarse, content_of, days_of, joined
 from phronesis.derive.extracting.slots import SEVERAL, trimmed, values_of
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
 
@@ -43,28 +44,15 @@ _DOING: Final = re.compile(r"\w+ing\b")
 
 _NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b)\s*")
 
-MAX_SHORTENED: Final = 120
-"""Characters of a clause that is tried without its adjuncts: in a longer one too much stands between."""
-
-_CUTS: Final = 4
-
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
 _NEAREST: Final = frozenset({"child", "pet", "sibling", "partner"})
 """Relations whose name may follow: "We have a daughter. Mia is five." """
 
-_COARSE: Final = frozenset({"month", "season", "year"})
-"""How finely a day is not named."""
-
 _NO_VALUES: Final = frozenset({"subject", "word"})
 
 _SERIOUS: Final = frozenset({"preference", "task", "decision", "intention"})
 """Kinds that are meant even with a laugh; a joke is made about who one is and what befell one."""
-
-
-def _with_capital(match: re.Match[str]) -> str:
-    before, name = match[0][: match.start("small") - match.start()], match["small"]
-    return before + name[0].upper() + name[1:]
 
 
 @dataclass(slots=True)
@@ -94,9 +82,8 @@ class Reading:
         mask = masked(self.text)
         self.small = not any(char.isupper() for char in re.sub(r"\bI\b", "", self.text))
         language = self.languages["zh" if is_chinese(mask.text) else "en"]
-        small_name = language.text.get("small_name") if self.small else None
-        if small_name is not None:  # "my wife anna is a baker" names her
-            mask = replace(mask, text=small_name.sub(_with_capital, mask.text))
+        if self.small:
+            mask = replace(mask, text=with_capitals(mask.text, language))
         whole = message_rule(mask.text.lower(), language)
         times = times_of(mask.text, self.at)
         self.laughs = language.gates["laugh"].search(mask.text.lower()) is not None
@@ -134,12 +121,11 @@ class Reading:
                 self._corrected(with_times(clause.plain[correction.start("old") : correction.end("old")], clause))
             else:
                 for spoken, matched, act in self._match(clause, language):
+                    also = matched.pattern.done and clause.times  # "I sent the form today" is an event too
                     if spoken.subject is None and "subject" not in matched.slots:
                         if not spoken.thing:
                             self._refuse(clause, "third_party_unknown")
-                    elif self._take(clause, spoken, matched, act, language) and not (
-                        matched.pattern.done and clause.times
-                    ):  # "we submitted the paper last week" is also an event
+                    elif self._take(clause, spoken, matched, act, language) and not also:
                         break
                 self._note(clause, language)
         if not (self.listing and self.proposals and self.proposals[-1].start == clause.start):
@@ -161,11 +147,8 @@ class Reading:
         texts = [(clause.plain, "dated"), (clause.bare, "")] if clause.times else [(clause.bare, "")]
         retract = language.text["retract"]
         for text, dated in texts:
-            if (
-                not self.retracts
-                or retract.search(text.lower()) is None
-                or language.text["no_retract"].search(text.lower())
-            ):
+            low = text.lower()
+            if not self.retracts or retract.search(low) is None or language.text["no_retract"].search(low):
                 yield from self._matches(text, dated, language, "assert")
             else:
                 for spoken, matched, act in self._matches(text, dated, language, "assert"):
@@ -183,19 +166,9 @@ class Reading:
                 for matched in language.tables["says"].matches(text.lower()):
                     if self._fits(matched.pattern, language):
                         yield Spoken(self.cast.subject, 0, text, elided=True), matched, "assert"
-        yield from self._shortened(clause, language)
-
-    def _shortened(self, clause: Clause, language: Language) -> Iterator[tuple[Spoken, Matched, str]]:
-        """Give what the tables find in a clause without what is said beside it: "I'm a roofer | up in the mines"."""
-        text, adjunct = clause.bare, language.text.get("adjunct")
-        if adjunct is None or self.retracts or len(text) > MAX_SHORTENED:
-            return
-        if language.text["subject"].match(text) is None and not language.text["alone"].match(text):
-            return
-        if language.text["no_adjunct"].search(text):
-            return
-        for found in list(adjunct.finditer(text))[:-_CUTS - 1:-1]:
-            yield from self._matches(text[: found.start()], "", language, "assert")
+        if not self.retracts:
+            for shorter in shortened(clause, language):
+                yield from self._matches(shorter, "", language, "assert")
 
     def _matches(self, text: str, dated: str, language: Language, act: str) -> Iterator[tuple[Spoken, Matched, str]]:
         low = text.lower()
@@ -234,17 +207,16 @@ class Reading:
         surname = language.gates["of_name"].search(self.before)
         if spoken.elided and subject == self.cast.speaker and "name" in matched.slots and surname is None:
             return False  # 今天学了一道菜，叫清蒸鲈鱼: a dish is called so, not the speaker
+        if spoken.named and language.never["subject"].search(subject.lower()):
+            return False  # Python uses indentation
         word = matched.slots.get("word", (None, 0, 0))[0]
         found = self._values(clause, spoken, matched, language)
         taken = False
         for key, row, values in found:
             old = matched.slots.get(f"old_{key}")
             replaces = trimmed(spoken.text[old[1] : old[2]], row, language) or None if old is not None else None
-            coarse = row.key == "appointment" and any(
-                one.precision in _COARSE for one in find_times(clause.raw, self.at)
-            )
-            plan = self.types.find("plan")
-            if coarse and plan is not None and language.text["doing"].match(values[0].lower()):
+            plan = self.types.find("plan") if row.key == "appointment" and coarse(clause, self.at) else None
+            if plan is not None and language.text["doing"].match(values[0].lower()):
                 row, key = plan, "plan"  # noqa: PLW2901 - what lies ahead without a day is planned
             for value in values:
                 taken = True
@@ -304,11 +276,9 @@ class Reading:
         _, start, end = matched.slots["subject"]
         subject = language.text["head"].sub("", without_times(spoken.text[start:end]).strip(_MARKS)).strip(_MARKS)
         never = language.never["thing" if spoken.thing else "subject"]
-        if not (
-            spoken.thing or self.small or language.code == "zh" or subject[:1].isupper() or not subject[:1].isascii()
-        ):
-            return None
-        return None if not subject or never.search(subject.lower()) else subject
+        first = subject[:1]
+        proper = spoken.thing or self.small or language.code == "zh" or first.isupper() or not first.isascii()
+        return None if not proper or not subject or never.search(subject.lower()) else subject
 
     def _called(self, clause: Clause, spoken: Spoken, name: str, language: Language) -> None:
         """Take "she is called Pixel" for the name of the pet that was just spoken of."""
