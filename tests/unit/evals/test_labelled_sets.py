@@ -86,10 +86,11 @@ def test_the_second_authors_turns_are_all_dev_and_have_labels_or_a_gate(language
     assert {(family(label["key"]), label["kind"]) for turn in turns for label in turn["expect"]} == TYPES
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("name", ["turns", "more"])
-def test_a_label_is_a_memory_type_in_the_words_of_its_turn(name: str, language: str) -> None:
-    for turn in lines(f"{name}_{language}.jsonl"):
+@pytest.mark.parametrize(
+    "name", ["turns_en.jsonl", "turns_zh.jsonl", "more_en.jsonl", "more_zh.jsonl", "third_en.jsonl", "fourth_en.jsonl"]
+)
+def test_a_label_is_a_memory_type_in_the_words_of_its_turn(name: str) -> None:
+    for turn in lines(name):
         said = f"{turn['text']} {turn['name']}".casefold()
         for label in turn["expect"]:
             assert (family(label["key"]), label["kind"]) in TYPES, turn["id"]

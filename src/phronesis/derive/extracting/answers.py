@@ -38,7 +38,7 @@ _RECORDED: Final = frozenset({"profile", "attribute.*", "located_in"})
 """Kinds and keys that a record may state; tastes, plans and doings are for people to tell."""
 
 _ENTRY: Final = re.compile(
-    r"^(?:appointment|event|meeting|calendar|booking|预约|日程|会议|预订)\s*[:：]\s*"
+    r"^(?:(?:created|new|added|scheduled|upcoming|next|booked)\s+)?(?:appointment|event|meeting|calendar|booking|预约|日程|会议|预订)\s*[:：]\s*"
     r"(?P<title>[^\n]{2,80}?)[\s,，]*(?:\b(?:on|at|from)\b|[-–—])?\s*$",
     re.IGNORECASE,
 )
@@ -85,6 +85,7 @@ def _record(reading: Reading, types: MemoryTypes) -> None:
 
 def _states_a_record(one: Proposal, speaker: str) -> bool:
     known = one.kind in _RECORDED or one.key in _RECORDED or one.key.startswith("attribute.")
+    known |= (one.kind, one.key) == ("fact", "uses")
     return known and one.subject != speaker and one.act == "assert" and one.key != "alias"
 
 

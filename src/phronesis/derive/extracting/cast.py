@@ -20,6 +20,7 @@ class Spoken:
     relation: tuple[str, str] | None = None
     thing: bool = False
     names: bool = False
+    named: bool = False
 
 
 @dataclass(slots=True)
@@ -27,7 +28,8 @@ class Cast:
     """Those a message has spoken of so far.
 
     ``subject`` is that of the clause before, ``person`` who "she" is, ``thing`` what "the budget" is that of.
-    ``pending`` is a relation that was told without a name ("a kitten"): its key, its word, and whether it came or went.
+    ``pending`` is a relation that was told without a name ("a kitten"): its key, its word, and whether it came or went;
+    ``several``: there are more of them ("three kids").
     ``unknown``: the clause before spoke of somebody who was not named; ``alone``: it was nothing but a name.
     """
 
@@ -36,6 +38,7 @@ class Cast:
     person: str | None = None
     thing: str | None = None
     pending: tuple[str, str, Act] | None = None
+    several: bool = False
     people: list[str] = field(default_factory=list)
     aliases: dict[str, str] = field(default_factory=dict)
     unknown: bool = False
@@ -90,7 +93,7 @@ class Cast:
             relation = (language.relations[word], word)
         if name is not None:
             name = self.aliases.get(name, name)
-            return Spoken(name, found.end(), text, relation=relation)
+            return Spoken(name, found.end(), text, relation=relation, named=language.code == "en")
         if groups.get("self"):
             return Spoken(self.speaker, found.end(), text)
         if other := groups.get("other"):

@@ -38,8 +38,15 @@ _SENTENCE: Final = re.compile(
     r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)(?<!\bProf)(?<!\be\.g)(?<!\bi\.e)(?<!\ba\.m)(?<!\bp\.m)"
     r"[.!?…]+(?=[\s\"”’)\ue900]|$|[^\x00-\x7f])|[。！？；!?;]+|…+|\.{3,}|\n+"
 )
+_AND_I: Final = re.compile(r"\s+and\s+(?:i|me)\s", re.IGNORECASE)
 MASK: Final = "\ue900"
 """Stands for each character of what is not read."""
+
+MAX_SHORTENED: Final = 120
+"""Characters of a clause that is tried without its adjuncts: in a longer one too much stands between."""
+
+_CUTS: Final = 4
+"""Adjuncts that are taken off a clause, one after the other from its end."""
 
 _BLANK: Final = MASK + " \t\r\n\u3000\xa0"
 
@@ -149,6 +156,8 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
         clause = _clause(raw[start - sentence.start : stop - sentence.start], start, inside, language)
         if not clause.bare and clause.times and stop < sentence.end:
             continue
+        if _AND_I.match(raw, stop - sentence.start) and language.text["shares"].match(clause.bare):
+            continue  # "my friend Aisha and I went to the fair" is one clause
         start = after
         if clause.raw and len(clause.raw) <= MAX_CLAUSE and MASK not in clause.raw:
             found.append(clause)
@@ -170,13 +179,37 @@ def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language)
             at = time.end
     plain = "".join(parts) + raw[at - start :]
     plain = written_out(plain.replace("’", "'").replace(MASK, " ").strip(), language)
-    plain = language.text["closing"].sub("", language.text["opening"].sub("", plain, count=1))
+    plain = language.text["closing"].sub("", language.text["opening"].sub("", plain, count=1)).strip()
     bare = plain
     if surfaces:
         bare = " ".join(language.text["around_time"].sub(" ", plain).split()).strip(" ,，")
         if language.code == "zh":
             bare = bare.replace(" ", "") if bare.isascii() is False and not _LATIN.search(bare) else bare
     return Clause(start, end, raw, plain, bare, tuple(surfaces))
+
+
+def with_capitals(text: str, language: Language) -> str:
+    """Give a text without capitals with those of the names that stand beside what one is: "my wife anna"."""
+
+    def put(match: re.Match[str]) -> str:
+        at = match.start("small") - match.start()
+        return f"{match[0][:at]}{match[0][at].upper()}{match[0][at + 1 :]}"
+
+    return language.text["small_name"].sub(put, text)
+
+
+def shortened(clause: Clause, language: Language) -> Iterator[str]:
+    """Give a clause without what is said beside it, the longest first: "I'm a roofer | up in the mines".
+
+    Nothing where that could turn its sense (a negation, "in theory"), or where it speaks of nobody.
+    """
+    text, says = clause.bare, language.text
+    if len(text) > MAX_SHORTENED or says["no_adjunct"].search(text) is not None:
+        return
+    if says["subject"].match(text) is None and says["alone"].match(text) is None:
+        return
+    for found in list(says["adjunct"].finditer(text))[: -_CUTS - 1 : -1]:
+        yield text[: found.start()]
 
 
 def written_out(text: str, language: Language) -> str:

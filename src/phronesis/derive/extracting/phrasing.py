@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from phronesis.core.calendar import find_times
 from phronesis.core.proposals import USER, Proposal
@@ -32,6 +33,15 @@ def ahead(clause: Clause, at: datetime, lean: int) -> bool:
     times = find_times(clause.raw, at, lean=lean)
     today = at.date()
     return not times or (times[0].last >= today if lean > 0 else times[0].first <= today)
+
+
+_COARSE: Final = frozenset({"month", "season", "year"})
+"""How finely a day is not named."""
+
+
+def coarse(clause: Clause, at: datetime) -> bool:
+    """Tell whether a clause names a time, and no day."""
+    return any(one.precision in _COARSE for one in find_times(clause.raw, at))
 
 
 def days_of(clause: Clause, at: datetime, lean: int, language: Language) -> list[str]:

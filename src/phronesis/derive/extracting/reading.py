@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from phronesis.core.calendar import find_times
 from phronesis.core.proposals import Act, Basis, Proposal, Refusal
 from phronesis.core.values import normal_value
 from phronesis.derive.extracting.cast import Cast, Spoken
@@ -16,14 +15,16 @@ from phronesis.derive.extracting.clauses import (
     is_chinese,
     masked,
     sentences,
+    shortened,
     times_of,
+    with_capitals,
     with_times,
     without_times,
     written_out,
 )
 from phronesis.derive.extracting.gate import MAX_REFUSALS, clause_rule, message_rule, refusal, sentence_rule, stated
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
-from phronesis.derive.extracting.phrasing import ahead, content_of, days_of, joined
+from phronesis.derive.extracting.phrasing import ahead, coarse, content_of, days_of, joined
 from phronesis.derive.extracting.slots import SEVERAL, trimmed, values_of
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
 
@@ -48,9 +49,6 @@ _MARKS: Final = " ,，.。:：;；\"“”'!！"
 _NEAREST: Final = frozenset({"child", "pet", "sibling", "partner"})
 """Relations whose name may follow: "We have a daughter. Mia is five." """
 
-_COARSE: Final = frozenset({"month", "season", "year"})
-"""How finely a day is not named."""
-
 _NO_VALUES: Final = frozenset({"subject", "word"})
 
 _SERIOUS: Final = frozenset({"preference", "task", "decision", "intention"})
@@ -72,7 +70,7 @@ class Reading:
     refusals: list[Refusal] = field(default_factory=list)
     rule: str | None = None
     small: bool = False
-    lead: tuple[str, str] | None = None
+    lead: tuple[str, ...] | None = None
     before: str = ""
     listing: bool = False
     laughs: bool = False
@@ -84,6 +82,8 @@ class Reading:
         mask = masked(self.text)
         self.small = not any(char.isupper() for char in re.sub(r"\bI\b", "", self.text))
         language = self.languages["zh" if is_chinese(mask.text) else "en"]
+        if self.small:
+            mask = replace(mask, text=with_capitals(mask.text, language))
         whole = message_rule(mask.text.lower(), language)
         times = times_of(mask.text, self.at)
         self.laughs = language.gates["laugh"].search(mask.text.lower()) is not None
@@ -121,10 +121,11 @@ class Reading:
                 self._corrected(with_times(clause.plain[correction.start("old") : correction.end("old")], clause))
             else:
                 for spoken, matched, act in self._match(clause, language):
+                    also = matched.pattern.done and clause.times  # "I sent the form today" is an event too
                     if spoken.subject is None and "subject" not in matched.slots:
                         if not spoken.thing:
                             self._refuse(clause, "third_party_unknown")
-                    elif self._take(clause, spoken, matched, act, language):
+                    elif self._take(clause, spoken, matched, act, language) and not also:
                         break
                 self._note(clause, language)
         if not (self.listing and self.proposals and self.proposals[-1].start == clause.start):
@@ -146,11 +147,8 @@ class Reading:
         texts = [(clause.plain, "dated"), (clause.bare, "")] if clause.times else [(clause.bare, "")]
         retract = language.text["retract"]
         for text, dated in texts:
-            if (
-                not self.retracts
-                or retract.search(text.lower()) is None
-                or language.text["no_retract"].search(text.lower())
-            ):
+            low = text.lower()
+            if not self.retracts or retract.search(low) is None or language.text["no_retract"].search(low):
                 yield from self._matches(text, dated, language, "assert")
             else:
                 for spoken, matched, act in self._matches(text, dated, language, "assert"):
@@ -168,6 +166,9 @@ class Reading:
                 for matched in language.tables["says"].matches(text.lower()):
                     if self._fits(matched.pattern, language):
                         yield Spoken(self.cast.subject, 0, text, elided=True), matched, "assert"
+        if not self.retracts:
+            for shorter in shortened(clause, language):
+                yield from self._matches(shorter, "", language, "assert")
 
     def _matches(self, text: str, dated: str, language: Language, act: str) -> Iterator[tuple[Spoken, Matched, str]]:
         low = text.lower()
@@ -206,17 +207,16 @@ class Reading:
         surname = language.gates["of_name"].search(self.before)
         if spoken.elided and subject == self.cast.speaker and "name" in matched.slots and surname is None:
             return False  # 今天学了一道菜，叫清蒸鲈鱼: a dish is called so, not the speaker
+        if spoken.named and language.never["subject"].search(subject.lower()):
+            return False  # Python uses indentation
         word = matched.slots.get("word", (None, 0, 0))[0]
         found = self._values(clause, spoken, matched, language)
         taken = False
         for key, row, values in found:
             old = matched.slots.get(f"old_{key}")
             replaces = trimmed(spoken.text[old[1] : old[2]], row, language) or None if old is not None else None
-            coarse = row.key == "appointment" and any(
-                one.precision in _COARSE for one in find_times(clause.raw, self.at)
-            )
-            plan = self.types.find("plan")
-            if coarse and plan is not None and language.text["doing"].match(values[0].lower()):
+            plan = self.types.find("plan") if row.key == "appointment" and coarse(clause, self.at) else None
+            if plan is not None and language.text["doing"].match(values[0].lower()):
                 row, key = plan, "plan"  # noqa: PLW2901 - what lies ahead without a day is planned
             for value in values:
                 taken = True
@@ -230,15 +230,20 @@ class Reading:
                     self.cast.people.append(value)
                 elif row.key == "alias":
                     self.cast.aliases[value] = subject
+                elif row.kind == "profile" and spoken.named and self.cast.pending is None:
+                    self.cast.person = subject  # "Anna lives in Oslo. She is a nurse"
         if taken:
             self.cast.subject = (
                 self.cast.person if language.code == "zh" and spoken.names and self.cast.person else subject
             )
             self.cast.thing = subject if spoken.thing else self.cast.thing
             lead = spoken.text[spoken.end : matched.begins].strip()
-            several = any(one in SEVERAL for one in matched.slots) or lead.startswith(("am ", "is ", "是"))
-            if lead and act == "assert" and not spoken.elided and several:
-                self.lead = (lead, lead.split()[0])
+            listed = any(one in SEVERAL for one in matched.slots)
+            if lead and act == "assert" and not spoken.elided:
+                if listed or lead.startswith("是"):
+                    self.lead = (lead, lead.split()[0])
+                elif lead.split()[0] in {"am", "is"}:
+                    self.lead = (lead.split()[0],)
         return taken
 
     def _values(
@@ -259,7 +264,8 @@ class Reading:
             surface = spoken.text[start:end]
             surface = with_times(surface, clause) if row.key in _UNDATED or row.kind == "decision" else surface
             values = values_of(row, surface, language, small=self.small, free=matched.pattern.free)
-            if not values or (matched.pattern.proper and not values[0][:1].isupper()):
+            proper = matched.pattern.proper and row.key != "job"
+            if not values or (proper and not values[0][:1].isupper()):
                 return []
             found.append((key.rstrip("0123456789"), row, values))
         return found
@@ -270,11 +276,9 @@ class Reading:
         _, start, end = matched.slots["subject"]
         subject = language.text["head"].sub("", without_times(spoken.text[start:end]).strip(_MARKS)).strip(_MARKS)
         never = language.never["thing" if spoken.thing else "subject"]
-        if not (
-            spoken.thing or self.small or language.code == "zh" or subject[:1].isupper() or not subject[:1].isascii()
-        ):
-            return None
-        return None if not subject or never.search(subject.lower()) else subject
+        first = subject[:1]
+        proper = spoken.thing or self.small or language.code == "zh" or first.isupper() or not first.isascii()
+        return None if not proper or not subject or never.search(subject.lower()) else subject
 
     def _called(self, clause: Clause, spoken: Spoken, name: str, language: Language) -> None:
         """Take "she is called Pixel" for the name of the pet that was just spoken of."""
@@ -326,7 +330,8 @@ class Reading:
             named = groups.get("name") not in {None, self.cast.person} and form == "subject"
             if self.cast.pending and named and self.cast.pending[0] in _NEAREST and language.text["is_one"].match(rest):
                 key, _, was = self.cast.pending
-                self.cast.pending = None
+                if not self.cast.several:
+                    self.cast.pending = None  # "three kids: Mason is 9, Lily is 6"
                 self._related(clause, key, str(groups["name"]), language, was)
                 return
         for found in language.text["with_relative"].finditer(clause.bare):
@@ -338,7 +343,9 @@ class Reading:
         found = language.text["introduces"].search(clause.bare.lower())
         if found is not None and not any(one.start == clause.start and one.key in _PEOPLE for one in self.proposals):
             act: Act = "retract" if language.text["retract"].search(clause.bare.lower()) else "assert"
-            self.cast.pending = (language.relations[found["rel"]], found["rel"], act)
+            word = found["rel"] or "partner"  # "I got engaged, her name is Deepa"
+            self.cast.pending = (language.relations[word], word, act)
+            self.cast.several = found.groupdict().get("many") is not None
             self.cast.person = None
 
     def _corrected(self, old: str) -> None:

@@ -47,6 +47,9 @@ _FREE: Final = frozenset({"employer", "school", "address_as"})
 _SAID: Final = frozenset({"reply_style", "decision", "fact"})
 """Keys whose value is a predicate, and may begin with "not" or 不."""
 
+_CHOSEN: Final = frozenset({"prefers", "favorite.*"})
+"""Keys whose value may be "the train": it is one of several, not something that was just spoken of."""
+
 _CAPITAL: Final = re.compile(
     r"[\"“《]?(?:[A-ZÀ-ÖØ-Þ0-9][\w'’.&+-]*|[一-鿿]{1,12})"
     r"(?:[ ](?:(?:of|de|van|von|der|da|di|la|le|du|the|and|&)[ ])?[A-ZÀ-ÖØ-Þ0-9][\w'’.&+-]*){0,5}"
@@ -65,6 +68,7 @@ _DAY: Final = re.compile(
 """A birthday, in its normal form: a day of every year, or at least a month; never "Tuesday"."""
 
 _EDGES: Final = " \t,，。.!！?？;；:：~-–—\"“”'‘’「」『』()（）😅😂🤣😊🙂😀🎉❤️"
+_ARTICLE: Final = re.compile(r"(?:an?|my|our|your|his|her|their) ", re.IGNORECASE)
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PHONE: Final = re.compile(r"\+?\(?\d[\d ().-]{4,20}\d")
 
@@ -79,8 +83,10 @@ def values_of(row: MemoryType, surface: str, language: Language, *, small: bool,
     if row.form in {"email", "phone"}:
         found = (_ADDRESS if row.form == "email" else _PHONE).search(surface)
         return [found[0]] if found else []
-    if row.kind == "preference" and language.never["surface"].match(surface.lower()):
+    if row.kind == "preference" and row.key not in _CHOSEN and language.never["surface"].match(surface.lower()):
         return []
+    if language.code == "en" and row.form == "name" and row.key not in _FREE and _ARTICLE.match(surface):
+        return []  # "my husband is a driver" names nobody
     text = trimmed(surface, row, language)
     if row.key in SEVERAL and (parts := _several(text, row)):
         values = [value for part in parts if (value := _one(row, part, language, small=small, free=free))]

@@ -180,11 +180,11 @@ def parse_language(code: str, source: str) -> Language:
         raise PhronesisError(f"{code}.toml: unknown section {unknown[0]!r}; there are {', '.join(sorted(_SECTIONS))}")
     macros: dict[str, str] = {}
     for name, words in given.get("words", {}).items():
-        macros[name] = "(?:" + "|".join(sorted(map(re.escape, words.split()), key=len, reverse=True)) + ")"
-        macros[name] = macros[name].replace("_", " ")
+        macros[name] = _any_of(word.replace("_", " ") for word in words.split())
     for name, text in given.get("macros", {}).items():
         macros[name] = _expanded(text, macros)
-    relations = {word: key for key, words in given.get("relations", {}).items() for word in words.split()}
+    relations = {word.replace("_", " "): key
+                 for key, words in given.get("relations", {}).items() for word in words.split()}  # fmt: skip
     macros["relation"] = "(?:" + "|".join(sorted(relations, key=len, reverse=True)) + ")"
     for key in given.get("relations", {}):
         mine = sorted((word for word, of in relations.items() if of == key), key=len, reverse=True)
@@ -203,6 +203,29 @@ def parse_language(code: str, source: str) -> Language:
         code=code, tables=tables, gates=section("gates"), text=section("text"), only=section("only"),
         never=section("never"), relations=relations, normal=given.get("normal", {}),
     )  # fmt: skip
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """Give a regular expression of words that share their beginnings: a long list then costs a few steps."""
+    tree: dict[str, Any] = {}
+    for word in words:
+        node = tree
+        for letter in word:
+            node = node.setdefault(letter, {})
+        node[""] = {}
+
+    def put(node: Mapping[str, Any]) -> str:
+        rest = node
+        text = ""
+        while len(rest) == 1 and "" not in rest:
+            letter, rest = next(iter(rest.items()))
+            text += re.escape(letter)
+        branches = [re.escape(letter) + put(below) for letter, below in rest.items() if letter]
+        if not branches:
+            return text
+        return f"{text}(?:{'|'.join(branches)}){'?' if '' in rest else ''}"
+
+    return f"(?:{put(tree)})"
 
 
 def _patterns(given: Sequence[Any], place: str) -> Iterator[Pattern]:

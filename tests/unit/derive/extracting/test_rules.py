@@ -201,7 +201,10 @@ def test_hostile_texts_take_no_longer_than_others(text: str) -> None:
     assert time.process_time() - begun < 2
 
 
-@pytest.mark.parametrize("name", ["turns_en.jsonl", "turns_zh.jsonl", "more_en.jsonl", "more_zh.jsonl"])
+@pytest.mark.parametrize(
+    "name",
+    ["turns_en.jsonl", "turns_zh.jsonl", "more_en.jsonl", "more_zh.jsonl", "third_en.jsonl", "fourth_en.jsonl"],
+)
 def test_the_labelled_turns_of_the_development_split_are_read(name: str) -> None:
     [dev] = [one for one in run_extraction([LABELLED / name]).scores if one.split == "dev"]
     assert dev.turns == sum(turn["split"] == "dev" for turn in load_turns(LABELLED / name))
@@ -273,7 +276,7 @@ def test_done_without_a_task_counts_as_nothing_and_with_one_as_found(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("name", "floors"), [("turns_en.jsonl", (0.88, 0.73, 0.86)), ("turns_zh.jsonl", (0.85, 0.61, 0.81))]
+    ("name", "floors"), [("turns_en.jsonl", (0.87, 0.8, 0.91)), ("turns_zh.jsonl", (0.85, 0.61, 0.81))]
 )
 def test_the_other_split_which_nobody_tuned_on_does_not_fall_below_what_was_measured(
     name: str, floors: tuple[float, float, float]
