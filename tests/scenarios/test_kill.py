@@ -91,6 +91,7 @@ def test_ten_kills_lose_no_acknowledged_write(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover  # ten kills are counted
 @pytest.mark.parametrize("first", range(0, 200, 20))  # ten tests: the processes of a test run share them
 def test_two_hundred_kills_lose_no_acknowledged_write(tmp_path: Path, first: int) -> None:
     run(tmp_path, kills=20, per_store=4, first=first)
