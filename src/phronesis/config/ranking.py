@@ -6,7 +6,6 @@ import pydantic
 from pydantic_core import PydanticCustomError
 
 from phronesis.config.gateways import Part
-from phronesis.core.scoring.diversity import CROWDING
 from phronesis.core.scoring.features import FEATURES
 from phronesis.core.scoring.formulas import Formula
 
@@ -28,7 +27,7 @@ class Weighing(Part):
     )
 
     crowding: Annotated[pydantic.FiniteFloat, pydantic.Field(ge=0)] = pydantic.Field(
-        default=CROWDING, description="What a result loses for each better one of its session or document; 0: nothing."
+        default=0.0, description="What a result loses for each better one of its session or document; 0: nothing."
     )
 
     def formula(self, *, dense: bool) -> Formula:

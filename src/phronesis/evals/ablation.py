@@ -40,10 +40,12 @@ def ablate(asked: Sequence[Asked], *, dense: bool) -> AblationReport:
     figures: dict[str, dict[str, dict[str, float]]] = {}
     for group in dict.fromkeys(one.group for one in asked):
         mine = [one for one in asked if one.group == group]
-        rows = {WHOLE: mean_scores(mine, as_vector(formula.weights), METRICS)}
+        crowding = formula.crowding
+        rows = {WHOLE: mean_scores(mine, as_vector(formula.weights), METRICS, crowding=crowding)}
         for feature in formula.weights:
             rest = {name: weight for name, weight in formula.weights.items() if name != feature}
-            rows[feature] = mean_scores(mine, as_vector(rest), METRICS)
-        rows[CROWDED] = mean_scores(mine, as_vector(formula.weights), METRICS, crowding=0.0)
+            rows[feature] = mean_scores(mine, as_vector(rest), METRICS, crowding=crowding)
+        if crowding:
+            rows[CROWDED] = mean_scores(mine, as_vector(formula.weights), METRICS, crowding=0.0)
         figures[group] = rows
     return AblationReport(formula.name, figures)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from phronesis import Memory
-from phronesis.core.scoring.diversity import CROWDING, diversified
+from phronesis.core.scoring.diversity import diversified
 from phronesis.core.scoring.features import FEATURES
 from phronesis.core.scoring.ranking import CANDIDATES
 from phronesis.evals.datasets import Conversation
@@ -43,7 +43,7 @@ class Asked:
     sessions: tuple[str, ...]
     features: Floats
 
-    def scores(self, weights: Floats, crowding: float = CROWDING) -> dict[str, float]:
+    def scores(self, weights: Floats, crowding: float = 0.0) -> dict[str, float]:
         """Give the metrics of the ranking that weights make; of equals, the one that comes first stays first."""
         sums = self.features @ weights
         order = np.argsort(-sums, kind="stable")
@@ -95,7 +95,7 @@ def as_vector(weights: Mapping[str, float]) -> Floats:
 
 
 def mean_scores(
-    asked: Sequence[Asked], weights: Floats, metrics: Sequence[str], *, crowding: float = CROWDING
+    asked: Sequence[Asked], weights: Floats, metrics: Sequence[str], *, crowding: float = 0.0
 ) -> dict[str, float]:
     """Give the mean of some metrics over questions; there must be at least one."""
     rows = [one.scores(weights, crowding) for one in asked]

@@ -115,7 +115,8 @@ class RefitReport:
     def to_policy(self) -> dict[str, Any]:
         """Give the fitted weights as a policy's ``ranking``: what brain.yml takes."""
         fitted = self.fitted
-        body = {"name": fitted.name, "provenance": fitted.provenance, "weights": dict(fitted.weights)}
+        body = {"name": fitted.name, "provenance": fitted.provenance, "weights": dict(fitted.weights),
+                "crowding": fitted.crowding}  # fmt: skip
         return {"ranking": {"dense" if fitted.dense else "words": body}}
 
     def to_markdown(self) -> str:
@@ -142,22 +143,22 @@ def refit(asked: Sequence[Asked], *, dense: bool, l2: float = L2, more: Sequence
         place: fit([one for one in learning if one.conversation != place], prior, l2=l2)
         for place in places if len(places) > 1
     }  # fmt: skip
-    groups = list(dict.fromkeys(one.group for one in asked))
+    groups, crowding = list(dict.fromkeys(one.group for one in asked)), shipped.crowding
     figures: dict[str, dict[str, dict[str, float]]] = {}
     for group in groups:
         mine = [one for one in learning if one.group == group]
         if mine:
-            figures[group] = {"shipped": mean_scores(mine, as_vector(shipped.weights), METRICS)}
+            figures[group] = {"shipped": mean_scores(mine, as_vector(shipped.weights), METRICS, crowding=crowding)}
             if held:
-                rows = [one.scores(held[one.conversation]) for one in mine]
+                rows = [one.scores(held[one.conversation], crowding) for one in mine]
                 figures[group]["fitted, left out"] = {m: float(np.mean([row[m] for row in rows])) for m in METRICS}
         kept = [one for one in asked if one.group == group and one.split == "test"]
         if kept:
-            figures[f"{group}, test"] = {"shipped": mean_scores(kept, as_vector(shipped.weights), METRICS),
-                                         "fitted": mean_scores(kept, weights, METRICS)}  # fmt: skip
+            figures[f"{group}, test"] = {"shipped": mean_scores(kept, as_vector(shipped.weights), METRICS, crowding=crowding),
+                                         "fitted": mean_scores(kept, weights, METRICS, crowding=crowding)}  # fmt: skip
     provenance = (
         f"softmax cross-entropy over candidates, L2 {l2} around {shipped.name}, sets weighing alike:"
         f" {len(learning)} questions of " + ", ".join(dict.fromkeys(one.group for one in learning))
     )
     fitted = {name: round(float(weights[NAMES.index(name)]), 3) for name in prior}
-    return RefitReport(shipped, Formula("own", fitted, provenance, dense=dense), figures)
+    return RefitReport(shipped, Formula("own", fitted, provenance, dense=dense, crowding=shipped.crowding), figures)

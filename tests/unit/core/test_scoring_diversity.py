@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core.scoring.diversity import CROWDING, diversified
-from phronesis.core.scoring.formulas import Formula
+from phronesis.core.scoring.formulas import A12, B12, Formula
 from phronesis.errors import InputError
 
 RANKED = st.lists(
@@ -49,5 +49,6 @@ def test_crowding_below_nothing_is_refused(wrong: float) -> None:
         Formula("own", {}, "made up", dense=False, crowding=wrong)
 
 
-def test_every_formula_has_it_unless_told_otherwise() -> None:
-    assert Formula("own", {}, "made up", dense=False).to_dict()["crowding"] == CROWDING
+def test_only_the_formula_without_an_encoder_has_it() -> None:
+    assert (A12.crowding, B12.crowding) == (CROWDING, 0.0)
+    assert Formula("own", {}, "made up", dense=False).to_dict()["crowding"] == 0.0

@@ -5,10 +5,11 @@ from collections.abc import Hashable, Sequence
 from typing import Final
 
 CROWDING: Final = 0.05
-"""Standard deviations that a result loses for each better one of its session or document.
+"""Standard deviations that a result loses for each better one of its session or document, without an encoder.
 
-On the three labelled sets, without an encoder, .02 and .05 found as much among the first 10 and .000 to .004 more among
-the first 20; .2 and more lost (docs/benchmarks.md). A limit of five results a session lost everywhere."""
+On the three labelled sets .02 and .05 found as much among the first 10 and .000 to .004 more among the first 20; .2 and
+more lost, and so did a limit of five results a session. With an encoder .05 cost .003 to .010 among the first 10: B12
+has none (docs/benchmarks.md)."""
 
 
 def diversified(

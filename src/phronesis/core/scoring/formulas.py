@@ -30,7 +30,7 @@ class Formula:
     weights: Mapping[str, float]
     provenance: str
     dense: bool
-    crowding: float = CROWDING
+    crowding: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse a feature that there is not, a weight that is no number, and a crowding below 0."""
@@ -59,6 +59,7 @@ A12: Final = Formula(
     },
     FOUND,
     dense=False,
+    crowding=CROWDING,
 )  # fmt: skip
 """Without an encoder."""
 
