@@ -154,8 +154,10 @@ def refit(asked: Sequence[Asked], *, dense: bool, l2: float = L2, more: Sequence
                 figures[group]["fitted, left out"] = {m: float(np.mean([row[m] for row in rows])) for m in METRICS}
         kept = [one for one in asked if one.group == group and one.split == "test"]
         if kept:
-            figures[f"{group}, test"] = {"shipped": mean_scores(kept, as_vector(shipped.weights), METRICS, crowding=crowding),
-                                         "fitted": mean_scores(kept, weights, METRICS, crowding=crowding)}  # fmt: skip
+            figures[f"{group}, test"] = {
+                "shipped": mean_scores(kept, as_vector(shipped.weights), METRICS, crowding=crowding),
+                "fitted": mean_scores(kept, weights, METRICS, crowding=crowding),
+            }
     provenance = (
         f"softmax cross-entropy over candidates, L2 {l2} around {shipped.name}, sets weighing alike:"
         f" {len(learning)} questions of " + ", ".join(dict.fromkeys(one.group for one in learning))
