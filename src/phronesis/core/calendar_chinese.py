@@ -32,7 +32,7 @@ from phronesis.core.numerals import parse_number
 
 _NUMERAL: Final = r"[\d零〇一二三四五六七八九十两兩廿]"
 _DAY: Final = rf"(?P<d>{_NUMERAL}{{1,3}})[日号號](?!线|楼|門|门|院|店|机|位|房|车|库|球|選|选)"
-_MONTH: Final = r"(?P<m>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九]|正|腊)月(?!饼|薪|嫂|卡|租|亮|光|球)"
+_MONTH: Final = r"(?P<m>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九]|正|腊)月(?!天(?!气)|饼|薪|嫂|卡|租|亮|光|球)"
 _YEAR: Final = r"(?P<y>(?:19|20)\d\d|[一二][零〇九][零〇一二三四五六七八九]{2})年"
 _WEEK: Final = "(?:周|週|星期|礼拜|禮拜)"
 _WEEKDAY: Final = rf"{_WEEK}(?P<w>[一二三四五六日天1-7])(?!\d)"
@@ -46,7 +46,7 @@ _COUNT: Final = rf"(?P<c>{_NUMERAL}{{1,4}}|几|幾|半|好几|好幾)"
 _UNIT: Final = "(?P<h>多)?[个個]?(?P<u>天|日|周|週|星期|礼拜|禮拜|(?<=[个個])月|年)多?"
 _SIDES: Final = {"上上": -2, "上": -1, "这": 0, "這": 0, "本": 0, "下": 1, "下下": 2}
 _PARTS: Final = {"初": 0, "上旬": 0, "中": 1, "中旬": 1}
-_PART: Final = "(?P<p>初|中旬|上旬|下旬|中(?!国|文|学|午)|底|末)"
+_PART: Final = "(?P<p>初|中旬|上旬|下旬|中(?![国文学午风药医考奖毒标签餐式秋])|底|末)"
 _SEASONS: Final = {"春": "spring", "夏": "summer", "秋": "autumn", "冬": "winter"}
 _HOLIDAYS: Final = {
     "元旦": (1, 1), "情人节": (2, 14), "五一": (5, 1), "劳动节": (5, 1), "儿童节": (6, 1), "国庆": (10, 1),
@@ -178,9 +178,9 @@ _RULES: Final = [
     Rule("away", rf"{_COUNT}{_UNIT}(?:之|以)?(?P<a>前|[后後](?!悔|备))", _away),
     Rule("few_days", "(?P<b>前|这|這|过|過)[几幾两]天", _few_days),
     Rule("named_day", "(?P<r>大前|大[后後]|前|昨|今|明|[后後])(?:[天日](?!真|气|赋)|晚|早|夜)", _named_day),
-    Rule("end_of", "(?P<u>月|年)(?P<p>初|中(?!国|文|学|午)|底|末)", _end_of),
+    Rule("end_of", "(?P<u>月|年)(?P<p>初|中(?![国文学午风药医考奖毒标签餐式秋])|底|末)", _end_of),
     Rule("month", rf"(?<![个個\d]){_MONTH}份?{_PART}?", _month),
-    Rule("of_month", rf"(?:(?<!\w)|(?<=[到在是前于这])){_DAY}", _of_month),
+    Rule("of_month", rf"(?:(?<!\w)|(?<=[到在是前于这我们])){_DAY}", _of_month),
     Rule("season", _SEASON, _season),
 ]  # fmt: skip
 

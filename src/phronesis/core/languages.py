@@ -34,7 +34,10 @@ LANGUAGES: Final[Mapping[str, str]] = {
     name: code for row in _NAMES.replace("\n", "|").split("|") if row.split() for code, *names in [row.split()]
     for name in names
 } | {"sign language": "sgn", "irish gaelic": "ga", "simplified chinese": "zh-Hans", "traditional chinese": "zh-Hant",
-     "简体中文": "zh-Hans", "繁体中文": "zh-Hant", "brazilian portuguese": "pt-BR", "british english": "en-GB",
+     "简体中文": "zh-Hans", "繁体中文": "zh-Hant", "繁體中文": "zh-Hant",
+     "简体": "zh-Hans", "简体字": "zh-Hans", "繁体": "zh-Hant", "繁体字": "zh-Hant",
+     "繁體": "zh-Hant", "繁體字": "zh-Hant",
+     "brazilian portuguese": "pt-BR", "british english": "en-GB",
      "american english": "en-US", "swiss german": "gsw"}  # fmt: skip
 """From a name in small letters to its code."""
 

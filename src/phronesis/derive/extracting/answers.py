@@ -85,7 +85,7 @@ def _record(reading: Reading, types: MemoryTypes) -> None:
 
 def _states_a_record(one: Proposal, speaker: str) -> bool:
     known = one.kind in _RECORDED or one.key in _RECORDED or one.key.startswith("attribute.")
-    known |= (one.kind, one.key) == ("fact", "uses")
+    known |= (one.kind, one.key) == ("fact", "uses")  # what a thing uses; what a person uses is a taste
     return known and one.subject != speaker and one.act == "assert" and one.key != "alias"
 
 

@@ -67,10 +67,16 @@ class Cast:
             yield Spoken(None, 0, text, elided=True)
         elif language.code == "en" and text.lower().startswith("like "):
             return  # "like a reminder" likes nothing
-        elif self.subject is not None or language.text["alone"].match(text):
+        elif self.subject is not None or _left_out(text, language):
             yield Spoken(self.subject or self.speaker, 0, text, elided=True)
             if language.code == "en" and language.text["alone"].match(text):
                 yield Spoken(self.subject or self.speaker, 0, f"am {text}", elided=True)
+
+    def topics(self, text: str, language: Language) -> Iterator[Spoken]:
+        """Give the speaker where a clause begins with what it is about: 收款我都用支付宝."""
+        found = language.text["topic"].match(text)
+        if found is not None:
+            yield Spoken(self.speaker, found.end(), text)
 
     def turn_to(self, clause: Clause, language: Language) -> None:
         """Note whom the next clause speaks of, where it leaves that out."""
@@ -106,3 +112,10 @@ class Cast:
         if groups["third"].lower().startswith("they"):
             subject = None  # "they" may be anybody
         return Spoken(subject, found.end(), text)
+
+
+def _left_out(text: str, language: Language) -> bool:
+    """Tell whether a clause speaks of its speaker though it does not say so: in Chinese, unless it is an order."""
+    if language.text["alone"].match(text) is not None:
+        return True
+    return language.code == "zh" and language.text["order"].match(text) is None

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from phronesis.core.calendar import TimeSpan, find_times
+from phronesis.derive.extracting.script import simplified
 from phronesis.derive.extracting.tables import TIMES, Language
 
 MAX_READ: Final = 6_000
@@ -14,6 +15,9 @@ MAX_READ: Final = 6_000
 
 MAX_CLAUSE: Final = 400
 """Characters of a clause: what is longer is no statement that the patterns know."""
+
+MAX_CUTS: Final = 6
+"""Places in a clause at which it may be two: each is tried when nothing is found in it as a whole."""
 
 _HAN: Final = re.compile("[一-鿿]")
 _LATIN: Final = re.compile("[A-Za-z]+")
@@ -26,7 +30,7 @@ _CODE_LINE: Final = re.compile(
     r"(?:const|let|var|function|public|private|return|SELECT|INSERT|UPDATE)\s|[{}\[\]<]|\"[\w ]+\"\s*:|"
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*\s|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG)\b|"
     r"[\w.\[\]'\"]+\s*(?:=|\+=|:=)\s*(?:[\d\"'\[{(]|\w+\(|True|False|None|null)|"
-    r"\w+\([^)]{0,80}\);?$|(?:diff|index|---|\+\+\+|@@)\s).*$",
+    r"\w+\([^)]{0,80}\);?$|//\s|(?:if|for|while)\s?\([^)\n]{0,80}\)\s?\{|(?:diff|index|---|\+\+\+|@@)\s).*$",
     re.MULTILINE,
 )
 _QUOTED: Final = re.compile(
@@ -87,7 +91,7 @@ class Sentence:
 
 
 def masked(text: str) -> Masked:
-    """Give a message without its code and its quotations, each character in its place.
+    """Give a message without its code and its quotations, in simplified characters, each in its place.
 
     A short quotation with no verb's subject is a title or a name and stays: 'my favourite book is "Dune"'.
     """
@@ -110,7 +114,7 @@ def masked(text: str) -> Masked:
 
     if any(mark in read for mark in "\"“「『«'‘>"):
         read = _QUOTED.sub(hide, read)
-    return Masked(read, code, quoted)
+    return Masked(simplified(read), code, quoted)
 
 
 _SAYING: Final = re.compile(
@@ -162,6 +166,20 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
         if clause.raw and len(clause.raw) <= MAX_CLAUSE and MASK not in clause.raw:
             found.append(clause)
     return found
+
+
+def parted(clause: Clause, times: Sequence[TimeSpan], language: Language) -> Iterator[tuple[Clause, Clause]]:
+    """Give a clause in two where the next one may begin without a mark, the shortest first part first.
+
+    Who speaks to a microphone sets no commas: 我膝盖不好蹲不下去的.
+    """
+    places = [match.start() for match in language.text["cut"].finditer(clause.raw)]
+    inside = [time for time in times if clause.start <= time.start and time.end <= clause.end]
+    for place in places[:MAX_CUTS]:
+        at = clause.start + place
+        if not any(time.start < at < time.end for time in inside):
+            first, second = clause.raw[:place], clause.raw[place:]
+            yield (_clause(first, clause.start, inside, language), _clause(second, at, inside, language))
 
 
 def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language) -> Clause:

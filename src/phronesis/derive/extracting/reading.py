@@ -1,11 +1,12 @@
 """Reading one message: each clause is gated, matched against the tables, and said of somebody."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
+from phronesis.core.calendar import TimeSpan
 from phronesis.core.proposals import Act, Basis, Proposal, Refusal
 from phronesis.core.values import normal_value
 from phronesis.derive.extracting.cast import Cast, Spoken
@@ -14,8 +15,8 @@ from phronesis.derive.extracting.clauses import (
     clauses,
     is_chinese,
     masked,
+    parted,
     sentences,
-    shortened,
     times_of,
     with_capitals,
     with_times,
@@ -23,8 +24,10 @@ from phronesis.derive.extracting.clauses import (
     written_out,
 )
 from phronesis.derive.extracting.gate import MAX_REFUSALS, clause_rule, message_rule, refusal, sentence_rule, stated
+from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
 from phronesis.derive.extracting.phrasing import ahead, coarse, content_of, days_of, joined
+from phronesis.derive.extracting.script import as_said, common_end
 from phronesis.derive.extracting.slots import SEVERAL, trimmed, values_of
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
 
@@ -34,13 +37,16 @@ MAX_PROPOSALS: Final = 24
 _UNDATED: Final = frozenset({"birthday", "attribute.*", "favorite.*", "age", "timezone", "reply_style", "fact"})
 """Keys that hold a date themselves, or none."""
 
+_TIMED: Final = _UNDATED | {"life_event"}
+"""Keys whose value keeps the words of a time: 老伴前年走."""
+
 _PEOPLE: Final = frozenset({"partner", "child", "parent", "sibling", "friend", "colleague", "pet"})
 """Keys that name somebody, of whom the next words may speak."""
 
+_HUMAN: Final = _PEOPLE - {"pet"}
+
 _NEAR: Final = 40
 """Characters between two values of which one holds the other, for them to be the same thing said again."""
-
-_DOING: Final = re.compile(r"\w+ing\b")
 
 _NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b)\s*")
 
@@ -65,38 +71,39 @@ class Reading:
     types: MemoryTypes
     languages: Mapping[str, Language]
     cast: Cast
+    matching: Matching
     basis: Basis = "user"
     proposals: list[Proposal] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     rule: str | None = None
-    small: bool = False
-    lead: tuple[str, ...] | None = None
-    before: str = ""
+    simple: str = ""
+    last: Clause | None = None
+    times: list[TimeSpan] = field(default_factory=list)
     listing: bool = False
     laughs: bool = False
     doubtful: bool = False
-    retracts: bool = False
 
     def read(self) -> None:
         """Fill ``proposals`` and ``refusals``."""
         mask = masked(self.text)
-        self.small = not any(char.isupper() for char in re.sub(r"\bI\b", "", self.text))
+        self.simple = mask.text
+        self.matching.small = not any(char.isupper() for char in re.sub(r"\bI\b", "", self.text))
         language = self.languages["zh" if is_chinese(mask.text) else "en"]
-        if self.small:
+        if self.matching.small:
             mask = replace(mask, text=with_capitals(mask.text, language))
         whole = message_rule(mask.text.lower(), language)
-        times = times_of(mask.text, self.at)
+        times = self.times = times_of(mask.text, self.at)
         self.laughs = language.gates["laugh"].search(mask.text.lower()) is not None
         for sentence in sentences(mask.text):
             language = self.languages["zh" if is_chinese(sentence.raw) else "en"]
             found = clauses(sentence, times, language)
-            self.cast.subject = self.lead = None
+            self.cast.subject = self.matching.lead = None
             self.cast.unknown = False
             rule = whole or sentence_rule(sentence.raw.lower(), language)
             count = 0 if rule else stated(sentence, found, language)
             whole_text = written_out(sentence.raw.replace("’", "'"), language).lower()
             self.doubtful = clause_rule(whole_text, language) is not None
-            self.retracts = language.text["retract"].search(whole_text) is not None
+            self.matching.retracts = language.text["retract"].search(whole_text) is not None
             for clause in found[:count]:
                 self._clause(clause, language)
             for clause in found[count:]:
@@ -119,84 +126,44 @@ class Reading:
             correction = language.text["not_this"].match(low)
             if correction and self.proposals and self.proposals[-1].cardinality == "one":
                 self._corrected(with_times(clause.plain[correction.start("old") : correction.end("old")], clause))
-            else:
-                for spoken, matched, act in self._match(clause, language):
-                    also = matched.pattern.done and clause.times  # "I sent the form today" is an event too
-                    if spoken.subject is None and "subject" not in matched.slots:
-                        if not spoken.thing:
-                            self._refuse(clause, "third_party_unknown")
-                    elif self._take(clause, spoken, matched, act, language) and not also:
-                        break
+            elif self._said(clause, language) or not self._parted(clause, language):
                 self._note(clause, language)
+            self.last = clause
         if not (self.listing and self.proposals and self.proposals[-1].start == clause.start):
-            self.before = clause.raw.lower()
-        self.listing = language.gates["todo"].search(self.before) is not None
+            self.matching.before = clause.raw.lower()
+        self.listing = language.gates["todo"].search(self.matching.before) is not None
+
+    def _said(self, clause: Clause, language: Language) -> bool:
+        """Take what the likeliest pattern gives of a clause; tell whether one gave anything."""
+        said = False
+        for spoken, matched, act in self.matching.found(clause, language):
+            if spoken.subject is None and "subject" not in matched.slots:
+                if not spoken.thing:
+                    self._refuse(clause, "third_party_unknown")
+            elif self._take(clause, spoken, matched, act, language):
+                said = True
+                if not (matched.pattern.done and clause.times):  # "I sent the form today" is an event too
+                    break
+        return said
+
+    def _parted(self, clause: Clause, language: Language) -> bool:
+        """Read a clause that says nothing as a whole as two; tell whether the first says anything."""
+        for first, second in parted(clause, self.times, language):
+            if self._said(first, language) or language.text["introduces"].search(first.bare.lower()):
+                self._note(first, language)
+                self._clause(second, language)
+                return True
+        return False
 
     def _gated(self, clause: Clause, language: Language, rule: str) -> None:
         self.rule = self.rule or rule
-        if len(self.refusals) < MAX_REFUSALS and next(self._match(clause, language), None) is not None:
+        if len(self.refusals) < MAX_REFUSALS and next(self.matching.found(clause, language), None) is not None:
             self._refuse(clause, rule)
 
     def _refuse(self, clause: Clause, rule: str) -> None:
         self.rule = self.rule or rule
         if len(self.refusals) < MAX_REFUSALS and not any(one.rule == rule for one in self.refusals):
-            self.refusals.append(refusal(self.n, clause.raw, rule))
-
-    def _match(self, clause: Clause, language: Language) -> Iterator[tuple[Spoken, Matched, str]]:
-        """Give what the tables find in a clause: said outright, then as no longer so, then as the list goes on."""
-        texts = [(clause.plain, "dated"), (clause.bare, "")] if clause.times else [(clause.bare, "")]
-        retract = language.text["retract"]
-        for text, dated in texts:
-            low = text.lower()
-            if not self.retracts or retract.search(low) is None or language.text["no_retract"].search(low):
-                yield from self._matches(text, dated, language, "assert")
-            else:
-                for spoken, matched, act in self._matches(text, dated, language, "assert"):
-                    if matched.pattern.act == "retract" or matched.pattern.done or matched.pattern.negated:
-                        yield spoken, matched, act
-                positive = " ".join(language.text["not"].sub("", retract.sub("", text)).split())
-                positive = positive if language.code == "en" else positive.replace(" ", "")
-                yield from self._matches(positive, dated, language, "retract")
-        rest = language.text["list_on"].sub("", clause.bare)
-        if self.lead and self.cast.subject and language.text["list_item"].match(clause.bare.lower()):
-            for lead in dict.fromkeys(self.lead):
-                if lead.startswith(("am ", "is ")) and _DOING.match(rest):
-                    continue
-                text = f"{lead}{' ' if language.code == 'en' else ''}{rest}"
-                for matched in language.tables["says"].matches(text.lower()):
-                    if self._fits(matched.pattern, language):
-                        yield Spoken(self.cast.subject, 0, text, elided=True), matched, "assert"
-        if not self.retracts:
-            for shorter in shortened(clause, language):
-                yield from self._matches(shorter, "", language, "assert")
-
-    def _matches(self, text: str, dated: str, language: Language, act: str) -> Iterator[tuple[Spoken, Matched, str]]:
-        low = text.lower()
-        if len(low) != len(text):
-            low = text
-        tables = language.tables
-        for matched in tables["whole" + dated].matches(low):
-            if self._fits(matched.pattern, language):
-                yield Spoken(self.cast.speaker, 0, text), matched, act
-        for spoken in self.cast.possessors(text, language):
-            for matched in tables["has" + dated].matches(low, spoken.end):
-                yield spoken, matched, act
-        for spoken in self.cast.subjects(text, language):
-            said = spoken.text.lower()
-            begin = language.text["adverbs"].match(said, spoken.end)
-            after = begin.end() if begin else spoken.end
-            bare = spoken.end + (said[spoken.end : spoken.end + 1] == " ")
-            for at in dict.fromkeys((after, bare)):
-                for matched in tables["says" + dated].matches(said, at):
-                    if self._fits(matched.pattern, language):
-                        yield spoken, matched, act
-        for matched in tables["things" + dated].matches(low):
-            yield Spoken(self.cast.thing, 0, text, thing=True), matched, act
-
-    def _fits(self, pattern: Pattern, language: Language) -> bool:
-        if pattern.capital and self.small:
-            return False
-        return not pattern.after or language.gates[pattern.after].search(self.before) is not None
+            self.refusals.append(refusal(self.n, self.text[clause.start : clause.end], rule))
 
     def _take(self, clause: Clause, spoken: Spoken, matched: Matched, act: str, language: Language) -> bool:
         """Make proposals of a match; tell whether it gave any."""
@@ -204,7 +171,7 @@ class Reading:
         subject = self._subject_of(spoken, matched, language)
         if subject is None or (pattern.when and not (clause.times and ahead(clause, self.at, pattern.lean))):
             return False
-        surname = language.gates["of_name"].search(self.before)
+        surname = language.gates["of_name"].search(self.matching.before)
         if spoken.elided and subject == self.cast.speaker and "name" in matched.slots and surname is None:
             return False  # 今天学了一道菜，叫清蒸鲈鱼: a dish is called so, not the speaker
         if spoken.named and language.never["subject"].search(subject.lower()):
@@ -223,7 +190,9 @@ class Reading:
                 if key == "name" and subject != self.cast.speaker:
                     self._called(clause, spoken, value, language)
                     continue
-                said = {"subject": subject, "key": row.key_of(word), "act": act, "replaces": replaces}
+                key_said = row.key_of(self._as_said(word, clause) if word else None)
+                old_said = self._as_said(replaces, clause) if replaces else None
+                said = {"subject": subject, "key": key_said, "act": act, "replaces": old_said}
                 self._add(clause, spoken, row, value, pattern, language=language, **said)
                 if row.key in _PEOPLE and act == "assert":
                     self.cast.person, self.cast.pending = value, None
@@ -234,16 +203,18 @@ class Reading:
                     self.cast.person = subject  # "Anna lives in Oslo. She is a nurse"
         if taken:
             self.cast.subject = (
-                self.cast.person if language.code == "zh" and spoken.names and self.cast.person else subject
+                self.cast.person
+                if language.code == "zh" and self.cast.person and (spoken.names or not _HUMAN.isdisjoint(matched.slots))
+                else subject
             )
             self.cast.thing = subject if spoken.thing else self.cast.thing
             lead = spoken.text[spoken.end : matched.begins].strip()
             listed = any(one in SEVERAL for one in matched.slots)
             if lead and act == "assert" and not spoken.elided:
                 if listed or lead.startswith("是"):
-                    self.lead = (lead, lead.split()[0])
+                    self.matching.lead = (lead, lead.split()[0])
                 elif lead.split()[0] in {"am", "is"}:
-                    self.lead = (lead.split()[0],)
+                    self.matching.lead = (lead.split()[0],)
         return taken
 
     def _values(
@@ -262,8 +233,8 @@ class Reading:
             if spoken.elided and spoken.subject == self.cast.thing:
                 row = self.types.find(row.key, "fact") or row  # a thing uses, it does not prefer
             surface = spoken.text[start:end]
-            surface = with_times(surface, clause) if row.key in _UNDATED or row.kind == "decision" else surface
-            values = values_of(row, surface, language, small=self.small, free=matched.pattern.free)
+            surface = with_times(surface, clause) if row.key in _TIMED or row.kind == "decision" else surface
+            values = values_of(row, surface, language, small=self.matching.small, free=matched.pattern.free)
             proper = matched.pattern.proper and row.key != "job"
             if not values or (proper and not values[0][:1].isupper()):
                 return []
@@ -277,7 +248,7 @@ class Reading:
         subject = language.text["head"].sub("", without_times(spoken.text[start:end]).strip(_MARKS)).strip(_MARKS)
         never = language.never["thing" if spoken.thing else "subject"]
         first = subject[:1]
-        proper = spoken.thing or self.small or language.code == "zh" or first.isupper() or not first.isascii()
+        proper = spoken.thing or self.matching.small or language.code == "zh" or first.isupper() or not first.isascii()
         return None if not proper or not subject or never.search(subject.lower()) else subject
 
     def _called(self, clause: Clause, spoken: Spoken, name: str, language: Language) -> None:
@@ -314,7 +285,7 @@ class Reading:
             for name in _NAMES.split(clause.bare):
                 self._related(clause, key, name, language, was)
             self.cast.pending = None
-            if language.text["kin_only"].match(self.before):
+            if language.text["kin_only"].match(self.matching.before):
                 self.cast.subject = self.cast.person  # "my dad, Frank, is a driver"
             return
         for form in ("subject", "possessor"):
@@ -347,15 +318,20 @@ class Reading:
             self.cast.pending = (language.relations[word], word, act)
             self.cast.several = found.groupdict().get("many") is not None
             self.cast.person = None
+            if language.code == "zh":
+                self.cast.subject = found["rel"]  # 我有个弟弟，在部队当兵
 
     def _corrected(self, old: str) -> None:
-        self.proposals[-1] = replace(self.proposals[-1], replaces=old.strip(_MARKS))
+        old = as_said(old.strip(_MARKS), self.simple, self.text, self.proposals[-1].end)
+        self.proposals[-1] = replace(self.proposals[-1], replaces=old)
 
     def _add(
         self, clause: Clause, spoken: Spoken, row: MemoryType, value: str, pattern: Pattern, *, language: Language,
         **said: str | None,
     ) -> None:  # fmt: skip
         subject, key = said["subject"] or self.cast.speaker, said["key"] or row.key
+        value = self._as_said(value, clause)
+        subject = subject if subject == self.cast.speaker else self._as_said(subject, clause)
         normal = normal_value(row.form, value)
         for one in self.proposals:
             if (one.subject, one.key) == (subject, key) and one.value is not None and one.kind == row.kind:
@@ -363,7 +339,8 @@ class Reading:
                 if normal == other or (one.start <= clause.start and (normal in other or other in normal)
                                        and clause.start - one.end <= _NEAR):  # fmt: skip
                     return
-        times = [] if row.key in _UNDATED or row.key in _PEOPLE else days_of(clause, self.at, pattern.lean, language)
+        timed = self.last if pattern.after and self.last and not clause.times else clause
+        times = [] if row.key in _UNDATED or row.key in _PEOPLE else days_of(timed, self.at, pattern.lean, language)
         self.proposals.append(
             Proposal(
                 n=self.n,
@@ -373,7 +350,7 @@ class Reading:
                 kind=row.kind,
                 subject=subject,
                 key=key,
-                content=self._content(clause, spoken, subject, language),
+                content=self._content(clause, spoken, said["subject"] or subject, language),
                 value=value,
                 cardinality=row.cardinality,
                 act="retract" if "retract" in (said["act"], pattern.act) else "assert",
@@ -388,8 +365,14 @@ class Reading:
 
     def _content(self, clause: Clause, spoken: Spoken, subject: str, language: Language) -> str:
         elided = spoken.elided and language.text["subject"].match(clause.bare) is None
-        lead = spoken.text if self.lead and spoken.text.startswith(self.lead) else ""
-        return content_of(clause, language, subject=subject, speaker=self.cast.speaker, elided=elided, lead=lead)
+        begun = self.matching.lead
+        lead = spoken.text if begun and spoken.text.startswith(begun) else ""
+        words = content_of(clause, language, subject=subject, speaker=self.cast.speaker, elided=elided, lead=lead)
+        own = common_end(words, clause.raw)
+        return f"{self._as_said(words[: len(words) - own], clause)}{self.text[clause.end - own : clause.end]}"
+
+    def _as_said(self, text: str, clause: Clause) -> str:
+        return as_said(text, self.simple, self.text, clause.start)
 
     def _settle(self) -> None:
         """Join what belongs together, and take back what was said with a laugh."""

@@ -12,8 +12,10 @@ from phronesis.core.proposals import USER, Proposal, Refusal
 from phronesis.derive.extracting.answers import read_answer
 from phronesis.derive.extracting.cast import Cast
 from phronesis.derive.extracting.gate import MAX_REFUSALS, Gate, refusal
+from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryTypes, compared, load_memory_types
 from phronesis.derive.extracting.reading import Reading
+from phronesis.derive.extracting.script import simplified
 from phronesis.derive.extracting.tables import Language, load_language
 
 RULES_VERSION: Final = "extract-rules/3"
@@ -59,7 +61,7 @@ class Rules:
             return [], [refusal(n, text, "operator")]
         languages = known_languages()
         cast = Cast(speaker=(message.get("name") if role == "user" else None) or USER)
-        reading = Reading(n, text, at, self.types, languages, cast)
+        reading = Reading(n, text, at, self.types, languages, cast, Matching(cast))
         if role == "tool":
             read_answer(reading, self.types, languages)
         else:
@@ -75,4 +77,6 @@ class Rules:
 
     def _compared(self, one: Proposal, at: datetime) -> Proposal:
         row = self.types.find(one.key, one.kind)
-        return one if row is None or one.value is None else replace(one, compared=compared(row, one.value, at=at))
+        if row is None or one.value is None:
+            return one
+        return replace(one, compared=compared(row, simplified(one.value), at=at))  # 臺北 is 台北

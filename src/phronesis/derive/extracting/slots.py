@@ -50,6 +50,9 @@ _SAID: Final = frozenset({"reply_style", "decision", "fact"})
 _CHOSEN: Final = frozenset({"prefers", "favorite.*"})
 """Keys whose value may be "the train": it is one of several, not something that was just spoken of."""
 
+_DOINGS: Final = frozenset({"task", "intention", "decision", "episodic"})
+"""Kinds whose value is what is done, and may end in how long: "lived there for two years"."""
+
 _CAPITAL: Final = re.compile(
     r"[\"“《]?(?:[A-ZÀ-ÖØ-Þ0-9][\w'’.&+-]*|[一-鿿]{1,12})"
     r"(?:[ ](?:(?:of|de|van|von|der|da|di|la|le|du|the|and|&)[ ])?[A-ZÀ-ÖØ-Þ0-9][\w'’.&+-]*){0,5}"
@@ -97,7 +100,7 @@ def values_of(row: MemoryType, surface: str, language: Language, *, small: bool,
 
 def trimmed(surface: str, row: MemoryType, language: Language) -> str:
     """Give a slot's words without what is said beside them: a reason, a time, a filler."""
-    stop = language.text["stop_task"] if row.kind in {"task", "intention", "decision"} else language.text["stop"]
+    stop = language.text["stop_task"] if row.kind in _DOINGS else language.text["stop"]
     if row.kind != "fact" and row.key not in {"reply_style", "attribute.*"}:
         found = stop.search(surface)
         surface = surface[: found.start()] if found else surface

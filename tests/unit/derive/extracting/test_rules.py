@@ -50,6 +50,65 @@ def test_whose_it_is(text: str, expected: list[tuple[str, str, str]]) -> None:
     assert said(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("我現在住台中西屯，對蝦過敏", [("user", "home_city", "台中西屯"), ("user", "allergy", "蝦")]),
+        ("我女兒叫語彤，住喺沙田", [("user", "child", "語彤"), ("語彤", "home_city", "沙田")]),
+        ("我唔食牛嘅", [("user", "diet", "牛")]),
+        ("之後請用繁體中文回我", [("user", "reply_language", "繁體中文")]),
+        ("以后用繁体字回答", [("user", "reply_language", "繁体字")]),
+    ],
+)
+def test_the_traditional_script_and_cantonese_are_read_and_kept_as_they_were_said(
+    text: str, expected: list[tuple[str, str, str]]
+) -> None:
+    assert said(text) == expected
+    for one in read(text)[0]:
+        assert text[one.start : one.end] == one.quote
+        assert one.content.endswith(one.quote)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # who is left out
+        ("目前人在厦门", [("user", "home_city", "厦门")]),
+        ("老公在深圳定居", [("老公", "home_city", "深圳")]),
+        ("我有个弟弟，在顺丰做客服", [("弟弟", "employer", "顺丰"), ("弟弟", "job", "客服")]),
+        # what it is about stands first
+        ("收款我现在都用支付宝", [("user", "uses", "支付宝")]),
+        ("葱姜蒜我都不吃", [("user", "diet", "葱姜蒜")]),
+        ("我爸，糖尿病好多年了", [("爸", "health", "糖尿病")]),
+        ("牙医那个预约我取消了", [("user", "appointment", "牙医")]),
+        # nothing parts the clauses
+        ("我膝盖不好蹲不下去的", [("user", "health", "膝盖不好")]),
+        ("我姐叫桂芳今年八十了还在种菜呢", [("user", "sibling", "桂芳"), ("桂芳", "age", "八十")]),
+        # how long it has been so
+        ("我结婚三年了", [("user", "relationship_status", "结婚")]),
+        ("定了，就买白色那款", [("user", "decision", "买白色那款")]),
+        ("我们科室现在排班用钉钉", [("科室", "uses", "钉钉")]),
+        ("测试数据库位于上海机房", [("测试数据库", "located_in", "上海机房")]),
+    ],
+)
+def test_chinese_as_it_is_spoken(text: str, expected: list[tuple[str, str, str]]) -> None:
+    assert said(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "糖尿病能吃西瓜吗", "高血压不能吃什么", "住酒店还是住民宿好", "孩子发烧怎么办", "用微信怎么转账", "想养只狗",
+        "很多人对花生过敏", "他对象在银行上班", "网友说他在华为上班", "比如我叫张三", "造句：我喜欢苹果",
+        "改用更口语的说法", "换成表格", "语气正式一点", "记得早点睡", "明天见", "明天会下雨", "还没想好要不要去",
+        "请把以下内容翻译成英文，语气委婉一些",
+        "程序员都爱穿格子衫", "怕黑的猫头鹰", "刚才打错字了", "昨天好冷", "我妈恢复得很好", "他係醫生",
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_a_statement_is_left_alone(text: str) -> None:
+    assert said(text) == []
+
+
 def test_a_named_speaker_speaks_of_themselves() -> None:
     found, _ = read("Hi all, I live in Bern.", name="Jonas")
     assert [(one.subject, one.value, one.content) for one in found] == [("Jonas", "Bern", "Jonas: I live in Bern")]
@@ -203,7 +262,16 @@ def test_hostile_texts_take_no_longer_than_others(text: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["turns_en.jsonl", "turns_zh.jsonl", "more_en.jsonl", "more_zh.jsonl", "third_en.jsonl", "fourth_en.jsonl"],
+    [
+        "turns_en.jsonl",
+        "turns_zh.jsonl",
+        "more_en.jsonl",
+        "more_zh.jsonl",
+        "third_en.jsonl",
+        "fourth_en.jsonl",
+        "third_zh.jsonl",
+        "fourth_zh.jsonl",
+    ],
 )
 def test_the_labelled_turns_of_the_development_split_are_read(name: str) -> None:
     [dev] = [one for one in run_extraction([LABELLED / name]).scores if one.split == "dev"]

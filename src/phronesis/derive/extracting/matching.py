@@ -1,0 +1,85 @@
+"""Which patterns of the tables hold for a clause, and of whom each is said."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from phronesis.derive.extracting.cast import Cast, Spoken
+from phronesis.derive.extracting.clauses import Clause, shortened
+from phronesis.derive.extracting.tables import Language, Matched, Pattern
+
+_DOING: Final = re.compile(r"\w+ing\b")
+
+
+@dataclass(slots=True)
+class Matching:
+    """What matching a clause rests on beside its words: who is spoken of, and what was said before it.
+
+    ``small``: the message has no capitals. ``retracts``: its sentence says that something holds no more. ``before`` is
+    the clause before, ``lead`` how a list was begun ("I like") that the clause may go on with.
+    """
+
+    cast: Cast
+    small: bool = False
+    retracts: bool = False
+    before: str = ""
+    lead: tuple[str, ...] | None = None
+
+    def found(self, clause: Clause, language: Language) -> Iterator[tuple[Spoken, Matched, str]]:
+        """Give what the tables find in a clause: said outright, then as no longer so, then as the list goes on."""
+        texts = [(clause.plain, "dated"), (clause.bare, "")] if clause.times else [(clause.bare, "")]
+        retract = language.text["retract"]
+        brief = language.text["lasting"].sub("", clause.bare) if language.code == "zh" else clause.bare
+        texts += [(brief, "")] if brief != clause.bare else []
+        for text, dated in texts:
+            low = text.lower()
+            if not self.retracts or retract.search(low) is None or language.text["no_retract"].search(low):
+                yield from self._matches(text, dated, language, "assert")
+            else:
+                for spoken, matched, act in self._matches(text, dated, language, "assert"):
+                    if matched.pattern.act == "retract" or matched.pattern.done or matched.pattern.negated:
+                        yield spoken, matched, act
+                positive = " ".join(language.text["not"].sub("", retract.sub("", text)).split())
+                positive = positive if language.code == "en" else positive.replace(" ", "")
+                yield from self._matches(positive, dated, language, "retract")
+        rest = language.text["list_on"].sub("", clause.bare)
+        if self.lead and self.cast.subject and language.text["list_item"].match(clause.bare.lower()):
+            for lead in dict.fromkeys(self.lead):
+                if lead.startswith(("am ", "is ")) and _DOING.match(rest):
+                    continue
+                text = f"{lead}{' ' if language.code == 'en' else ''}{rest}"
+                for matched in language.tables["says"].matches(text.lower()):
+                    if self._fits(matched.pattern, language):
+                        yield Spoken(self.cast.subject, 0, text, elided=True), matched, "assert"
+        if not self.retracts:
+            for shorter in shortened(clause, language):
+                yield from self._matches(shorter, "", language, "assert")
+
+    def _matches(self, text: str, dated: str, language: Language, act: str) -> Iterator[tuple[Spoken, Matched, str]]:
+        low = text.lower()
+        if len(low) != len(text):
+            low = text
+        tables = language.tables
+        for matched in tables["whole" + dated].matches(low):
+            if self._fits(matched.pattern, language):
+                yield Spoken(self.cast.speaker, 0, text), matched, act
+        for spoken in self.cast.possessors(text, language):
+            for matched in tables["has" + dated].matches(low, spoken.end):
+                yield spoken, matched, act
+        for spoken in (*self.cast.topics(text, language), *self.cast.subjects(text, language)):
+            said = spoken.text.lower()
+            begin = language.text["adverbs"].match(said, spoken.end)
+            after = begin.end() if begin else spoken.end
+            bare = spoken.end + (said[spoken.end : spoken.end + 1] == " ")
+            for at in dict.fromkeys((after, bare)):
+                for matched in tables["says" + dated].matches(said, at):
+                    if self._fits(matched.pattern, language):
+                        yield spoken, matched, act
+        for matched in tables["things" + dated].matches(low):
+            yield Spoken(self.cast.thing, 0, text, thing=True), matched, act
+
+    def _fits(self, pattern: Pattern, language: Language) -> bool:
+        if pattern.capital and self.small:
+            return False
+        return not pattern.after or language.gates[pattern.after].search(self.before) is not None
