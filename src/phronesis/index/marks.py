@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from phronesis.core.calendar import find_times, names_time
+from phronesis.core.calendar import read_times
 from phronesis.core.items import Item
 from phronesis.core.scoring.marks import (
     ASKS,
@@ -38,11 +38,10 @@ def marks_of(item: Item, text: str) -> Marks:
         flags |= ASKS
     if _PHOTO.search(text) is not None:
         flags |= SHARES_PHOTO
-    dates: list[tuple[int, int]] = []
-    if names_time(text):
+    times, named = read_times(text, at)
+    if named:
         flags |= NAMES_TIME
-        times = find_times(text, at)[:MAX_DATES]
-        dates = list(dict.fromkeys((time.first.toordinal(), time.last.toordinal()) for time in times))
+    dates = dict.fromkeys([(time.first.toordinal(), time.last.toordinal()) for time in times[:MAX_DATES]])
     return Marks(flags, at.toordinal(), tuple(dates))
 
 
