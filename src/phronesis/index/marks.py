@@ -36,7 +36,7 @@ def marks_of(item: Item, text: str) -> Marks:
     flags = _ROLES.get(item.role or "", 0) | (SAID if item.kind == "message" else 0)
     if asks(text):
         flags |= ASKS
-    if _PHOTO.search(text) is not None:
+    if ("[" in text or "【" in text) and _PHOTO.search(text) is not None:
         flags |= SHARES_PHOTO
     times, named = read_times(text, at)
     if named:
@@ -48,4 +48,6 @@ def marks_of(item: Item, text: str) -> Marks:
 def asks(text: str) -> bool:
     """Tell whether a text ends with a question mark, a note in brackets after it left aside."""
     end = text[-1_000:].rstrip()
-    return end.endswith(_ASKING) or _NOTE.sub("", end).rstrip().endswith(_ASKING)
+    if end.endswith(_ASKING):
+        return True
+    return end.endswith("]") and _NOTE.sub("", end).rstrip().endswith(_ASKING)
