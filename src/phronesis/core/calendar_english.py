@@ -260,7 +260,7 @@ NUMBERS: Final = [
 ]
 """Dates of digits alone; 5/4/2023 may be two days and is none."""
 
-_RULES: Final = [
+RULES: Final = [
     Rule("month_day", rf"(?:{_WEEKDAY},? )?{_MONTH} {_NTH}(?![:%]){_THROUGH}(?:,? (?P<y>{_YEAR})\b)?", _dated),
     Rule("day_month", rf"(?:{_WEEKDAY},? )?(?:the )?{_NTH}{_THROUGH}(?: of)? {_MONTH}(?:,? (?P<y>{_YEAR})\b)?", _dated),
     Rule("month_year", rf"{_PART}{_MONTH},? (?:of )?(?P<y>{_YEAR}|(?:last|this|next) year)\b", _month_of_year),
@@ -313,7 +313,7 @@ _FIRST: Final = "|".join(
 )
 """Each form begins with a digit or one of these words; a look at that costs a tenth of trying them all."""
 
-GRAMMAR: Final = Grammar([*NUMBERS, *_RULES], before=rf"(?<![\w.])(?=\d|(?:{_FIRST})s?\b)")
+GRAMMAR: Final = Grammar([*NUMBERS, *RULES], before=rf"(?<![\w.])(?=\d|(?:{_FIRST})s?\b)")
 
 WORDS: Final = frozenset(
     """
