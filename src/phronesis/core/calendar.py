@@ -10,7 +10,7 @@ of what is to come. "Last Friday" is the last one before that day and "next Frid
 import re
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Final
+from typing import Final, NamedTuple, Self
 
 from phronesis.core import calendar_chinese, calendar_english
 from phronesis.core.calendar_spans import Precision, Reference, Span
@@ -18,12 +18,10 @@ from phronesis.core.calendar_spans import Precision, Reference, Span
 MAX_SCANNED: Final = 20_000
 """Characters of a text that are scanned for times."""
 
-# Every form of the grammars holds one of these: most texts hold none of them, and it is found fast.
-_ENGLISH_HINT: Final = re.compile(
-    r"(?:19|20)\d\d|\d(?:st|nd|rd|th)|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun"
-    r"|to(?:day|morrow|night)|yesterday|days?|weeks?|weekend|months?|quarter|years?|night|morning|afternoon|evening"
-    r"|spring|summer|autumn|fall|winter|christmas|new\syear|valentine|halloween)|0['’]?s\b"
-)
+# Every form of the grammars holds one of these words or signs: most texts hold none of them, and it is found fast.
+_WORDS: Final = re.compile("[a-z]+")
+_DIGIT: Final = re.compile(r"\d")
+_ENGLISH_DIGITS: Final = re.compile(r"(?:19|20)\d\d|\d(?:st|nd|rd|th)|0['’]?s\b")
 _CHINESE_HINT: Final = re.compile(
     "[年月日号號周週天晚早夜末季]|星期|[礼禮]拜|元旦|情人节|五一|劳动节|儿童节|国庆|圣诞|(?:19|20)[0-9]{2}[-/.]"
 )
@@ -34,6 +32,16 @@ _OTHER_ENGLISH: Final = re.compile(
     r"(?:day|week|month|year|morning|night|evening|weekend)|daily|weekly|monthly|yearly|weekdays?|weekends?"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|when\si\swas|years?\sold|ago)\b"
 )
+_OTHER_WORDS: Final = frozenset(
+    """
+    noon midnight morning mornings afternoon afternoons evening evenings tonight night nights
+    once recently lately nowadays soon someday daily weekly monthly yearly ago
+    day week month year years weekday weekdays weekend weekends
+    monday tuesday wednesday thursday friday saturday sunday
+    mondays tuesdays wednesdays thursdays fridays saturdays sundays
+    """.split()  # noqa: SIM905 - a word list reads better as words
+)
+_HOURS: Final = frozenset("one two three four five six seven eight nine ten eleven twelve".split())  # noqa: SIM905 - words
 _OTHER_CHINESE: Final = re.compile(
     "早上|早晨|清晨|上午|中午|下午|傍晚|晚上|夜里|半夜|凌晨|[0-9零一二三四五六七八九十两]点(?!儿|了|头)|刚才|刚刚|最近|近来|以前|从前|曾经|之前|将来"
     "|以后|平时|平常|每[天日周年晚]|每个?(?:月|星期|礼拜|周末)|周末|工作日|小时候|前段时间|当时|那时"
@@ -61,39 +69,78 @@ def find_times(text: str, at: datetime, *, lean: int = 0) -> list[TimeSpan]:
     ``lean`` 0 takes the nearest of what comes again (a weekday, a month, a day of the year), -1 the last one up to
     ``at``, 1 the next one. Days are those of ``at``'s own time zone. A date that no calendar has is passed over.
     """
-    scanned = _lowered(text)
-    reference = Reference(at.date(), lean)
-    found: list[TimeSpan] = []
-    if _ENGLISH_HINT.search(scanned) is not None:
-        found += [_time(*one) for one in calendar_english.GRAMMAR.find(scanned, reference)]
-    if not scanned.isascii() and _CHINESE_HINT.search(scanned) is not None:
-        taken = [(one.start, one.end) for one in found]
-        for one in calendar_chinese.GRAMMAR.find(scanned, reference):
-            if not any(one[0] < end and start < one[1] for start, end in taken):
-                found.append(_time(*one))
-        found.sort(key=lambda time: time.start)
-    return found
+    return _times(_Looked.at(text), Reference(at.date(), lean))
 
 
 def names_time(text: str) -> bool:
     """Tell whether a text names any time: a date, a weekday, a clock time, "in the morning", "once", 最近."""
-    scanned = _lowered(text)
-    if _OTHER_ENGLISH.search(scanned) is not None:
+    return _names(_Looked.at(text))
+
+
+def read_times(text: str, at: datetime) -> tuple[list[TimeSpan], bool]:
+    """Give what ``find_times`` and ``names_time`` do, for little more than one of them takes."""
+    looked = _Looked.at(text)
+    times = _times(looked, Reference(at.date()))
+    return times, bool(times) or _names(looked)
+
+
+class _Looked(NamedTuple):
+    """A text in small letters, each in its place, with what a first look sees of it."""
+
+    text: str
+    words: frozenset[str]
+    digits: bool
+
+    @classmethod
+    def at(cls, text: str) -> Self:
+        scanned = text[:MAX_SCANNED]
+        lowered = scanned.lower()
+        if len(lowered) != len(scanned):  # a few letters (İ) become two: all is left as it is
+            lowered = scanned
+        return cls(lowered, frozenset(_WORDS.findall(lowered)), _DIGIT.search(lowered) is not None)
+
+    @property
+    def english(self) -> bool:
+        """Whether a form of the English grammar may be there."""
+        dated = self.digits and _ENGLISH_DIGITS.search(self.text) is not None
+        return dated or not self.words.isdisjoint(calendar_english.WORDS)
+
+    @property
+    def other_english(self) -> bool:
+        """Whether another English time may be there."""
+        words = self.words
+        return (
+            self.digits
+            or not words.isdisjoint(_OTHER_WORDS)
+            or ("at" in words and not words.isdisjoint(_HOURS))
+            or ("when" in words and "was" in words)
+        )
+
+
+def _times(looked: _Looked, reference: Reference) -> list[TimeSpan]:
+    text = looked.text
+    found = [_time(*one) for one in calendar_english.GRAMMAR.find(text, reference)] if looked.english else []
+    if not text.isascii() and _CHINESE_HINT.search(text) is not None:
+        taken = [(one.start, one.end) for one in found]
+        found += [
+            _time(*one) for one in calendar_chinese.GRAMMAR.find(text, reference)
+            if not any(one[0] < end and start < one[1] for start, end in taken)
+        ]  # fmt: skip
+        found.sort(key=lambda time: time.start)
+    return found
+
+
+def _names(looked: _Looked) -> bool:
+    text = looked.text
+    if looked.other_english and _OTHER_ENGLISH.search(text) is not None:
         return True
-    if _ENGLISH_HINT.search(scanned) is not None and calendar_english.GRAMMAR.holds(scanned):
+    if looked.english and calendar_english.GRAMMAR.holds(text):
         return True
-    if scanned.isascii():
+    if text.isascii():
         return False
-    if _OTHER_CHINESE.search(scanned) is not None:
+    if _OTHER_CHINESE.search(text) is not None:
         return True
-    return _CHINESE_HINT.search(scanned) is not None and calendar_chinese.GRAMMAR.holds(scanned)
-
-
-def _lowered(text: str) -> str:
-    """Give a text in small letters, each in its place; a few letters (İ) become two, and leave all as it is."""
-    scanned = text[:MAX_SCANNED]
-    lowered = scanned.lower()
-    return lowered if len(lowered) == len(scanned) else scanned
+    return _CHINESE_HINT.search(text) is not None and calendar_chinese.GRAMMAR.holds(text)
 
 
 def _time(start: int, end: int, span: Span) -> TimeSpan:

@@ -45,7 +45,7 @@ _HOLIDAYS: Final = {
 
 _YEAR: Final = r"(?:19|20)\d\d"
 _MONTH: Final = (
-    "(?P<m>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|"
+    "(?P<m>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?|"
     r"nov(?:ember)?|dec(?:ember)?)\b(?:\.(?= \d))?"
 )
 _WEEKDAY: Final = "(?P<w>monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
@@ -59,7 +59,7 @@ _COUNT: Final = (
 _UNIT: Final = r"(?P<u>days?|weeks?|months?|years?)\b"
 _SEASON: Final = r"(?P<s>spring|summer|autumn|fall|winter)\b"
 _OPENED: Final = "(?:in|since|during|by|until|till|from|of|before|after|around|throughout|for|back in|sometime in)"
-_PART: Final = r"(?:(?P<p>early|mid|late|(?:the )?(?:start|beginning|middle|end) of)[ -])?"
+_PART: Final = r"(?:(?P<p>early|mid|late|(?:the )?(?:start|beginning|middle|end) of)(?: |-))?"
 _ENDS: Final = r"(?!,? (?:of )?(?:\d|(?:last|this|next) year))"
 _SIDE: Final = "(?P<q>last|previous|past|this past|this|the coming|this coming|coming|next)"
 
@@ -260,13 +260,13 @@ NUMBERS: Final = [
 ]
 """Dates of digits alone; 5/4/2023 may be two days and is none."""
 
-_RULES: Final = [
+RULES: Final = [
     Rule("month_day", rf"(?:{_WEEKDAY},? )?{_MONTH} {_NTH}(?![:%]){_THROUGH}(?:,? (?P<y>{_YEAR})\b)?", _dated),
     Rule("day_month", rf"(?:{_WEEKDAY},? )?(?:the )?{_NTH}{_THROUGH}(?: of)? {_MONTH}(?:,? (?P<y>{_YEAR})\b)?", _dated),
     Rule("month_year", rf"{_PART}{_MONTH},? (?:of )?(?P<y>{_YEAR}|(?:last|this|next) year)\b", _month_of_year),
     Rule("month_beside", rf"{_PART}{_SIDE} {_MONTH}(?! \d)", _month_of_year),
     Rule("month_opened", rf"{_OPENED} (?P<t>{_PART}{_MONTH}){_ENDS}", _month_of_year),
-    Rule("month_part", rf"(?P<p>early|mid|late|(?:the )?(?:start|beginning|middle|end) of)[ -]{_MONTH}",
+    Rule("month_part", rf"(?P<p>early|mid|late|(?:the )?(?:start|beginning|middle|end) of)(?: |-){_MONTH}",
          _month_of_year),
     Rule("month", r"(?P<m>january|february|july|september|october|november|december)\b",
          _month_of_year),
@@ -299,4 +299,32 @@ _RULES: Final = [
          lambda parts, _reference: a_year(int(parts.get("y") or 0), relative=False)),
 ]  # fmt: skip
 
-GRAMMAR: Final = Grammar([*NUMBERS, *_RULES], before=r"(?<![\w.])")
+_FIRST: Final = "|".join(
+    """
+    a an after around at back beginning before by christmas coming couple during each early eight eighteenth eighth
+    eleven eleventh end every few fifteen fifteenth fifth fifty first five for forty four fourteenth fourth from half
+    halloween in last late mid middle most new next nine nineteenth ninth of on one over past previous second seven
+    seventeenth seventh several since six sixteenth sixth sometime start ten tenth the third thirteenth thirtieth
+    thirty this three throughout till today tomorrow tonight twelfth twelve twentieth twenty two until valentine
+    yesterday spring summer autumn fall winter january february march april may june july august september october
+    november december jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday
+    saturday sunday
+    """.split()  # noqa: SIM905 - a word list reads better as words
+)
+"""Each form begins with a digit or one of these words; a look at that costs a tenth of trying them all."""
+
+GRAMMAR: Final = Grammar([*NUMBERS, *RULES], before=rf"(?<![\w.])(?=\d|(?:{_FIRST})s?\b)")
+
+WORDS: Final = frozenset(
+    """
+    january february march april may june july august september october november december
+    jan feb mar apr jun jul aug sep sept oct nov dec
+    monday tuesday wednesday thursday friday saturday sunday
+    mondays tuesdays wednesdays thursdays fridays saturdays sundays
+    mon tue tues wed thu thur thurs fri sat
+    today tomorrow tonight yesterday night morning afternoon evening
+    day days week weeks weekend month months quarter year years
+    spring summer autumn fall winter christmas valentine halloween
+    """.split()  # noqa: SIM905 - a word list reads better as words
+)
+"""Every form of the grammar holds one of these as a word, or a date in digits."""

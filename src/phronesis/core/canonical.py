@@ -16,9 +16,13 @@ MAX_DEPTH: Final = 64
 """Nesting that a payload may have; Python's own JSON encoder recurses."""
 
 
-# Made once: ``json.dumps`` with any option makes an encoder at every call.
-_PLAIN: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
-_ESCAPED: Final = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False)
+# Made once: ``json.dumps`` with any option makes an encoder at every call. Plain data holds no circle to look for.
+_PLAIN: Final = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False
+)
+_ESCAPED: Final = json.JSONEncoder(
+    ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False
+)
 
 
 def rounded(value: float) -> float:

@@ -54,6 +54,8 @@ class Changes:
     @property
     def touched(self) -> tuple[str, ...]:
         """The ids of existing items whose state is needed to settle these changes, without repeats."""
+        if not (self.patches or self.evidence or self.dropped_evidence or self.edges or self.dropped_edges):
+            return ()
         rows = (*self.evidence, *self.dropped_evidence)
         edges = (*self.edges, *self.dropped_edges)
         ids = [patch.item_id for patch in self.patches] + [row.item_id for row in rows]

@@ -132,12 +132,14 @@ class Item:
 
         A name that is no field raises TypeError: a handler's slip, never a caller's.
         """
+        if not fields:
+            return self
         values = {name: value for name, value in fields.items() if not name.startswith(MEMBER_PREFIX)}
         if len(values) != len(fields):
             members = {name.removeprefix(MEMBER_PREFIX): fields[name] for name in fields if name not in values}
             data = {**values.get("data", self.data), **members}
             values["data"] = {name: value for name, value in data.items() if value is not None}
-        return dataclasses.replace(self, **values) if values else self
+        return dataclasses.replace(self, **values)
 
     def changed(self, fields: Mapping[str, Any], *, at: datetime) -> Self:
         """Give the next version with ``fields`` replaced."""

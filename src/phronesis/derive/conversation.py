@@ -53,11 +53,12 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         given = message.get("id")
         same = known.get((given, text)) if given is not None else None
         if same is not None:
-            rows.append(_message_row(entry, n, message, same, session_id))
+            said_at = occurred(entry, message)
+            rows.append(_message_row(entry, n, message, same, session_id=session_id, at=said_at))
             continue
         item = suspects.held(n, _message_item(view, entry, n, message, position=start + n))
         items.append(item)
-        rows.append(_message_row(entry, n, message, item.id, session_id))
+        rows.append(_message_row(entry, n, message, item.id, session_id=session_id, at=item.occurred_at))
     entities, mentions = _mentions(view, entry, outcomes, items)
     ids = [item_id(entry.id, "message", str(n)) for n in range(len(messages))] if PROPOSALS in outcomes else []
     learned = consolidated(view, entry, stated_in_messages(view, entry, outcomes, items, ids))
@@ -120,10 +121,12 @@ def _message_item(view: LaneView, entry: Entry, n: int, message: Mapping[str, An
     )
 
 
-def _message_row(entry: Entry, n: int, message: Mapping[str, Any], item: str, session_id: str | None) -> MessageRow:
+def _message_row(
+    entry: Entry, n: int, message: Mapping[str, Any], item: str, *, session_id: str | None, at: datetime | None
+) -> MessageRow:
     return MessageRow(
         entry_id=entry.id, n=n, session_id=session_id or "", item_id=item, role=message["role"],
-        message_id=message.get("id"), name=message.get("name"), occurred_at=occurred(entry, message),
+        message_id=message.get("id"), name=message.get("name"), occurred_at=at,
     )  # fmt: skip
 
 

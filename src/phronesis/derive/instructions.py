@@ -45,6 +45,7 @@ _INVISIBLE: Final = (
     "\U000e0000-\U000e001f\U000e007f-\U000e01ef"
 )
 _HAN: Final = "\u3400-\u4dbf\u4e00-\u9fff"
+_HAS_HAN: Final = re.compile(f"[{_HAN}]")
 _DROPPED: Final = re.compile(rf"[*{_INVISIBLE}]+|(?<=[{_HAN}])[ \t\u3000]+(?=[{_HAN}])")
 _SENTENCE_END: Final = re.compile(r"[.!?。！？\n]")
 
@@ -74,6 +75,8 @@ class Rules:
     version: str
     folding: Mapping[int, str]
     rules: Sequence[Rule]
+    ascii_rules: Sequence[Rule]
+    """Those that a text of ASCII alone can meet: the others' needs are Chinese."""
     mentioned: re.Pattern[str]
 
 
@@ -88,8 +91,8 @@ def find_order(text: str) -> Suspicion | None:
         return Suspicion(HIDDEN, hidden)
     rules = load_rules()
     folded, dropped = _folded(scanned, rules.folding)
-    for rule in rules.rules:
-        if not any(needed in folded for needed in rule.needs):
+    for rule in rules.ascii_rules if folded.isascii() else rules.rules:
+        if not any(map(folded.__contains__, rule.needs)):
             continue
         for match in rule.pattern.finditer(folded):
             before = folded[max(0, match.start() - _BEFORE) : match.start()]
@@ -108,7 +111,8 @@ def load_rules() -> Rules:
     for given, meant in table["folds"].items():
         pairs.update(zip(given, meant, strict=True))
     rules = tuple(_rule(row, table["parts"]) for row in table["rule"])
-    return Rules(table["version"], _Folding(pairs), rules, re.compile(table["mentioned"]["cue"]))
+    spaced = tuple(rule for rule in rules if not any(map(_HAS_HAN.search, rule.needs)))
+    return Rules(table["version"], _Folding(pairs), rules, spaced, re.compile(table["mentioned"]["cue"]))
 
 
 def _rule(row: Mapping[str, Any], parts: Mapping[str, str]) -> Rule:
@@ -138,7 +142,12 @@ class _Folding(dict[int, str]):
 
 def _folded(text: str, folding: Mapping[int, str]) -> tuple[str, list[tuple[int, int]]]:
     """Give the text as it is matched, and for each part left out of it its place there and all that was left out."""
-    same_length = text.lower() if text.isascii() else text.translate(folding)
+    if text.isascii():
+        same_length = text.lower()
+        if "*" not in text and text.isprintable():  # as most are: nothing of it is left out
+            return same_length, []
+    else:
+        same_length = text.translate(folding)
     dropped: list[tuple[int, int]] = []
     gone = 0
     for match in _DROPPED.finditer(same_length):

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from phronesis.core.calendar import find_times, names_time
+from phronesis.core.calendar import read_times
 from phronesis.core.items import Item
 from phronesis.core.scoring.marks import (
     ASKS,
@@ -36,17 +36,18 @@ def marks_of(item: Item, text: str) -> Marks:
     flags = _ROLES.get(item.role or "", 0) | (SAID if item.kind == "message" else 0)
     if asks(text):
         flags |= ASKS
-    if _PHOTO.search(text) is not None:
+    if ("[" in text or "【" in text) and _PHOTO.search(text) is not None:
         flags |= SHARES_PHOTO
-    dates: list[tuple[int, int]] = []
-    if names_time(text):
+    times, named = read_times(text, at)
+    if named:
         flags |= NAMES_TIME
-        times = find_times(text, at)[:MAX_DATES]
-        dates = list(dict.fromkeys((time.first.toordinal(), time.last.toordinal()) for time in times))
+    dates = dict.fromkeys([(time.first.toordinal(), time.last.toordinal()) for time in times[:MAX_DATES]])
     return Marks(flags, at.toordinal(), tuple(dates))
 
 
 def asks(text: str) -> bool:
     """Tell whether a text ends with a question mark, a note in brackets after it left aside."""
     end = text[-1_000:].rstrip()
-    return end.endswith(_ASKING) or _NOTE.sub("", end).rstrip().endswith(_ASKING)
+    if end.endswith(_ASKING):
+        return True
+    return end.endswith("]") and _NOTE.sub("", end).rstrip().endswith(_ASKING)

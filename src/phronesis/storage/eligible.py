@@ -10,7 +10,7 @@ from phronesis.core.items import Item
 from phronesis.errors import InputError
 from phronesis.storage.database import Unit
 from phronesis.storage.filters import compile_filters, mentions_ended
-from phronesis.storage.items import read_where
+from phronesis.storage.items import of_kinds, read_where
 from phronesis.storage.lanes import Lane
 from phronesis.storage.schema import items
 
@@ -45,7 +45,7 @@ class Wanted:
         """
         out: list[sa.ColumnElement[bool]] = [items.c.quarantine.is_(None)]
         if self.kinds is not None:
-            out.append(items.c.kind.in_(list(self.kinds)))
+            out += of_kinds(self.kinds)
         out += [items.c[name] == value for name, value in self.attributes.items()]
         compiled = compile_filters(self.filters)
         if compiled is not None:

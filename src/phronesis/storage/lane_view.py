@@ -17,7 +17,7 @@ from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.storage import conversations, deltas, erasing, relations
 from phronesis.storage.conversations import has_messages
 from phronesis.storage.database import Unit
-from phronesis.storage.items import read_items, read_where
+from phronesis.storage.items import of_kinds, read_items, read_where
 from phronesis.storage.lanes import Lane
 from phronesis.storage.log import entries_of_verb, read_outcomes
 from phronesis.storage.schema import items
@@ -61,7 +61,7 @@ class LaneView:
         """Give items by their hot columns, oldest first; ``live`` leaves out what ended, is archived or quarantined."""
         wanted: list[sa.ColumnElement[bool]] = []
         if kinds:
-            wanted.append(items.c.kind.in_(kinds))
+            wanted += of_kinds(kinds)
         for column, value in ((items.c.subject, subject), (items.c.key, key), (items.c.session_id, session_id)):
             if value is not None:
                 wanted.append(column == value)

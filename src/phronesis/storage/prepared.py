@@ -61,7 +61,8 @@ def _by_position(binds: Sequence[tuple[str, _Make | None]]) -> Callable[[Mapping
     def values(row: Mapping[str, Any]) -> Any:
         picked = [*pick(row)]
         for n, make in making:
-            picked[n] = make(picked[n])
+            if picked[n] is not None:  # which is NULL, of whatever type
+                picked[n] = make(picked[n])
         return picked
 
     return values

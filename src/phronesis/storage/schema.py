@@ -63,8 +63,12 @@ items = table(
     big("valid_to"),
     json("data"),
     sa.CheckConstraint("status IN ('active', 'archived')", name="status"),
-    sa.Index(None, "tenant_id", "lane_id", "kind", "recorded_at"),
     sa.Index(None, "tenant_id", "lane_id", "session_id", "message_id"),
+    # Most items are messages, and those are looked for by their session.
+    sa.Index(
+        "ix_items_kind", "tenant_id", "lane_id", "kind", "recorded_at", sqlite_where=sa.text("kind <> 'message'"),
+        postgresql_where=sa.text("kind <> 'message'"),
+    ),
     # Messages have no subject.
     sa.Index(
         "ix_items_subject", "tenant_id", "lane_id", "subject", "key",
@@ -174,13 +178,12 @@ entities = table(
 
 mentions = table(
     "mentions",
-    key("item_id"),
+    key("lane_id", sa.BigInteger),
     key("entity_id"),
+    key("item_id"),
     key("start", sa.Integer),
-    big("lane_id", required=True),
     sa.Column("end", sa.Integer, nullable=False),
     text("entry_id", required=True),
-    sa.Index(None, "tenant_id", "lane_id", "entity_id"),
     small=True,
 )
 

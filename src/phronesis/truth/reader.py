@@ -98,9 +98,9 @@ def _fits(value: Any) -> bool:
     if isinstance(value, str):
         return is_storable(value)
     if isinstance(value, dict):
-        return all(is_storable(key) and _fits(inner) for key, inner in value.items())
+        return all(map(is_storable, value)) and all(map(_fits, value.values()))
     if isinstance(value, list):
-        return all(_fits(inner) for inner in value)
+        return all(map(_fits, value))
     return True
 
 

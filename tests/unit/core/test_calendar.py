@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core import calendar, calendar_chinese, calendar_english
-from phronesis.core.calendar import TimeSpan, find_times, names_time
-from phronesis.core.calendar_spans import Reference
+from phronesis.core.calendar import TimeSpan, find_times, names_time, read_times
+from phronesis.core.calendar_spans import Grammar, Reference
 from phronesis.core.numerals import parse_number
 
 AT = datetime(2024, 9, 11, 15, 30, tzinfo=UTC)
@@ -239,6 +239,21 @@ def test_times_stand_in_the_text_in_order_and_the_hints_lose_none(pieces: list[s
     lost = [(start, end) for start, end in english + chinese if not any(start < t.end and t.start < end for t in times)]
     assert lost == []
     assert not times or names_time(text)
+
+
+BESIDE = "in on the of a an at one two last next this early 2019 31st 5pm 90s"
+WORDS = st.sampled_from([*sorted(calendar_english.WORDS), *BESIDE.split(), "-", "’s"])
+
+
+@given(words=st.lists(WORDS, max_size=6), joined=st.sampled_from([" ", "-", ", ", "."]))
+def test_the_first_looks_lose_nothing_and_both_answers_come_at_once(words: list[str], joined: str) -> None:
+    text = joined.join(words)
+    plain = Grammar([*calendar_english.NUMBERS, *calendar_english.RULES], before=r"(?<![\w.])")
+    expected = [(start, end) for start, end, _ in plain.find(text, Reference(AT.date()))]
+    times = find_times(text, AT)
+    assert [(time.start, time.end) for time in times] == expected
+    assert read_times(text, AT) == (times, names_time(text))
+    assert names_time(text) or not plain.holds(text)
 
 
 def test_letters_that_change_length_in_small_do_not_move_a_time() -> None:

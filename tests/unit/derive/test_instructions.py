@@ -106,3 +106,12 @@ def test_time_is_linear(piece: str) -> None:
 
 def test_what_stands_far_behind_is_not_looked_at() -> None:
     assert find_order("a " * (MAX_SCANNED // 2) + ORDER) is None
+
+
+def test_the_rules_that_plain_ascii_is_spared_find_nothing_in_it() -> None:
+    rules = load_rules()
+    spared = [rule for rule in rules.rules if rule not in rules.ascii_rules]
+    needs = [need for rule in rules.rules for need in rule.needs if need.isascii()]
+    texts = [f"{one}{gap}{other}" for one in needs for other in needs for gap in (" ", ": ")]
+    assert len(spared) > 10
+    assert not [text for text in texts for rule in spared if rule.pattern.search(text)]

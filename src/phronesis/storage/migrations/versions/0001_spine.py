@@ -57,7 +57,7 @@ def _index(table: str, columns: str) -> None:
 def _partial(
     table: str, title: str, columns: str, *, where: str, on_postgres: str | None = None, unique: bool = False
 ) -> None:
-    """Make an index of the few rows that meet a condition."""
+    """Make an index of the rows that meet a condition."""
     op.create_index(
         f"ix_{table}_{title}", table, ["tenant_id", *columns.split()], unique=unique, sqlite_where=sa.text(where),
         postgresql_where=sa.text(on_postgres or where),
@@ -135,8 +135,8 @@ def _items() -> None:
         rowid=True,
         checks="status IN ('active', 'archived')",
     )
-    _index("items", "lane_id kind recorded_at")
     _index("items", "lane_id session_id message_id")
+    _partial("items", "kind", "lane_id kind recorded_at", where="kind <> 'message'")
     _partial("items", "subject", "lane_id subject key", where="subject IS NOT NULL")
     _partial("items", "pinned", "lane_id recorded_at", where="pinned = 1", on_postgres="pinned")
     _partial("items", "quarantine", "lane_id recorded_at", where="quarantine IS NOT NULL")
@@ -182,10 +182,9 @@ def _relations() -> None:
     _index("entities", "lane_id normal")
     _table(
         "mentions",
-        "item_id:text! entity_id:text! start:int! lane_id:big! end:int! entry_id:text!",
-        key="item_id entity_id start",
+        "lane_id:big! entity_id:text! item_id:text! start:int! end:int! entry_id:text!",
+        key="lane_id entity_id item_id start",
     )
-    _index("mentions", "lane_id entity_id")
 
 
 def _conversations() -> None:
