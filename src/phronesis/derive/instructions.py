@@ -69,11 +69,12 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The table of orders, ready to use."""
+    """The table of orders, ready to use; ``ascii_rules`` are those that a text in ASCII may break."""
 
     version: str
     folding: Mapping[int, str]
     rules: Sequence[Rule]
+    ascii_rules: Sequence[Rule]
     mentioned: re.Pattern[str]
 
 
@@ -88,8 +89,11 @@ def find_order(text: str) -> Suspicion | None:
         return Suspicion(HIDDEN, hidden)
     rules = load_rules()
     folded, dropped = _folded(scanned, rules.folding)
-    for rule in rules.rules:
-        if not any(needed in folded for needed in rule.needs):
+    for rule in rules.ascii_rules if folded.isascii() else rules.rules:
+        for needed in rule.needs:
+            if needed in folded:
+                break
+        else:
             continue
         for match in rule.pattern.finditer(folded):
             before = folded[max(0, match.start() - _BEFORE) : match.start()]
@@ -108,7 +112,8 @@ def load_rules() -> Rules:
     for given, meant in table["folds"].items():
         pairs.update(zip(given, meant, strict=True))
     rules = tuple(_rule(row, table["parts"]) for row in table["rule"])
-    return Rules(table["version"], _Folding(pairs), rules, re.compile(table["mentioned"]["cue"]))
+    ascii_rules = tuple(rule for rule in rules if any(needed.isascii() for needed in rule.needs))
+    return Rules(table["version"], _Folding(pairs), rules, ascii_rules, re.compile(table["mentioned"]["cue"]))
 
 
 def _rule(row: Mapping[str, Any], parts: Mapping[str, str]) -> Rule:
