@@ -19,10 +19,13 @@ MAX_SCANNED: Final = 20_000
 """Characters of a text that are scanned for times."""
 
 # Every form of the grammars holds one of these: most texts hold none of them, and it is found fast.
-_ENGLISH_HINT: Final = re.compile(
-    r"(?:19|20)\d\d|\d(?:st|nd|rd|th)|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun"
+# The digits are sought apart: an expression that may begin with either is tried at every letter.
+_DIGIT: Final = re.compile(r"\d")
+_ENGLISH_DIGITS: Final = re.compile(r"(?:19|20)\d\d|\d(?:st|nd|rd|th)|0['’]?s\b")
+_ENGLISH_WORDS: Final = re.compile(
+    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun"
     r"|to(?:day|morrow|night)|yesterday|days?|weeks?|weekend|months?|quarter|years?|night|morning|afternoon|evening"
-    r"|spring|summer|autumn|fall|winter|christmas|new\syear|valentine|halloween)|0['’]?s\b"
+    r"|spring|summer|autumn|fall|winter|christmas|new\syear|valentine|halloween)"
 )
 _CHINESE_HINT: Final = re.compile(
     "[年月日号號周週天晚早夜末季]|星期|[礼禮]拜|元旦|情人节|五一|劳动节|儿童节|国庆|圣诞|(?:19|20)[0-9]{2}[-/.]"
@@ -64,7 +67,7 @@ def find_times(text: str, at: datetime, *, lean: int = 0) -> list[TimeSpan]:
     scanned = _lowered(text)
     reference = Reference(at.date(), lean)
     found: list[TimeSpan] = []
-    if _ENGLISH_HINT.search(scanned) is not None:
+    if _may_be_english(scanned):
         found += [_time(*one) for one in calendar_english.GRAMMAR.find(scanned, reference)]
     if not scanned.isascii() and _CHINESE_HINT.search(scanned) is not None:
         taken = [(one.start, one.end) for one in found]
@@ -80,13 +83,19 @@ def names_time(text: str) -> bool:
     scanned = _lowered(text)
     if _OTHER_ENGLISH.search(scanned) is not None:
         return True
-    if _ENGLISH_HINT.search(scanned) is not None and calendar_english.GRAMMAR.holds(scanned):
+    if _may_be_english(scanned) and calendar_english.GRAMMAR.holds(scanned):
         return True
     if scanned.isascii():
         return False
     if _OTHER_CHINESE.search(scanned) is not None:
         return True
     return _CHINESE_HINT.search(scanned) is not None and calendar_chinese.GRAMMAR.holds(scanned)
+
+
+def _may_be_english(scanned: str) -> bool:
+    if _ENGLISH_WORDS.search(scanned) is not None:
+        return True
+    return _DIGIT.search(scanned) is not None and _ENGLISH_DIGITS.search(scanned) is not None
 
 
 def _lowered(text: str) -> str:
