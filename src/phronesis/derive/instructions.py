@@ -70,7 +70,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The table of orders, ready to use."""
+    """The table of orders, ready to use; ``ascii_rules`` are those that a text in ASCII may break."""
 
     version: str
     folding: Mapping[int, str]
@@ -92,7 +92,10 @@ def find_order(text: str) -> Suspicion | None:
     rules = load_rules()
     folded, dropped = _folded(scanned, rules.folding)
     for rule in rules.ascii_rules if folded.isascii() else rules.rules:
-        if not any(map(folded.__contains__, rule.needs)):
+        for needed in rule.needs:
+            if needed in folded:
+                break
+        else:
             continue
         for match in rule.pattern.finditer(folded):
             before = folded[max(0, match.start() - _BEFORE) : match.start()]

@@ -1,6 +1,5 @@
 """The gate: what is said and yet is not remembered, and why (tables ``[gates]``)."""
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -79,7 +78,7 @@ def clause_rule(text: str, language: Language) -> str | None:
 def stated(sentence: Sentence, found: list[Clause], language: Language) -> int:
     """Give how many of a sentence's clauses, from its first, state something rather than ask."""
     first = found[0].plain.lower() if found else ""
-    opens: re.Pattern[str] = language.gates["asks"]
+    opens = language.gates["asks"]
     if not sentence.asks and language.gates["asks_unmarked"].search(sentence.raw.lower()) is None:
         return 0 if opens.match(first) and language.code == "en" else len(found)
     if language.gates["tag"].search(sentence.raw.lower()) or opens.match(first):

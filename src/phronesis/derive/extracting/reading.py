@@ -48,6 +48,8 @@ _HUMAN: Final = _PEOPLE - {"pet"}
 _NEAR: Final = 40
 """Characters between two values of which one holds the other, for them to be the same thing said again."""
 
+_I: Final = re.compile(r"\bI\b")
+
 _NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b)\s*")
 
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
@@ -87,7 +89,7 @@ class Reading:
         """Fill ``proposals`` and ``refusals``."""
         mask = masked(self.text)
         self.simple = mask.text
-        self.matching.small = not any(char.isupper() for char in re.sub(r"\bI\b", "", self.text))
+        self.matching.small = not any(map(str.isupper, _I.sub("", self.text)))
         language = self.languages["zh" if is_chinese(mask.text) else "en"]
         if self.matching.small:
             mask = replace(mask, text=with_capitals(mask.text, language))
@@ -277,10 +279,9 @@ class Reading:
             self._related(clause, language.relations[kin["rel"].lower()], self.cast.alone, language)
             self.cast.subject = self.cast.alone
             return
-        self.cast.alone = (
-            clause.bare if language.text["names_only"].match(clause.bare) and " and " not in clause.bare else None
-        )
-        if self.cast.pending and language.text["names_only"].match(clause.bare):
+        names = language.text["names_only"].match(clause.bare)
+        self.cast.alone = clause.bare if names and " and " not in clause.bare else None
+        if self.cast.pending and names:
             key, _, was = self.cast.pending
             for name in _NAMES.split(clause.bare):
                 self._related(clause, key, name, language, was)

@@ -1,4 +1,4 @@
-r"""The tables of patterns of a language (``en.toml``, ``zh.toml``), compiled.
+r"""The tables of patterns of a language (``en.toml``, ``zh.toml``), ready to be asked.
 
 A pattern is a regular expression over a clause, with *slots* for what is said:
 
@@ -8,21 +8,21 @@ A pattern is a regular expression over a clause, with *slots* for what is said:
   ``{when}`` stands where a time must.
 - ``<be>`` is the macro ``be`` of the table's ``[macros]``.
 
-Slots take as little as they can, and a pattern holds for the whole clause. The patterns of a table are one regular
-expression: the first that matches has it.
+Slots take as little as they can, and a pattern holds for the whole clause. Each is tried alone, and only on a clause
+that holds the words it needs (``lexicon``); what no clause asks for is never compiled.
 """
 
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import merge
 from importlib.resources import files
-from operator import itemgetter
 from typing import Any, Final
 
 from phronesis.core.proposals import Act
-from phronesis.derive.extracting.first_letters import first_letters, words_after_slot
+from phronesis.derive.extracting.lexicon import Expression, Lexicon, compiled
+from phronesis.derive.extracting.parts import Part, letter_of, parse, words
+from phronesis.derive.extracting.required import first_of, is_open, needs_of, weight
 from phronesis.errors import PhronesisError
 
 TIMES: Final = "\ue000-\ue0ff"
@@ -33,12 +33,11 @@ TABLES: Final = ("whole", "has", "says", "things")
 
 _SLOT: Final = re.compile(r"\{(old:)?([a-z_]+)(?:=((?:[^{}]|\{[\d,]+\})+))?\}")
 _MACRO: Final = re.compile(r"(?<!\?P)<([a-z_]+)>")
-_BLOCK: Final = 12
-"""Patterns in one regular expression: more make each step dearer, fewer make more steps."""
-
-_WORD: Final = re.compile(r"[a-z']+")
-_NUMBER: Final = itemgetter(0)
 _ANY: Final = r"\S.{0,200}?"
+_TAIL: Final = r"[\s.!~了啦呢啊呀哦哟嘛哈呗]*$"
+_RARE: Final = 800
+"""The weight of a need (``required.weight``) above which it is not asked beside a rarer one: most clauses meet it."""
+
 _SECTIONS: Final = {"macros", "text", "gates", "words", "only", "never", "relations", "pattern", "normal"}
 
 
@@ -72,7 +71,7 @@ class Pattern:
         return "{when}" in self.p
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # a frozen one takes three times as long to make
 class Matched:
     """A pattern that holds for a clause, and what its slots hold with their places."""
 
@@ -85,70 +84,136 @@ class Matched:
         return min(start for _, start, _ in self.slots.values())
 
 
+class Macros:
+    """Pieces of expressions by name, as text and as ``required`` reads them."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._parts: dict[str, Part] = {}
+        self._read: dict[str, Part] = {}
+
+    def add(self, name: str, text: str) -> None:
+        """Take a piece of an expression, which may hold those before it."""
+        self._parts[name], self._texts[name] = self.part(text), self.expanded(text)
+
+    def add_words(self, name: str, given: Iterable[str]) -> None:
+        """Take words, of which one stands there: the longest that does."""
+        known = sorted(given, key=len, reverse=True)
+        self._parts[name] = words(known)
+        self._texts[name] = _any_of(known)
+
+    def expanded(self, text: str) -> str:
+        """Give an expression with its macros written out; PhronesisError when there is no such macro."""
+
+        def put(match: re.Match[str]) -> str:
+            if match[1] not in self._texts:
+                raise PhronesisError(f"there is no macro <{match[1]}>, in {text!r:.80}")
+            return self._texts[match[1]]
+
+        return _MACRO.sub(put, text)
+
+    def part(self, text: str) -> Part:
+        """Read an expression; one that cannot be read so, and is an expression, needs nothing that is known."""
+        known = self._read.get(text)
+        if known is not None:
+            return known
+        if any(name not in self._parts for name in _MACRO.findall(text)):
+            self.expanded(text)
+        try:
+            known = parse(text, self._parts)
+        except ValueError:
+            compiled(repr(text[:80]), self.expanded(text))
+            known = Part(empty=True, void=True)
+        self._read[text] = known
+        return known
+
+
 class PatternTable:
-    """Patterns by the letter that what they match begins with, in blocks of one regular expression each.
+    """Patterns in their order."""
 
-    Most clauses are so seen to match nothing in a few steps. What no clause asks for is never compiled.
-    """
-
-    def __init__(self, patterns: Sequence[Pattern], macros: Mapping[str, str]) -> None:
-        self._patterns = patterns
-        self._sources = [_compiled(pattern.p, n, macros) for n, pattern in enumerate(patterns)]
-        self._letters = [first_letters(source) for source in self._sources]
-        needs = {n: words_after_slot(_expanded(patterns[n].p, macros))
-                 for n, letters in enumerate(self._letters) if letters is None}  # fmt: skip
-        self._common = tuple(n for n, words in needs.items() if words is None)
-        self._needing = {n: words for n, words in needs.items() if words is not None}
-        self._by_letter: dict[str, tuple[int, ...]] = {}
-        for n, letters in enumerate(self._letters):
-            for letter in letters or ():
-                self._by_letter[letter] = (*self._by_letter.get(letter, ()), n)
-        self._blocks: dict[tuple[int, ...], list[tuple[Sequence[int], re.Pattern[str]]]] = {}
-        self._single: dict[int, re.Pattern[str]] = {}
+    def __init__(self, patterns: Sequence[Pattern], macros: Macros, lexicon: Lexicon) -> None:
+        self.patterns = patterns
+        self._macros = macros
+        self._held = lexicon.held
+        self._compiled: list[re.Pattern[str] | None] = [None] * len(patterns)
+        parts = [macros.part(_with_groups(pattern.p)) for pattern in patterns]
+        needs = [[need for need in needs_of(part, begins=True, ends=True) if not is_open(need)] for part in parts]
+        # A bit of its own for the rarest need of each, one after the other, and shared ones for the rest.
+        self._from = lexicon.size
+        for one in needs:
+            lexicon.bit(one[0] if one else None)
+        self._more = [lexicon.bits(need for need in one[1:] if weight(need) < _RARE) for one in needs]
+        firsts = [first_of(part) for part in parts]
+        self._others = sum(1 << n for n, first in enumerate(firsts) if first is None)
+        self._by_letter = {
+            letter: self._others
+            | sum(1 << n for n, first in enumerate(firsts) if first is not None and letter in first)
+            for letter in frozenset().union(*(first for first in firsts if first is not None))
+        }
+        self._by_letter.update([(letter.upper(), those) for letter, those in self._by_letter.items()])
 
     def matches(self, text: str, position: int = 0) -> Iterator[Matched]:
         """Give the patterns that hold from a position to the end, in the table's order."""
-        own = self._by_letter.get(text[position : position + 1], ())
-        parts = [self._found(numbers, text, position) for numbers in (own, self._common) if numbers]
-        if self._needing:
-            words = frozenset(_WORD.findall(text))
-            needing = tuple(n for n, needed in self._needing.items() if not needed.isdisjoint(words))
-            parts += [self._each(needing, text, position)] if needing else []
-        for n, match in parts[0] if len(parts) == 1 else merge(*parts, key=_NUMBER):
-            yield self._matched(n, match)
-
-    def _each(self, numbers: Iterable[int], text: str, position: int) -> Iterator[tuple[int, re.Match[str]]]:
-        for n in numbers:
-            if n not in self._single:
-                self._single[n] = _joined([n], self._sources)
-            match = self._single[n].match(text, position)
+        for n in self.candidates(text, position):
+            match = self.match(n, text, position)
             if match is not None:
-                yield n, match
+                yield match
 
-    def _found(self, numbers: tuple[int, ...], text: str, position: int) -> Iterator[tuple[int, re.Match[str]]]:
-        blocks = self._blocks.get(numbers)
-        if blocks is None:
-            parts = [numbers[at : at + _BLOCK] for at in range(0, len(numbers), _BLOCK)]
-            blocks = self._blocks[numbers] = [(part, _joined(part, self._sources)) for part in parts]
-        for part, block in blocks:
-            first = block.match(text, position)
-            if first is None:
-                continue
-            n = int((first.lastgroup or "p0")[1:])
-            yield n, first
-            yield from self._each(part[part.index(n) + 1 :], text, position)
+    def candidates(self, text: str, position: int = 0) -> list[int]:
+        """Give the numbers of the patterns whose words a text holds, and that may begin at a position."""
+        letter = text[position : position + 1]
+        those = self._by_letter.get(letter)
+        if those is None:
+            those = self._by_letter.get(letter_of(text, position), self._others)
+        held = self._held(text)
+        if position and letter.isalpha() and text[position - 1].isalpha() and _inside(text, position):
+            held = -1  # within a word, and the bits are of whole words
+        left = (held >> self._from) & those
+        found = []
+        while left:
+            n = (left & -left).bit_length() - 1
+            left &= left - 1
+            more = self._more[n]
+            if held & more == more:
+                found.append(n)
+        return found
 
-    def _matched(self, n: int, found: re.Match[str]) -> Matched:
-        start = f"p{n}_"
-        slots = {
-            name.removeprefix(start): (found[i], found.start(i), found.end(i))
-            for name, i in found.re.groupindex.items() if name.startswith(start) and found[i]
-        }  # fmt: skip
-        return Matched(self._patterns[n], slots)
+    def match(self, n: int, text: str, position: int = 0) -> Matched | None:
+        """Give what the pattern of a number holds in a text, whatever its words."""
+        pattern = self._compiled[n] or self.compiled(n)
+        found = pattern.match(text, position)
+        if found is None:
+            return None
+        slots = {name: (found[i], found.start(i), found.end(i)) for name, i in pattern.groupindex.items() if found[i]}
+        return Matched(self.patterns[n], slots)
+
+    def compiled(self, n: int) -> re.Pattern[str]:
+        """Give the expression of a pattern; PhronesisError when it is none."""
+        known = self._compiled[n]
+        if known is None:
+            given = self.patterns[n].p
+            source = f"(?:{self._macros.expanded(_with_groups(given))}){_TAIL}"
+            known = self._compiled[n] = compiled(f"the pattern {given!r:.80}", source)
+        return known
 
 
-def _joined(numbers: Iterable[int], sources: Sequence[str]) -> re.Pattern[str]:
-    return re.compile("(?:" + "|".join(f"(?P<p{n}>{sources[n]})" for n in numbers) + r")[\s.!~了啦呢啊呀哦哟嘛哈呗]*$")
+def _inside(text: str, position: int) -> bool:
+    return "a" <= letter_of(text, position - 1) <= "z" and "a" <= letter_of(text, position) <= "z"
+
+
+def _with_groups(text: str) -> str:
+    """Give a pattern with a group for each of its slots; of one that stands twice the second is numbered."""
+    times: dict[str, int] = {}
+
+    def put(match: re.Match[str]) -> str:
+        name = ("old_" if match[1] else "") + match[2]
+        if name == "when":
+            return f"[{TIMES}]"
+        times[name] = times.get(name, 0) + 1
+        last = str(times[name]) if times[name] > 1 else ""
+        return f"(?P<{name}{last}>{match[3] or _ANY})"
+
+    return _SLOT.sub(put, text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,10 +222,10 @@ class Language:
 
     code: str
     tables: Mapping[str, PatternTable]
-    gates: Mapping[str, re.Pattern[str]]
-    text: Mapping[str, re.Pattern[str]]
-    only: Mapping[str, re.Pattern[str]]
-    never: Mapping[str, re.Pattern[str]]
+    gates: Mapping[str, Expression]
+    text: Mapping[str, Expression]
+    only: Mapping[str, Expression]
+    never: Mapping[str, Expression]
     relations: Mapping[str, str]
     normal: Mapping[str, str] = field(default_factory=dict)
 
@@ -178,27 +243,30 @@ def parse_language(code: str, source: str) -> Language:
         raise PhronesisError(f"{code}.toml is no TOML: {error}") from error
     if unknown := sorted(given.keys() - _SECTIONS):
         raise PhronesisError(f"{code}.toml: unknown section {unknown[0]!r}; there are {', '.join(sorted(_SECTIONS))}")
-    macros: dict[str, str] = {}
-    for name, words in given.get("words", {}).items():
-        macros[name] = _any_of(word.replace("_", " ") for word in words.split())
-    for name, text in given.get("macros", {}).items():
-        macros[name] = _expanded(text, macros)
+    macros, lexicon = Macros(), Lexicon()
+    for name, text in given.get("words", {}).items():
+        macros.add_words(name, (word.replace("_", " ") for word in text.split()))
     relations = {word.replace("_", " "): key
-                 for key, words in given.get("relations", {}).items() for word in words.split()}  # fmt: skip
-    macros["relation"] = "(?:" + "|".join(sorted(relations, key=len, reverse=True)) + ")"
+                 for key, text in given.get("relations", {}).items() for word in text.split()}  # fmt: skip
+    macros.add_words("relation", relations)
     for key in given.get("relations", {}):
-        mine = sorted((word for word, of in relations.items() if of == key), key=len, reverse=True)
-        macros[f"rel_{key}"] = "(?:" + "|".join(mine) + ")"
+        macros.add_words(f"rel_{key}", (word for word, of in relations.items() if of == key))
+    for name, text in given.get("macros", {}).items():
+        macros.add(name, text)
 
-    def section(name: str) -> dict[str, re.Pattern[str]]:
-        return {key: _pattern(f"{code}.toml [{name}] {key}", _expanded(text, macros))
-                for key, text in given.get(name, {}).items()}  # fmt: skip
+    def section(name: str) -> dict[str, Expression]:
+        found = {}
+        for key, text in given.get(name, {}).items():
+            place = f"{code}.toml [{name}] {key}"
+            found[key] = Expression(place, macros.expanded(text), lexicon, macros.part(text))
+        return found
 
     tables = {}
     for table in TABLES:
         patterns = list(_patterns(given.get("pattern", {}).get(table, []), f"{code}.toml, pattern.{table}"))
-        tables[table] = PatternTable([one for one in patterns if not one.with_time], macros)
-        tables[f"{table}dated"] = PatternTable([one for one in patterns if one.with_time or one.dated], macros)
+        tables[table] = PatternTable([one for one in patterns if not one.with_time], macros, lexicon)
+        dated = [one for one in patterns if one.with_time or one.dated]
+        tables[f"{table}dated"] = PatternTable(dated, macros, lexicon)
     return Language(
         code=code, tables=tables, gates=section("gates"), text=section("text"), only=section("only"),
         never=section("never"), relations=relations, normal=given.get("normal", {}),
@@ -234,38 +302,3 @@ def _patterns(given: Sequence[Any], place: str) -> Iterator[Pattern]:
             yield Pattern(p=one) if isinstance(one, str) else Pattern(**one)
         except TypeError as error:
             raise PhronesisError(f"{place}, number {number}: {error}") from error
-
-
-def _pattern(place: str, text: str) -> re.Pattern[str]:
-    try:
-        return re.compile(text)
-    except re.error as error:
-        raise PhronesisError(f"{place} is no regular expression: {error}") from error
-
-
-def _expanded(text: str, macros: Mapping[str, str]) -> str:
-    def put(match: re.Match[str]) -> str:
-        if match[1] not in macros:
-            raise PhronesisError(f"there is no macro <{match[1]}>, in {text!r:.80}")
-        return macros[match[1]]
-
-    return _MACRO.sub(put, text)
-
-
-def _compiled(text: str, n: int, macros: Mapping[str, str]) -> str:
-    """Give the regular expression of a pattern, its slots named for the pattern's number.
-
-    A slot that stands twice is numbered, for a group's name may stand once.
-    """
-    times: dict[str, int] = {}
-
-    def put(match: re.Match[str]) -> str:
-        name = ("old_" if match[1] else "") + match[2]
-        if name == "when":
-            return f"[{TIMES}]"
-        times[name] = times.get(name, 0) + 1
-        last = str(times[name]) if times[name] > 1 else ""
-        return f"(?P<p{n}_{name}{last}>{match[3] or _ANY})"
-
-    expanded = _SLOT.sub(put, text)
-    return _pattern(f"the pattern {text!r:.80}", _expanded(expanded, macros)).pattern

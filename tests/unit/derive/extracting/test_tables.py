@@ -2,27 +2,34 @@
 
 import pytest
 
-from phronesis.derive.extracting.tables import Pattern, PatternTable, load_language, parse_language
+from phronesis.derive.extracting.lexicon import Lexicon
+from phronesis.derive.extracting.tables import Macros, Pattern, PatternTable, load_language, parse_language
 from phronesis.errors import PhronesisError
 
 
+def table_of(*patterns: str, **macros: str) -> PatternTable:
+    """Give a table of patterns that say nothing else."""
+    known = Macros()
+    for name, text in macros.items():
+        known.add(name, text)
+    return PatternTable([Pattern(p=one) for one in patterns], known, Lexicon())
+
+
 def test_a_slot_takes_as_little_as_it_can_and_a_pattern_the_whole_clause() -> None:
-    table = PatternTable(
-        [Pattern(p="work as {job} at {employer}"), Pattern(p="work <where> {employer=\\w+}")], {"where": "at"}
-    )
+    table = table_of("work as {job} at {employer}", "work <where> {employer=\\w+}", where="at")
     first = next(table.matches("work as a cook at ikea."))
     assert {name: text for name, (text, _, _) in first.slots.items()} == {"job": "a cook", "employer": "ikea"}
     assert [match.pattern.p for match in table.matches("work at ikea")] == ["work <where> {employer=\\w+}"]
     assert list(table.matches("work at ikea now")) == []
 
 
-def test_patterns_come_in_the_order_of_the_table_across_blocks() -> None:
-    table = PatternTable([Pattern(p=f"a{{likes=b{{0,{n}}}}}") for n in range(1, 31)], {})
+def test_patterns_come_in_the_order_of_the_table() -> None:
+    table = table_of(*(f"a{{likes=b{{0,{n}}}}}" for n in range(1, 31)))
     assert [int(match.pattern.p[12:-2]) for match in table.matches("ab")] == list(range(1, 31))
 
 
 def test_what_is_replaced_and_what_stands_twice_have_slots_of_their_own() -> None:
-    table = PatternTable([Pattern(p="{alias=\\w} = {alias=\\w} not {old:alias=\\w}")], {})
+    table = table_of("{alias=\\w} = {alias=\\w} not {old:alias=\\w}")
     found = next(table.matches("a = b not c"))
     assert {name: text for name, (text, _, _) in found.slots.items()} == {"alias": "a", "alias2": "b", "old_alias": "c"}
     assert found.begins == 0
