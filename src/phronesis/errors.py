@@ -4,7 +4,8 @@
 
     PhronesisError                      phronesis.error
      ├─ InputError (ValueError)         input.invalid        a field of a call is wrong; ``field`` names it
-     │   └─ BudgetTooSmall              input.budget         the token budget cannot hold what must be in it
+     │   ├─ BudgetTooSmall              input.budget         the token budget cannot hold what must be in it
+     │   └─ ClaimsRefused               input.claims         a block of claims breaks rules; ``violations`` lists all
      ├─ NotFound (LookupError)          not_found            no such item, entry, session in this scope
      │   └─ Erased                      erased               it was here and has been erased
      ├─ Conflict                        conflict
@@ -33,7 +34,8 @@
 A message names the field and the remedy. ``code`` is for programs, and part of the public contract.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 
@@ -71,6 +73,36 @@ class BudgetTooSmall(InputError):
     """The token budget cannot hold what a context must contain."""
 
     code = "input.budget"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """One rule that a block of claims breaks, and where: line (from 1), key and claim, None where it is of none."""
+
+    rule: str
+    message: str
+    line: int | None = None
+    key: str | None = None
+    claim_id: str | None = None
+
+
+class ClaimsRefused(InputError):
+    """A block of claims breaks rules; ``violations`` lists every mistake, and nothing was stored."""
+
+    code = "input.claims"
+
+    @classmethod
+    def of(cls, violations: Iterable[Violation]) -> "ClaimsRefused":
+        """Give the error that lists these, one at least; its message is the first."""
+        found = list(violations)
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        details = {"violations": [asdict(violation) for violation in found]}
+        return cls(f"{found[0].rule}: {found[0].message}{more}", field="content", details=details)
+
+    @property
+    def violations(self) -> tuple[Violation, ...]:
+        """Every mistake, in the order of the rules."""
+        return tuple(Violation(**row) for row in self.details.get("violations", ()))
 
 
 class NotFound(PhronesisError, LookupError):

@@ -1,0 +1,111 @@
+"""Reading and writing ``RBMEM_CLAIMS_V1``: what is read is written again without loss (RB-01).
+
+::
+
+    RBMEM_CLAIMS_V1
+    TOPIC=Cu:Ti ratio and formate
+    SCOPE=tio2_expert
+    CLAIMS_JSON=[{"claim_id":"c1","status":"hypothesis","facts":{"source_run_ids":["r1"]},"inference":"…"}]
+
+Read are also a byte order mark, CRLF and blank lines, spaces within the JSON, members left out or null. Written is one
+form: LF, TOPIC always, JSON minified with every member of a claim in its order, letters as they are.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from phronesis.core.reasoning.draft import PROTOCOL, Draft, read_draft
+from phronesis.core.reasoning.records import CLAIMS, HEADER, MEMBERS, SCOPE, TOPIC, Claim, ReasoningBlock, Tally
+from phronesis.core.reasoning.structure import structure_violations
+from phronesis.errors import ClaimsRefused, Violation
+
+# Line ends to readers that know more of them than we do; within JSON an escape says the same.
+_LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+
+
+def parse(text: str) -> ReasoningBlock:
+    """Give what a block says, or raise ClaimsRefused, which lists every mistake; the rules are those of structure.
+
+    What the claims' words say is another question (``derive.claims_gate``).
+    """
+    draft = read_draft(text)
+    violations = structure_violations(draft)
+    if violations:
+        raise ClaimsRefused.of(violations)
+    return block_of(draft)
+
+
+def block_of(draft: Draft) -> ReasoningBlock:
+    """Give the records of a draft in which the rules of structure found nothing."""
+    return ReasoningBlock(
+        topic=draft.values.get(TOPIC, ""),
+        scope=draft.values.get(SCOPE),
+        claims=tuple(_claim(member) for _, member in draft.claims()),
+        extra=draft.extra,
+    )
+
+
+def render(block: ReasoningBlock) -> str:
+    """Give the text of a block, or raise ClaimsRefused when reading it would not give the block again."""
+    try:
+        claims = json.dumps([_written(claim) for claim in block.claims], ensure_ascii=False, allow_nan=False,
+                            separators=(",", ":"))  # fmt: skip
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ClaimsRefused.of([_unwritable(f"{CLAIMS} cannot be written: {error}")]) from error
+    scope = [] if block.scope is None else [(SCOPE, block.scope)]
+    lines = [(TOPIC, block.topic), *scope, *block.extra, (CLAIMS, claims.translate(_LINE_ENDS))]
+    text = "\n".join([HEADER, *(f"{key}={value}" for key, value in lines)])
+    if parse(text) != block:
+        raise ClaimsRefused.of([_unwritable("a value does not come back as it was: a line break at its end, a key of"
+                                            " this protocol among the extra ones, or no plain JSON")])  # fmt: skip
+    return text
+
+
+def _claim(member: Mapping[str, Any]) -> Claim:
+    return Claim(
+        claim_id=member["claim_id"],
+        status=member["status"],
+        facts=member["facts"],
+        inference=member.get("inference") or "",
+        constraint=member.get("constraint") or "",
+        allow_positive=bool(member.get("allow_positive")),
+        exception_reason=member.get("exception_reason") or "",
+        conditions=tuple(member.get("conditions") or ()),
+        limitations=tuple(member.get("limitations") or ()),
+        support=_tally(member.get("support")),
+        contra=_tally(member.get("contra")),
+        test=member.get("test"),
+        extra={name: value for name, value in member.items() if name not in MEMBERS},
+    )
+
+
+def _tally(written: Mapping[str, Any] | None) -> Tally:
+    if written is None:
+        return Tally()
+    extra = {name: value for name, value in written.items() if name not in ("count", "run_ids")}
+    return Tally(count=written["count"], run_ids=tuple(written.get("run_ids") or ()), extra=extra)
+
+
+def _written(claim: Claim) -> dict[str, Any]:
+    members: dict[str, Any] = {
+        "claim_id": claim.claim_id,
+        "status": claim.status,
+        "facts": claim.facts,
+        "inference": claim.inference,
+        "constraint": claim.constraint,
+    }
+    if claim.allow_positive:
+        members["allow_positive"] = True
+    if claim.exception_reason:
+        members["exception_reason"] = claim.exception_reason
+    members |= {"conditions": list(claim.conditions), "limitations": list(claim.limitations)}
+    for name, tally in (("support", claim.support), ("contra", claim.contra)):
+        members[name] = {"count": tally.count, "run_ids": list(tally.run_ids), **tally.extra}
+    if claim.test is not None:
+        members["test"] = claim.test
+    return {**members, **claim.extra}
+
+
+def _unwritable(message: str) -> Violation:
+    return Violation(rule=PROTOCOL, message=message)

@@ -1,0 +1,242 @@
+"""RBMEM_CLAIMS_V1: what is written is read again, and every mistake is named with its place."""
+
+import json
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.reasoning.block import parse, render
+from phronesis.core.reasoning.claim_test import mistakes_of_test
+from phronesis.core.reasoning.draft import MAX_BLOCK, MAX_VIOLATIONS, read_draft
+from phronesis.core.reasoning.records import MEMBERS, Claim, ReasoningBlock, Tally
+from phronesis.core.reasoning.strict_json import Unreadable, read_json
+from phronesis.core.reasoning.structure import STRUCTURE
+from phronesis.errors import ClaimsRefused, Violation
+from unit.core.blocks import BLOCKS, block, member
+
+TEST = {"metric": "fraction", "product": "formate", "op": ">=", "value": 0.6, "given": {"M1": "Cu"}}
+
+
+def violations(text: str) -> tuple[Violation, ...]:
+    with pytest.raises(ClaimsRefused) as refused:
+        parse(text)
+    return refused.value.violations
+
+
+@given(BLOCKS)
+def test_what_is_written_is_read_again(lawful: ReasoningBlock) -> None:
+    text = render(lawful)
+    assert parse(text) == lawful
+    assert render(parse(text)) == text
+    assert [key for key, _ in parse(text).extra] == [key for key, _ in lawful.extra]
+    assert parse("\ufeff" + text.replace("\n", "\r\n") + "\r\n \r\n\n") == lawful
+
+
+def test_one_form_is_written() -> None:
+    text = block(member(inference="铜 binds."), more="OWNER=lab 3\nSCOPE=tio2\n")
+    assert render(parse(text)) == (
+        'RBMEM_CLAIMS_V1\nTOPIC=Cu\nSCOPE=tio2\nOWNER=lab 3\nCLAIMS_JSON=[{"claim_id":"c1","status":"hypothesis",'
+        '"facts":{"source_run_ids":["r1"],"run_id":"r1"},"inference":"铜 binds.","constraint":"","conditions":[],'
+        '"limitations":[],"support":{"count":0,"run_ids":[]},"contra":{"count":0,"run_ids":[]}}]'
+    )
+    assert render(ReasoningBlock()) == "RBMEM_CLAIMS_V1\nTOPIC=\nCLAIMS_JSON=[]"
+    assert parse("RBMEM_CLAIMS_V1\nCLAIMS_JSON=[]") == ReasoningBlock()
+    written = render(parse(block(member(inference="a\u2028b"))))
+    assert len(written.splitlines()) == 3
+    assert parse(written).claims[0].inference == "a\u2028b"
+
+
+def test_every_member_is_kept() -> None:
+    full = member(
+        constraint="use Cu", allow_positive=True, exception_reason="asked for", conditions=["dry"], limitations=["two runs"],
+        support={"count": 3, "run_ids": ["r1"], "note": "old"}, contra={"count": 0}, test=TEST, tags=["a", {"b": None}],
+    )  # fmt: skip
+    [claim] = parse(block(full)).claims
+    assert claim.support == Tally(count=3, run_ids=("r1",), extra={"note": "old"})
+    assert claim.contra == Tally()
+    assert (claim.test, claim.extra) == (TEST, {"tags": ["a", {"b": None}]})
+    absent = dict.fromkeys(name for name in MEMBERS if name not in member())
+    assert parse(block(member(**absent))) == parse(block(member()))
+    assert set(full) - {"tags"} == set(MEMBERS)
+
+
+HEAD = "RBMEM_CLAIMS_V1\n"
+FORMS = [
+    ("", 1, None, "first line"), ("rbmem_claims_v1 \nCLAIMS_JSON=[]", 1, None, "first line"),
+    ("\nRBMEM_CLAIMS_V1\nCLAIMS_JSON=[]", 1, None, "first line"), ("TOPIC=a\nCLAIMS_JSON=[]", 1, None, "first line"),
+    (HEAD + "TOPIC=a", None, "CLAIMS_JSON", "no line"), (HEAD + "TOPIC＝a=b\nCLAIMS_JSON=[]", 2, "TOPIC", "full-width"),
+    (HEAD + "NOTE＝a\nCLAIMS_JSON=[]", 2, None, "full-width"), (HEAD + "Topic=a\nCLAIMS_JSON=[]", 2, "TOPIC", "capitals"),
+    (HEAD + "CLAIMS_JSON =[]", 2, "CLAIMS_JSON", "without spaces"), (HEAD + "A=1\nA=2\nCLAIMS_JSON=[]", 3, "A", "twice"),
+    (HEAD + "CLAIMS_JSON=[]\nCLAIMS_JSON=[]", 3, "CLAIMS_JSON", "twice"), (HEAD + "words\nCLAIMS_JSON=[]", 2, None, "KEY="),
+    (HEAD + "=a\nCLAIMS_JSON=[]", 2, None, "KEY="), (HEAD + f"{'K' * 65}=a\nCLAIMS_JSON=[]", 2, None, "KEY="),
+    (HEAD + "CLAIMS_JSON=[\n]", 3, "CLAIMS_JSON", "one line"), (HEAD + "CLAIMS_JSON=[\n\n1,\n2]", 4, "CLAIMS_JSON", "from 4"),
+    (HEAD + "TOPIC=a\tb\x0bc\nCLAIMS_JSON=[]", 2, "TOPIC", "control"), (HEAD + "TOPIC=\ud800\nCLAIMS_JSON=[]", 2, "TOPIC", "d800"),
+    (HEAD + "TOPIC=a\u2028b\nCLAIMS_JSON=[]", 2, "TOPIC", "control"), (HEAD + "TOPIC=a\rb\nCLAIMS_JSON=[]", 2, "TOPIC", "control"),
+    (HEAD + "CLAIMS_JSON={}", 2, "CLAIMS_JSON", "array"), (HEAD + "CLAIMS_JSON=", 2, "CLAIMS_JSON", "character 1"),
+    (HEAD + "CLAIMS_JSON=[{'a':1}]", 2, "CLAIMS_JSON", "character 3"), (HEAD + "CLAIMS_JSON=[1,]", 2, "CLAIMS_JSON", "JSON"),
+    (HEAD + "CLAIMS_JSON=[NaN]", 2, "CLAIMS_JSON", "NaN"), (HEAD + "CLAIMS_JSON=[-Infinity]", 2, "CLAIMS_JSON", "Infinity"),
+    (HEAD + "CLAIMS_JSON=[1e999]", 2, "CLAIMS_JSON", "double"), (HEAD + f"CLAIMS_JSON=[{2**63}]", 2, "CLAIMS_JSON", "64"),
+    (HEAD + f"CLAIMS_JSON=[{'9' * 9999}]", 2, "CLAIMS_JSON", "digits"),
+    (HEAD + 'CLAIMS_JSON=[{"a":1,"a":2}]', 2, "CLAIMS_JSON", "'a' twice"),
+    (HEAD + r'CLAIMS_JSON=["\ud800"]', 2, "CLAIMS_JSON", "surrogate"), (HEAD + r'CLAIMS_JSON=["\u0000"]', 2, "CLAIMS_JSON", "NUL"),
+    (HEAD + 'CLAIMS_JSON=["\ud800"]', 2, "CLAIMS_JSON", "surrogate"), (HEAD + 'CLAIMS_JSON=["a\x01"]', 2, "CLAIMS_JSON", "control"),
+    (HEAD + "CLAIMS_JSON=" + "[" * 100_000, 2, "CLAIMS_JSON", "64 levels"),
+    (HEAD + 'CLAIMS_JSON=[{"a":' * 70 + "]", 2, "CLAIMS_JSON", "JSON"), (HEAD + "CLAIMS_JSON=[] []", 2, "CLAIMS_JSON", "Extra"),
+    (HEAD + "CLAIMS_JSON=" + " " * MAX_BLOCK, None, None, "characters"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "line", "key", "words"), FORMS, ids=range(len(FORMS)))
+def test_what_is_no_block_is_refused_with_its_place(text: str, line: int | None, key: str | None, words: str) -> None:
+    found = violations(text)[0]
+    assert (found.rule, found.line, found.key) == ("protocol", line, key)
+    assert words in found.message
+
+
+def test_brackets_in_texts_are_no_depth() -> None:
+    deep = "[" * 100 + '\\"{'
+    assert parse(block(member(inference=deep))).claims[0].inference == deep
+    assert read_json('["\\\\", "[' + "[" * 99 + '"]') == ["\\", "[" * 100]
+    with pytest.raises(Unreadable):
+        read_json('["' + "[" * 100)
+
+
+def test_a_long_line_is_read() -> None:
+    long = "铜" * 900_000
+    assert parse(block(member(inference=long))).claims[0].inference == long
+    assert len(violations(HEAD + "x\n" * 400_000)) == MAX_VIOLATIONS
+    assert violations(HEAD + 'CLAIMS_JSON=["' + '\\"' * 400_000)[0].rule == "protocol"
+    assert violations(HEAD + "CLAIMS_JSON=[{" + ",".join(f'"{n}":0' for n in range(50_000)) + ',"7":1}]')[0].message
+
+
+RULES: list[tuple[str, dict[str, Any] | Any]] = [
+    *(("claim_status", {"status": status}) for status in ("Hypothesis", "verified", "", None, ["fact"], "deprecated", "事实")),
+    *(("facts_missing", {"facts": facts}) for facts in (
+        None, "r1", [], {}, {"source_run_ids": []}, {"source_run_ids": "r1"}, {"source_run_ids": [1]}, {"source_run_ids": [""]},
+    )),
+    *(("claim_fields", fields) for fields in (
+        {"claim_id": 1}, {"claim_id": ""}, {"claim_id": "a\nb"}, {"inference": 1}, {"inference": " "}, {"inference": None},
+        {"constraint": ["avoid[x]"]}, {"exception_reason": True}, {"conditions": "dry"}, {"conditions": ["dry", " "]},
+        {"limitations": [1]}, {"allow_positive": "true"}, {"allow_positive": 1},
+    )),
+    *(("tallies", {"support": tally}) for tally in (
+        1, [], {}, {"count": -1}, {"count": 1.0}, {"count": True}, {"count": None, "run_ids": []}, {"count": "1"},
+        {"count": 0, "run_ids": ["r1"]}, {"count": 2, "run_ids": "r1"}, {"count": 2, "run_ids": ["r1", "r1"]},
+        {"count": 2, "run_ids": [1]},
+    )),
+    ("tallies", {"contra": {"count": 1, "run_ids": ["r1", "r2"]}}),
+    *(("claim_test", {"test": test}) for test in (
+        [], "x", {}, {**TEST, "metric": "yield"}, {**TEST, "product": " "}, {**TEST, "product": None}, {**TEST, "op": "≥"},
+        {**TEST, "value": "0.6"}, {**TEST, "value": True}, {**TEST, "value": None}, {**TEST, "versus": {"M1": "Ni"}},
+        {**TEST, "value": None, "versus": {}}, {**TEST, "value": None, "versus": "Ni"}, {**TEST, "given": ["Cu"]},
+        {**TEST, "given": {"M1": 1}}, {**TEST, "given": {"M3": "Cu"}}, {**TEST, "given": {"ratio": 2}},
+        {**TEST, "given": {"ratio": {"op": ">", "value": "2"}}}, {**TEST, "given": {"ratio": {"op": "=>", "value": 2}}},
+        {"metric": "activity", "product": "formate", "op": ">", "value": 1},
+    )),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "fields"), RULES, ids=range(len(RULES)))
+def test_a_claim_that_breaks_a_rule_is_refused_by_its_name(rule: str, fields: dict[str, Any]) -> None:
+    found = violations(block(member("c0"), member(**fields)))
+    assert {violation.rule for violation in found} == {rule}
+    assert (found[0].line, found[0].key) == (3, "CLAIMS_JSON")
+    assert "claims[1]" in found[0].message
+    named = fields.get("claim_id", "c1")
+    assert found[0].claim_id == (named if isinstance(named, str) else None)
+
+
+def test_the_rules_of_the_whole_list() -> None:
+    assert [found.rule for found in violations(block(*(member(f"c{n}") for n in range(11))))] == ["claims_limit"]
+    assert len(parse(block(*(member(f"c{n}") for n in range(10)))).claims) == 10
+    [twice] = violations(block(member(), member("c2"), member(inference="copied", status="conclusion")))
+    assert (twice.rule, twice.claim_id) == ("claim_id_unique", "c1")
+    assert [found.rule for found in violations(block(1, "c", None, []))] == ["claim_fields"] * 4
+
+
+def test_every_mistake_is_listed_in_the_order_of_the_rules() -> None:
+    text = block(member(status="Fact", facts=None), member(support=1), more="A=1\nA=2\n")
+    found = violations(text)
+    assert [violation.rule for violation in found] == [
+        "protocol", "claim_status", "claim_id_unique", "facts_missing", "tallies",
+    ]  # fmt: skip
+    with pytest.raises(ClaimsRefused, match=r"protocol: A stands twice.* \(and 4 more\)"):
+        parse(text)
+    assert len(violations(block(*[0] * 200))) == MAX_VIOLATIONS
+
+
+def test_the_error_travels() -> None:
+    with pytest.raises(ClaimsRefused) as refused:
+        parse(block(member(status="x")))
+    again = pickle.loads(pickle.dumps(refused.value))  # noqa: S301 - our own error
+    assert again.violations == refused.value.violations
+    assert refused.value.to_dict()["details"]["violations"][0]["claim_id"] == "c1"
+    assert (refused.value.code, refused.value.field) == ("input.claims", "content")
+    assert ClaimsRefused("no list").violations == ()
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        TEST, {"metric": "activity", "op": "<", "value": 3}, {"metric": "activity", "product": None, "op": "<", "value": 3},
+        {"metric": "value", "product": "CO", "op": "==", "versus": {"ratio": {"op": "<=", "value": 2}}, "given": None, "unit": "h"},
+    ],
+)  # fmt: skip
+def test_a_test_that_can_judge(test: dict[str, Any]) -> None:
+    assert list(mistakes_of_test(test)) == []
+    assert parse(block(member(test=test))).claims[0].test == test
+
+
+LAWFUL = Claim(claim_id="c1", status="fact", facts={"source_run_ids": ["r1"]}, inference="a")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ReasoningBlock(topic="a\nb"), ReasoningBlock(topic="a\r"), ReasoningBlock(extra=(("TOPIC", "a"),)),
+        ReasoningBlock(extra=(("a key", "a"),)), ReasoningBlock(scope="\ud800"), ReasoningBlock(claims=(LAWFUL, LAWFUL)),
+        *(ReasoningBlock(claims=(replace(LAWFUL, **fields),)) for fields in (
+            {"facts": {"source_run_ids": ("r1",)}}, {"facts": {"source_run_ids": ["r1"], "x": float("nan")}},
+            {"facts": {"source_run_ids": ["r1"], "x": object()}}, {"facts": {"source_run_ids": ["r1"], 1: 2}},
+            {"extra": {"inference": "b"}}, {"status": "Fact"}, {"inference": "\0"}, {"support": Tally(count=-1)},
+        )),
+    ],
+)  # fmt: skip
+def test_what_would_not_come_back_is_not_written(wrong: ReasoningBlock) -> None:
+    with pytest.raises(ClaimsRefused):
+        render(wrong)
+
+
+def test_what_nests_without_end_is_not_written() -> None:
+    endless: dict[str, Any] = {"source_run_ids": ["r1"]}
+    endless["again"] = endless
+    with pytest.raises(ClaimsRefused, match="cannot be written"):
+        render(ReasoningBlock(claims=(replace(LAWFUL, facts=endless),)))
+
+
+PIECES = st.sampled_from(
+    ["RBMEM_CLAIMS_V1", "\n", "\r\n", "TOPIC=", "CLAIMS_JSON=", "[", "]", "{", "}", '"', ":", ",", "\\", "=", "＝", "claim_id",
+     json.dumps(member()), "null", "1e9", "\ufeff", "\ud800", "\u2028", "SCOPE", " "]
+)  # fmt: skip
+
+
+@given(st.text() | st.lists(PIECES | st.text(max_size=3), max_size=20).map("".join))
+def test_any_text_is_a_block_or_refused(text: str) -> None:
+    try:
+        lawful = parse(text)
+    except ClaimsRefused as refused:
+        assert {found.rule for found in refused.violations} <= {rule.name for rule in STRUCTURE}
+    else:
+        assert parse(render(lawful)) == lawful
+
+
+def test_a_draft_keeps_what_could_be_read() -> None:
+    draft = read_draft(block(member(), 3, more="A=1\nwords\n"))
+    assert [claim["claim_id"] for _, claim in draft.claims()] == ["c1"]
+    assert draft.extra == (("A", "1"),)
+    assert [mistake.line for mistake in draft.mistakes] == [4]
+    assert list(read_draft("nothing").claims()) == []
