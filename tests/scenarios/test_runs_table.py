@@ -144,7 +144,8 @@ def test_a_demotion_has_something_to_say() -> None:
         " fraction of formate 0.4."
     )
     assert said["i5", "c1"] == (
-        "在运行 rb-run-19（Sn–Bi 1:1，甘氨酸）中不成立：甲酸的占比为 0.5；在运行 rb-run-22（Sn–Bi 5:1）中不成立：甲酸的占比为 0.7。"
+        "在运行 rb-run-19（Sn–Bi 1:1，甘氨酸）中不成立：甲酸的占比为 0.5；"
+        "在运行 rb-run-22（Sn–Bi 5:1）中不成立：甲酸的占比为 0.7。"
     )
 
 
@@ -155,9 +156,5 @@ def test_facts_say_what_the_verdicts_stand_on(builder: FactsBuilder) -> None:
         facts = builder.facts(run, bank.feedback.get(run_id, Feedback())).to_json()
         assert facts["source_run_ids"] == [facts["run_id"]] == [run_id]
         assert json.loads(json.dumps(facts)) == facts
-        assert facts["activity_total_value"] == verdict_total(bank.view(run_id))
-
-
-def verdict_total(view: FactsView) -> float | None:
-    values = [product.value for product in view.products if product.value is not None]
-    return pytest.approx(sum(values)) if values else None
+        values = [product.value for product in bank.view(run_id).products if product.value is not None]
+        assert facts["activity_total_value"] == (pytest.approx(sum(values)) if values else None)
