@@ -145,10 +145,7 @@ def _number_of(meaning: Mapping[str, Any]) -> Callable[[re.Match[str]], Number |
         try:
             amount = Decimal(digits)
         except ArithmeticError:
-            spoken = parse_number(digits)
-            if spoken is None:
-                return None
-            amount = Decimal(str(spoken))
+            amount = Decimal(str(parse_number(digits) or 0))
         percent = bool(meaning.get("percent"))
         value = float(amount * factor / 100 if percent else amount * factor)
         return Number(int(value) if value.is_integer() and not percent else value, percent=percent)

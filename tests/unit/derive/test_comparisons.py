@@ -31,7 +31,7 @@ def as_read(test: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     return None if test is None else {name: value for name, value in test.items() if name != "given" or value}
 
 
-@pytest.mark.parametrize(("split", "least"), [("dev", 60), ("test", 57)])
+@pytest.mark.parametrize(("split", "least"), [("dev", 60), ("test", 58)])
 def test_labelled_sentences(split: str, least: int) -> None:
     # The rules were made on the sentences of "dev"; those of "test" were measured once, and nobody read what is missed.
     labelled = [row for row in rows(LABELLED) if row["split"] == split]
@@ -157,7 +157,8 @@ def test_words_in_any_order_never_make_an_unlawful_test(words: list[str]) -> Non
 @pytest.mark.parametrize(
     "hostile",
     ["a-", "L-", "is ", "Cu-Zn with ", "0.6 ", "用甲", "甲酸选择性", "1", "higher than ", "(", "氨基酸",
-     "mol h-1 ", "比Cu-Zn高", " ", "formate selectivity with Cu-Zn higher than ", "when the catalyst is ", "above 0.6 mol h-1 or more "],
+     "mol h-1 ", "比Cu-Zn高", " ", "formate selectivity with Cu-Zn higher than ", "when the catalyst is ",
+     "above 0.6 mol h-1 or more "],
 )  # fmt: skip
 def test_the_time_is_bounded_whatever_the_text(hostile: str) -> None:
     text = hostile * (MAX_READ // len(hostile))
@@ -165,6 +166,14 @@ def test_the_time_is_bounded_whatever_the_text(hostile: str) -> None:
     start = time.process_time()
     read_comparison(text * 50, [text])
     assert time.process_time() - start < 2
+
+
+def test_a_bare_selectivity_is_that_of_the_one_product_named() -> None:
+    assert read_comparison("Towards formate, Cu–Zn shows a selectivity of at least 0.6.") == TEST
+    assert read_comparison("对于甲酸，Cu–Zn 的选择性不低于 0.6。") == {**TEST, "product": "甲酸"}
+    assert read_comparison("Cu–Zn shows a selectivity of at least 0.6.") is None
+    assert read_comparison("Away from CO and towards formate, Cu–Zn shows a selectivity of at least 0.6.") is None
+    assert read_comparison("With Cu–Cu the total activity exceeds 5.") is None
 
 
 def test_numbers() -> None:
