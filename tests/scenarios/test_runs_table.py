@@ -3,19 +3,20 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from phronesis.core.reasoning.block import parse
+from phronesis.core.reasoning.block import parse, render
 from phronesis.core.reasoning.facts import FactsBuilder, FactsView, GenericFacts
-from phronesis.core.reasoning.limitations import limitation_from
-from phronesis.core.reasoning.records import Claim
+from phronesis.core.reasoning.limitations import limitation_from, plain_limitation
+from phronesis.core.reasoning.records import Claim, ReasoningBlock
 from phronesis.core.reasoning.runs import Feedback, Run, checked_feedback, checked_run
 from phronesis.core.reasoning.verdicts import verdict, written_state
 from phronesis.core.state_machine import ClaimState, Judgement, Verdict, claim_state
+from phronesis.derive.claims_gate.gate import gate
 from phronesis.derive.comparisons import read_comparison
 from phronesis.domains.catalysis.facts import CatalysisFacts
 
@@ -138,6 +139,10 @@ def test_a_demotion_has_something_to_say() -> None:
                 views = [bank.view(run_id) for run_id in state.contra if run_id in bank.feedback]
                 said[key] = limitation_from(bank.claims[key], views, bank.tests[key])
                 assert step["learn"] in said[key]
+    for key, text in said.items():
+        for limitation in (text, plain_limitation(bank.claims[key], 2)):
+            written = replace(bank.claims[key], limitations=(limitation,))
+            assert gate(render(ReasoningBlock(topic=key[0], claims=(written,)))) == []
     assert len(said) == sum(row["demoted"] for row in TABLE["final"])
     assert said["i1", "c1"] == (
         "Not held in run rb-run-13 (Cu–Zn 1:1, imidazole): fraction of formate 0.5; in run rb-run-07 (Cu–Zn 1:2):"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core.reasoning.facts import FactsView
-from phronesis.core.reasoning.limitations import MAX_NAME, limitation_from
+from phronesis.core.reasoning.limitations import MAX_NAME, limitation_from, plain_limitation
 from phronesis.core.reasoning.records import Claim
 from phronesis.core.reasoning.runs import Product
 
@@ -52,6 +52,11 @@ def test_of_many_runs_the_latest_are_told() -> None:
         " in run r4: fraction of formate 0.41; and in 2 more."
     )
     assert limitation_from(CHINESE, runs).endswith("；另有 2 次运行。")
+
+
+def test_without_names() -> None:
+    assert (plain_limitation(ENGLISH, 1), plain_limitation(ENGLISH, 2)) == ("Not held in 1 run.", "Not held in 2 runs.")
+    assert plain_limitation(CHINESE, 2) == "在 2 次运行中不成立。"
 
 
 def test_no_alias_comes_in_by_a_name() -> None:
