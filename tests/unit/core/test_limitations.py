@@ -34,10 +34,10 @@ def test_english() -> None:
 
 def test_chinese() -> None:
     assert limitation_from(CHINESE, [run("rb-run-13")], {**TEST, "product": "FORMATE"}) == (
-        "在运行 rb-run-13（Cu–Zn 3:1，imidazole）中不成立：FORMATE的占比为 0.41。"
+        "在运行 rb-run-13（Cu–Zn 3:1，imidazole）中不成立：FORMATE 的占比为 0.41。"
     )
     assert limitation_from(CHINESE, [run("a", label="")], {**TEST, "metric": "value"}) == (
-        "在运行 a中不成立：formate的数值为 2。"
+        "在运行 a 中不成立：formate 的数值为 2。"
     )
     assert limitation_from(CHINESE, [run("a")], {"metric": "activity", "op": ">", "value": 9}) == (
         "在运行 a（Cu–Zn 3:1，imidazole）中不成立：总活性为 2。"

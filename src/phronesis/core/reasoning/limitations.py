@@ -58,12 +58,14 @@ def _in_english(run_id: str, label: str, measure: tuple[str, str | None, str] | 
 
 
 def _in_chinese(run_id: str, label: str, measure: tuple[str, str | None, str] | None) -> str:
-    where = f"在运行 {run_id}" + (f"（{label.replace(', ', '，')}）" if label else "") + "中不成立"
+    where = f"在运行 {run_id}" + (f"（{label.replace(', ', '，')}）" if label else " ") + "中不成立"
     if measure is None:
         return where
     metric, product, number = measure
-    name = {"fraction": "占比", "value": "数值"}.get(metric, "")
-    return f"{where}：{product}的{name}为 {number}" if product else f"{where}：总活性为 {number}"
+    if product is None:
+        return f"{where}：总活性为 {number}"
+    gap = " " if product[-1:].isascii() else ""
+    return f"{where}：{product}{gap}的{'占比' if metric == 'fraction' else '数值'}为 {number}"
 
 
 def _measure(view: FactsView, test: Mapping[str, Any] | None) -> tuple[str, str | None, str] | None:
