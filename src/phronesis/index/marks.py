@@ -27,10 +27,11 @@ _ASKING: Final = ("?", "？")
 _ROLES: Final = {"user": FROM_USER, "assistant": FROM_ASSISTANT}
 
 
-def marks_of(item: Item, text: str) -> Marks:
+def marks_of(item: Item, text: str, *, dated: bool = True) -> Marks:
     """Give the marks of one part of an item: its role, what its words do, its day and the days they name.
 
-    Days are those of UTC. A text's relative times count from when it was said, or else from when it was recorded.
+    Days are those of UTC; not ``dated``, none are looked for in the words. A text's relative times count from when it
+    was said, or else from when it was recorded.
     """
     at = item.occurred_at or item.recorded_at
     flags = _ROLES.get(item.role or "", 0) | (SAID if item.kind == "message" else 0)
@@ -38,7 +39,7 @@ def marks_of(item: Item, text: str) -> Marks:
         flags |= ASKS
     if ("[" in text or "【" in text) and _PHOTO.search(text) is not None:
         flags |= SHARES_PHOTO
-    times, named = read_times(text, at)
+    times, named = read_times(text, at) if dated else ([], False)
     if named:
         flags |= NAMES_TIME
     dates = dict.fromkeys([(time.first.toordinal(), time.last.toordinal()) for time in times[:MAX_DATES]])

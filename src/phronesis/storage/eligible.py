@@ -19,13 +19,18 @@ _NEWEST: Final = (items.c.recorded_at.desc(), items.c.position.desc(), items.c.i
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a read asks for. Times are microseconds; ``attributes`` are ANDed hot columns."""
+    """What a read asks for. Times are microseconds; ``attributes`` are ANDed hot columns.
+
+    ``parts`` names the only parts that a search looks through (``claim``): each result then tells of every such part
+    that met the question.
+    """
 
     kinds: Sequence[str] | None = None
     attributes: Mapping[str, str] = field(default_factory=dict)
     filters: Mapping[str, Any] | None = None
     as_of: int | None = None
     valid_at: int | None = None
+    parts: str | None = None
 
     @property
     def past(self) -> bool:
