@@ -158,9 +158,9 @@ def test_learned_items_show_their_evidence(call: Any, monkeypatch: pytest.Monkey
 
 
 def test_a_narrow_terminal_cuts_lines(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    call("add", "我喜欢绿茶" * 10)
+    call("add", "春眠不觉晓" * 10)
     monkeypatch.setattr("phronesis.interfaces.cli.render.terminal_columns", lambda: 20)
-    assert call("list").out.splitlines()[0] == "我喜欢绿茶我喜欢绿…"
+    assert call("list").out.splitlines()[0] == "春眠不觉晓春眠不觉…"
 
 
 def test_bench_passes_on_what_it_is_given(call: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
