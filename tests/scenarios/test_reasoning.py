@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from phronesis.core.claims import Claim, claims_of
+
 from phronesis.core.ids import derived_id
 from phronesis.core.items import Item
 from phronesis.core.state_machine import Judgement, Verdict, claim_state
