@@ -10,16 +10,16 @@ from typing import Any, Final
 from phronesis.core.changes import Changes, Fold, Patch
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.ids import item_id, parse_id
-from phronesis.core.items import DEFAULT_IMPORTANCE, STATUSES, Item, Trust
+from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.reasoning.block import block_of
 from phronesis.core.reasoning.draft import read_draft
 from phronesis.core.reasoning.records import REASONING
 from phronesis.core.reasoning.standing import CLAIMS_FOLD, WRITTEN, rewritten, written_block, written_of
-from phronesis.core.reasoning.structure import structure_violations
 from phronesis.core.relations import EvidenceRow, Polarity
 from phronesis.core.scope import LaneName
 from phronesis.core.state_machine import JUDGEMENTS
 from phronesis.core.text import check_id
+from phronesis.derive.claims_gate.gate import gate
 from phronesis.derive.editor import Call, Form
 from phronesis.derive.edits import edited_fields, is_stale
 from phronesis.derive.handler import Handler, Outcomes
@@ -38,9 +38,7 @@ def check_block(content: object, status: object = "active") -> list[Violation]:
     """Give every rule that a block breaks, in the order of the rules; none when it may be stored."""
     if not isinstance(content, str):
         raise InputError(f"content must be a string, not {type(content).__name__}", field="content")
-    if status not in STATUSES:
-        raise InputError(f"status must be one of {', '.join(STATUSES)}, not {status!r:.40}", field="status")
-    return structure_violations(read_draft(content))
+    return gate(content, status)
 
 
 def reasoning_payload(content: object) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from phronesis.core.reasoning.records import KEYS, MEMBERS, Claim, ReasoningBloc
 from phronesis.core.state_machine import CLAIM_STATUSES
 
 
-def member(claim_id: str = "c1", **fields: Any) -> dict[str, Any]:
+def member(claim_id: Any = "c1", **fields: Any) -> dict[str, Any]:
     facts = {"source_run_ids": ["r1"], "run_id": "r1"}
     return {"claim_id": claim_id, "status": "hypothesis", "facts": facts, "inference": "Cu binds formate.", **fields}
 

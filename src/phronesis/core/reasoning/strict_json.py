@@ -11,7 +11,7 @@ from phronesis.core.canonical import MAX_DEPTH
 from phronesis.core.text import is_storable
 
 # Possessive, and the closing mark may be missing: however it is broken, each character is looked at once.
-_STRING: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+STRING: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _BRACKET: Final = re.compile(r"[\[\]{}]")
 _LARGEST: Final = 1 << 63
 
@@ -55,7 +55,7 @@ def leaves(value: Any) -> Iterator[Any]:
 
 def _check_depth(text: str) -> None:
     depth = 0
-    for bracket in _BRACKET.finditer(_STRING.sub('""', text)):
+    for bracket in _BRACKET.finditer(STRING.sub('""', text)):
         depth += 1 if bracket[0] in "[{" else -1
         if depth > MAX_DEPTH:
             raise Unreadable(f"nested more than {MAX_DEPTH} levels deep")
