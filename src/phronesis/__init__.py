@@ -6,8 +6,10 @@ if TYPE_CHECKING:
     from phronesis.async_memory import AsyncMemory
     from phronesis.core.context import ContextPackage
     from phronesis.core.items import Item, Trust
+    from phronesis.core.reasoning.item import ReasoningItem
+    from phronesis.core.reasoning.records import Claim
     from phronesis.core.results import AddResult, CommitResult, EditResult, Evidence, SearchResult, Source
-    from phronesis.errors import PhronesisError
+    from phronesis.errors import ClaimsRefused, PhronesisError, Violation
     from phronesis.memory import Memory
 
 __version__ = "0.1.0"
@@ -15,6 +17,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "AsyncMemory": "phronesis.async_memory",
     "AddResult": "phronesis.core.results",
+    "Claim": "phronesis.core.reasoning.records",
+    "ClaimsRefused": "phronesis.errors",
     "CommitResult": "phronesis.core.results",
     "ContextPackage": "phronesis.core.context",
     "EditResult": "phronesis.core.results",
@@ -22,14 +26,18 @@ _HOMES = {
     "Item": "phronesis.core.items",
     "Memory": "phronesis.memory",
     "PhronesisError": "phronesis.errors",
+    "ReasoningItem": "phronesis.core.reasoning.item",
     "SearchResult": "phronesis.core.results",
     "Source": "phronesis.core.results",
     "Trust": "phronesis.core.items",
+    "Violation": "phronesis.errors",
 }
 
 __all__ = [
     "AddResult",
     "AsyncMemory",
+    "Claim",
+    "ClaimsRefused",
     "CommitResult",
     "ContextPackage",
     "EditResult",
@@ -37,9 +45,11 @@ __all__ = [
     "Item",
     "Memory",
     "PhronesisError",
+    "ReasoningItem",
     "SearchResult",
     "Source",
     "Trust",
+    "Violation",
     "__version__",
 ]
 

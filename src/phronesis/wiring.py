@@ -9,8 +9,8 @@ from phronesis.compose.core_memory import CorePolicy
 from phronesis.config import Policy, PolicySource, api_keys, load_settings
 from phronesis.config.ranking import Ranking
 from phronesis.core.changes import Fold
-from phronesis.core.claims import REASONING
 from phronesis.core.instants import parse_moment
+from phronesis.core.reasoning.records import REASONING
 from phronesis.derive import (
     conversation,
     edits,
@@ -39,8 +39,9 @@ from phronesis.derive.step import Stepper
 from phronesis.derive.summarising import Summarising
 from phronesis.derive.writer import Writer
 from phronesis.errors import InputError
-from phronesis.index.claims import project_claims
 from phronesis.index.projections import Projector
+from phronesis.index.reasoning import project_reasoning
+from phronesis.index.reindexing import Reindexer
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.memory import Memory
 from phronesis.memory.inside import Stages
@@ -74,7 +75,7 @@ def make_registry(extract: Prepare | None = None) -> Registry:
 
 def make_projector() -> Projector:
     """Give the projector; a kind that is searched in parts of its own is a line here."""
-    return Projector({REASONING: project_claims})
+    return Projector({REASONING: project_reasoning})
 
 
 def with_keeping(handlers: Sequence[Handler], folds: Mapping[str, Fold]) -> Registry:
@@ -118,7 +119,7 @@ def open_memory(
     stages = Stages(
         database=database,
         writer=writer,
-        editor=Editor(database, writer, browser, registry.folds),
+        editor=Editor(database, writer, browser, registry.folds, reasoning.FORMS),
         browser=browser,
         searcher=searcher,
         assembler=Assembler(browser, searcher, counter, _core(settings.policy)),
@@ -129,6 +130,7 @@ def open_memory(
         shown=ShownContexts(database),
         eraser=Eraser(database, recorder, interpreter, indexes),
         vectorizer=Vectorizer(database, embedders),
+        reindexer=Reindexer(database, make_projector()),
         clock=time,
     )
     return Memory(stages, settings.tenant)

@@ -1,5 +1,6 @@
 """A store with a clock that tests move, and the engines' entry points on one lane of it."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -49,9 +50,10 @@ class EngineStore:
     def writer(self) -> Any:
         return self.memory._stages.writer
 
-    def reason(self, *claims: str | Mapping[str, Any], **given: Any) -> Item:
-        full = [{"claim_id": c, "inference": f"{c} holds."} if isinstance(c, str) else c for c in claims]
-        return made(reasoning.record_reasoning(self.writer, self.call, self.lane, {"claims": full, **given}))[0]
+    def reason(self, *claims: str | Mapping[str, Any], topic: str = "", scope: str | None = None) -> Item:
+        made = self.memory.add_reasoning(block(*claims, topic=topic, scope=scope), user_id=USER)
+        assert made.item is not None
+        return made.item
 
     def judge(self, run_id: str, item: Item | str, **judgements: str) -> Written:
         item_id = item if isinstance(item, str) else item.id
@@ -89,6 +91,16 @@ class EngineStore:
         result = self.memory.rebuild(verify=True)
         assert result.differences == ()
         return result.equal
+
+
+def block(*claims: str | Mapping[str, Any], topic: str = "", scope: str | None = None) -> str:
+    """A block of claims; of an id alone, one that holds."""
+    full = [
+        {"claim_id": one, "inference": f"{one} holds."} if isinstance(one, str) else dict(one) for one in claims
+    ]  # fmt: skip
+    usual = {"status": "hypothesis", "facts": {"source_run_ids": ["r0"]}}
+    lines = ["RBMEM_CLAIMS_V1", f"TOPIC={topic}", *([] if scope is None else [f"SCOPE={scope}"])]
+    return "\n".join([*lines, "CLAIMS_JSON=" + json.dumps([usual | one for one in full], ensure_ascii=False)])
 
 
 def made(written: Written) -> list[Item]:

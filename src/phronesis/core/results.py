@@ -63,6 +63,15 @@ class Match(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimMatch(Match):
+    """A claim that met the query: ``id`` is ``{parent_mem_id}::claim::{claim_id}``."""
+
+    parent_mem_id: str
+    claim_id: str
+    claim_status: str
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence(Record):
     """One item found, why, and where it comes from. ``conflicts`` are ids of items that say otherwise."""
 
@@ -72,6 +81,16 @@ class Evidence(Record):
     sources: Sequence[Source] = ()
     conflicts: Sequence[str] = ()
     why: Mapping[str, float] | None = None
+
+    @property
+    def matched_claims(self) -> tuple[ClaimMatch, ...]:
+        """Those of ``matched`` that are claims, best first."""
+        return tuple(match for match in self.matched if isinstance(match, ClaimMatch))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values; ``matched_claims`` where there are any."""
+        claims = {"matched_claims": as_json(self.matched_claims)} if self.matched_claims else {}
+        return {**Record.to_dict(self), **claims}
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +280,19 @@ class ReembedResult(Record):
     model: str
     dimension: int
     vectors: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimIndexResult(Record):
+    """What the claim index was made of: items, their claims, and their search documents, older versions' too.
+
+    ``repaired`` documents were missing, altered or nobody's.
+    """
+
+    items: int
+    claims: int
+    documents: int
+    repaired: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Edits of items by id: find the lane, record the entry, say what came of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
 from phronesis.core.results import EditResult
 from phronesis.core.scope import LaneName
+from phronesis.derive.edits import UPDATE
 from phronesis.derive.erasure_plan import ERASE
 from phronesis.derive.rollback import find_undo
 from phronesis.derive.writer import Writer, Written
@@ -33,13 +34,26 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Form:
+    """How an item takes new words where they are no free text.
+
+    An update of them is recorded under ``verb``, with what ``read`` made of them in place of ``content``; what may not
+    be stored raises InputError there.
+    """
+
+    verb: str
+    read: Callable[[str], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
 class Editor:
-    """Carries out edits and rollbacks."""
+    """Carries out edits and rollbacks. ``forms`` are those of the kinds whose words have one."""
 
     database: Database
     writer: Writer
     browser: Browser
     folds: Mapping[str, Fold]
+    forms: Mapping[str, Form]
 
     def edit(self, call: Call, item_id: str, verb: str, payload: Mapping[str, Any]) -> EditResult:
         """Record an edit of one item; NotFound when there is none, VersionConflict when it moved on."""
@@ -48,6 +62,10 @@ class Editor:
         expected = payload.get("expected_version")
         if expected is not None and expected != item.version and call.idempotency_key is None:
             raise _conflict(item, expected)
+        form = self.forms.get(item.kind)
+        if form is not None and verb == UPDATE and "content" in payload:
+            others = {name: value for name, value in payload.items() if name != "content"}
+            verb, payload = form.verb, {**form.read(payload["content"]), **others}
         written = self._write(call, lane.lane_id, verb, {"item_id": item_id, **payload})
         if written.pending:
             return EditResult(written.entry.id, pending=True)

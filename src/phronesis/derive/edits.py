@@ -10,6 +10,9 @@ from phronesis.core.items import Item
 from phronesis.derive.handler import Handler, Outcomes
 from phronesis.storage.lane_view import LaneView
 
+UPDATE: Final = "update"
+"""The edit that takes new words; what it takes them as is a matter of the item's form."""
+
 SIMPLE: Final[Mapping[str, Mapping[str, Any]]] = {
     "archive": {"status": "archived"},
     "unarchive": {"status": "active"},
@@ -43,17 +46,23 @@ def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     if is_erased(payload):
         return Changes()
     item = view.item(payload["item_id"])
-    if item is None or _stale(item, payload, outcomes):
+    if item is None or is_stale(item, payload, outcomes):
         return Changes()
-    fields: dict[str, Any] = {}
+    fields = edited_fields(item, payload)
     if payload.get("content") is not None:
         fields["content"] = payload["content"]
+    return Changes(patches=[Patch(item.id, fields, payload.get("reason") or "updated")])
+
+
+def edited_fields(item: Item, payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the fields that any update may change, whatever the form of the item's words: metadata, end of validity."""
+    fields: dict[str, Any] = {}
     if payload.get("metadata") is not None:
         merged = {**item.metadata, **payload["metadata"]}
         fields["metadata"] = {key: value for key, value in merged.items() if value is not None}
     if payload.get("valid_to") is not None:
         fields["valid_to"] = parse_moment(payload["valid_to"], field="valid_to")
-    return Changes(patches=[Patch(item.id, fields, payload.get("reason") or "updated")])
+    return fields
 
 
 def apply_archive_all(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
@@ -75,14 +84,14 @@ def _patched(view: LaneView, entry: Entry, outcomes: Outcomes, fields: Mapping[s
     if is_erased(entry.payload):
         return Changes()
     item = view.item(entry.payload["item_id"])
-    if item is None or _stale(item, entry.payload, outcomes):
+    if item is None or is_stale(item, entry.payload, outcomes):
         return Changes()
     reason = entry.payload.get("reason") or _SAID.get(entry.verb, entry.verb)
     return Changes(patches=[Patch(item.id, fields, reason)])
 
 
-def _stale(item: Item, payload: Mapping[str, Any], outcomes: Outcomes) -> bool:
-    """Whether the caller saw another version; checked here because only here nobody else can write."""
+def is_stale(item: Item, payload: Mapping[str, Any], outcomes: Outcomes) -> bool:
+    """Tell whether the caller saw another version; checked here because only here nobody else can write."""
     for outcome in outcomes.get(DECIDED_ROLE, ()):
         return not outcome.body["met"]
     expected = payload.get("expected_version")
@@ -92,6 +101,6 @@ def _stale(item: Item, payload: Mapping[str, Any], outcomes: Outcomes) -> bool:
 HANDLERS: Final = (
     *(Handler(verb=verb, apply=apply_edit) for verb in SIMPLE),
     Handler(verb="retract", apply=apply_retract),
-    Handler(verb="update", apply=apply_update),
+    Handler(verb=UPDATE, apply=apply_update),
     Handler(verb="archive_all", apply=apply_archive_all),
 )

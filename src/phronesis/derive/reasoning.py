@@ -1,33 +1,52 @@
-"""Reasoning items and the verdicts of runs on their claims: each run counts once for a claim."""
+"""Reasoning items: blocks of claims, how they are edited, and the verdicts of runs on their claims.
+
+What is written is checked before it is recorded, and recorded as what was read of it: a rule that is made stricter
+later never stands in the way of a replay.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from phronesis.core.changes import Changes, Fold, Patch
-from phronesis.core.claims import CLAIMS_FOLD, REASONING, check_claims
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.ids import item_id, parse_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.core.reasoning.block import block_of
+from phronesis.core.reasoning.draft import read_draft
+from phronesis.core.reasoning.records import REASONING
+from phronesis.core.reasoning.standing import CLAIMS_FOLD, WRITTEN, rewritten, written_block, written_of
 from phronesis.core.relations import EvidenceRow, Polarity
 from phronesis.core.scope import LaneName
 from phronesis.core.state_machine import JUDGEMENTS
-from phronesis.core.text import check_id, check_text
-from phronesis.derive.editor import Call
+from phronesis.core.text import check_id
+from phronesis.derive.claims_gate.gate import gate
+from phronesis.derive.editor import Call, Form
+from phronesis.derive.edits import edited_fields, is_stale
 from phronesis.derive.handler import Handler, Outcomes
 from phronesis.derive.writer import Writer, Written
-from phronesis.errors import InputError
+from phronesis.errors import ClaimsRefused, InputError, Violation
 from phronesis.storage.lane_view import LaneView
+
+ADD: Final = "reasoning"
+UPDATE: Final = "update_reasoning"
+VERDICT: Final = "verdict"
 
 _POLARITY_OF: Final[Mapping[str, Polarity]] = {"support": "support", "contra": "contra"}
 
 
-def reasoning_payload(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Check ``{claims, topic?, scope?}`` and make it a payload; InputError names the field."""
-    payload: dict[str, Any] = {"claims": check_claims(given.get("claims"))}
-    for name in ("topic", "scope"):
-        if given.get(name) is not None:
-            payload[name] = check_text(given[name], field=name)
-    return payload
+def check_block(content: object, status: object = "active") -> list[Violation]:
+    """Give every rule that a block breaks, in the order of the rules; none when it may be stored."""
+    if not isinstance(content, str):
+        raise InputError(f"content must be a string, not {type(content).__name__}", field="content")
+    return gate(content, status)
+
+
+def reasoning_payload(content: object) -> dict[str, Any]:
+    """Give what is recorded of a block, or raise ClaimsRefused with every rule that it breaks."""
+    violations = check_block(content)
+    if violations:
+        raise ClaimsRefused.of(violations)
+    return _said(written_of(block_of(read_draft(str(content)))))
 
 
 def verdict_payload(run_id: object, judgements: object) -> dict[str, Any]:
@@ -41,34 +60,30 @@ def verdict_payload(run_id: object, judgements: object) -> dict[str, Any]:
     return {"run_id": check_id(run_id, field="run_id"), "judgements": checked}
 
 
-def record_reasoning(writer: Writer, call: Call, lane: LaneName | int, given: Mapping[str, Any]) -> Written:
-    """Record a reasoning item ``{claims, topic?, scope?}``."""
-    return writer.write(
-        call.tenant, lane, verb="reasoning", payload=reasoning_payload(given), actor=call.actor,
-        idempotency_key=call.idempotency_key, wait=call.wait,
-    )  # fmt: skip
-
-
 def record_verdict(
     writer: Writer, call: Call, lane: LaneName | int, *, run_id: str, judgements: Sequence[Mapping[str, Any]]
 ) -> Written:
     """Record what a run says of claims: support, contra or irrelevant. Repeating it changes nothing."""
     return writer.write(
-        call.tenant, lane, verb="verdict", payload=verdict_payload(run_id, judgements), actor=call.actor,
+        call.tenant, lane, verb=VERDICT, payload=verdict_payload(run_id, judgements), actor=call.actor,
         idempotency_key=call.idempotency_key, wait=call.wait,
     )  # fmt: skip
 
 
+def made_id(entry: Entry) -> str:
+    """Give the id of the item that an entry of verb ``reasoning`` makes, before it is interpreted too."""
+    return item_id(entry.id, REASONING, "")
+
+
 def apply_reasoning(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-    """Make the item; its content is what a reader would quote, topic first."""
+    """Make the item; its content is the fold's."""
     payload = entry.payload
     if is_erased(payload):
         return Changes()
-    said = [claim["inference"] for claim in payload["claims"]]
     item = Item(
-        id=item_id(entry.id, REASONING, ""),
+        id=made_id(entry),
         kind=REASONING,
-        content="\n".join([payload["topic"], *said] if "topic" in payload else said),
+        content="",
         entry_id=entry.id,
         recorded_at=entry.recorded_at,
         updated_at=entry.recorded_at,
@@ -77,10 +92,20 @@ def apply_reasoning(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Change
         source_type="manual",
         occurred_at=entry.recorded_at,
         valid_from=entry.recorded_at,
-        data={name: payload[name] for name in ("topic", "scope", "claims") if name in payload},
+        data={name: payload[name] for name in WRITTEN if name in payload},
         **view.scope_fields(),
     )
     return Changes(items=[item])
+
+
+def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+    """Take a new block, and what else an update may change with it."""
+    payload = entry.payload
+    item = None if is_erased(payload) else view.item(payload["item_id"])
+    if item is None or is_stale(item, payload, outcomes):
+        return Changes()
+    fields = edited_fields(item, payload) | rewritten(item, written_block(payload))
+    return Changes(patches=[Patch(item.id, fields, payload.get("reason") or "updated")])
 
 
 def apply_verdict(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
@@ -98,15 +123,23 @@ def apply_verdict(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
         for row in payload["judgements"]
         if row["judgement"] in _POLARITY_OF
         and row["item_id"] in items
-        and _has_claim(items[row["item_id"]], row["claim_id"])
+        and _may_count(items[row["item_id"]], row["claim_id"], run_id)
         and (row["item_id"], row["claim_id"]) not in counted
     ]
     reasons = [Patch(found, {}, f"judged by run {run_id}") for found in dict.fromkeys(row.item_id for row in rows)]
     return Changes(patches=reasons, evidence=rows)
 
 
-def _has_claim(item: Item, claim_id: str) -> bool:
-    return any(claim["claim_id"] == claim_id for claim in item.data.get("claims", ()))
+def _may_count(item: Item, claim_id: str, run_id: str) -> bool:
+    """Whether the item has the claim, and the claim does not name the run in what was written of it."""
+    return any(
+        claim.claim_id == claim_id and run_id not in (*claim.support.run_ids, *claim.contra.run_ids)
+        for claim in written_block(item.data).claims
+    )
+
+
+def _said(written: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in written.items() if value is not None}
 
 
 def _evidence(entry: Entry, judgement: Mapping[str, Any], polarity: Polarity) -> EvidenceRow:
@@ -130,5 +163,10 @@ def _judgement(member: object, *, field: str) -> dict[str, str]:
     }
 
 
-HANDLERS: Final = (Handler(verb="reasoning", apply=apply_reasoning), Handler(verb="verdict", apply=apply_verdict))
+HANDLERS: Final = (
+    Handler(verb=ADD, apply=apply_reasoning),
+    Handler(verb=UPDATE, apply=apply_update),
+    Handler(verb=VERDICT, apply=apply_verdict),
+)
 FOLDS: Final[Mapping[str, Fold]] = {REASONING: CLAIMS_FOLD}
+FORMS: Final[Mapping[str, Form]] = {REASONING: Form(UPDATE, reasoning_payload)}

@@ -14,6 +14,9 @@ from phronesis.storage.documents import DocumentRow
 
 WHOLE: Final = "whole"
 CHUNK: Final = "chunk:"
+PROSE: Final = "prose"
+"""The whole of an item whose content is no prose, in words."""
+
 CHUNK_CHARACTERS: Final = 4_000
 """A text longer than this is searched in chunks too: about a thousand tokens, more than the encoders read."""
 
@@ -36,14 +39,40 @@ def whole(item: Item) -> list[Part]:
     """Project an item as its content: whole when short, in overlapping chunks when long."""
     if len(item.content) <= CHUNK_CHARACTERS:
         return [Part(WHOLE, None)]
-    step = CHUNK_CHARACTERS - CHUNK_OVERLAP
-    starts = range(0, len(item.content) - CHUNK_OVERLAP, step)
-    return [Part(f"{CHUNK}{start}", item.content[start : start + CHUNK_CHARACTERS]) for start in starts]
+    return [Part(f"{CHUNK}{start}", text) for start, text in _chunks(item.content)]
+
+
+def in_words(text: str) -> list[Part]:
+    """Project an item whose content is no prose as ``text``, which says the same in words; none when it is empty."""
+    if len(text) <= CHUNK_CHARACTERS:
+        return [Part(PROSE, text)] if text else []
+    return [Part(f"{PROSE}:{start}", piece) for start, piece in _chunks(text)]
+
+
+def _chunks(text: str) -> list[tuple[int, str]]:
+    starts = range(0, len(text) - CHUNK_OVERLAP, CHUNK_CHARACTERS - CHUNK_OVERLAP)
+    return [(start, text[start : start + CHUNK_CHARACTERS]) for start in starts]
 
 
 def chunk_start(part: str) -> int:
     """Give where in its item a part begins: a chunk's offset in characters, 0 for the whole."""
     return int(part.removeprefix(CHUNK)) if part.startswith(CHUNK) else 0
+
+
+def of_content(part: str) -> bool:
+    """Tell whether a part is a stretch of its item's content, and not a text of its own."""
+    return part == WHOLE or part.startswith(CHUNK)
+
+
+def part_name(part: str) -> str:
+    """Give what kind of part it is, such as ``chunk``: what stands before the colon."""
+    return part.partition(":")[0]
+
+
+def match_id(item_id: str, part: str) -> str:
+    """Give the id of an item's part as results show it: the item's own for the whole, else ``{item}::chunk::3800``."""
+    name, _, which = part.partition(":")
+    return item_id if part in (WHOLE, PROSE) else f"{item_id}::{name}::{which}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +94,16 @@ class Projector:
         closed: list[str] = []
         for item in settled.updated:
             old = before[item.id]
-            unchanged = item.content == old.content and self.parts(item) == self.parts(old)
-            if not unchanged:
+            if not self._unmoved(old, item):
                 closed.append(item.id)
                 fresh += self._rows(item, seq)
         return fresh, closed
+
+    def _unmoved(self, old: Item, item: Item) -> bool:
+        """Whether all that is searched of an item stayed as it was; its content may be something else."""
+        parts = self.parts(item)
+        searched = item.content == old.content or all(part.text is not None for part in parts)
+        return searched and parts == self.parts(old)
 
     def _rows(self, item: Item, seq: int) -> list[DocumentRow]:
         return [

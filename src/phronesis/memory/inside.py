@@ -21,6 +21,7 @@ from phronesis.derive.eraser import Eraser
 from phronesis.derive.replay import Replayer
 from phronesis.derive.writer import Writer, Written
 from phronesis.errors import Closed, PhronesisError
+from phronesis.index.reindexing import Reindexer
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.models.roster import Roster
 from phronesis.recall.browse import Browser, gated_in
@@ -49,6 +50,7 @@ class Stages:
     shown: ShownContexts
     doctor: Doctor
     vectorizer: Vectorizer
+    reindexer: Reindexer
     roster: Roster
     clock: Callable[[], datetime]
 
@@ -167,7 +169,7 @@ class Inside:
         compile_filters(given.get("filters"))  # what is wrong with them is said before any lane is looked at
         return Wanted(
             kinds=check_kinds(given.get("kinds"), KINDS), attributes=given.get("attributes") or {},
-            filters=given.get("filters"), **times,
+            filters=given.get("filters"), as_of=times["as_of"], valid_at=times["valid_at"],
         )  # fmt: skip
 
     def _drain(self) -> None:

@@ -5,7 +5,7 @@ from typing import Final, Protocol
 
 from phronesis.core.results import Degraded, Evidence, SearchResult
 from phronesis.errors import ModelError
-from phronesis.index.projections import chunk_start
+from phronesis.index.projections import chunk_start, of_content
 from phronesis.models.judge import ROLE, Judge
 from phronesis.recall.search import Query
 
@@ -51,9 +51,11 @@ class Reranking:
 
 
 def _text(evidence: Evidence) -> str:
-    """Give what was matched: a chunk of a long text, or its beginning."""
-    part = evidence.matched[0].part if evidence.matched else ""
-    start = chunk_start(part)
+    """Give what was matched: a part with a text of its own, a chunk of a long text, or its beginning."""
+    best = evidence.matched[0] if evidence.matched else None
+    if best is not None and not of_content(best.part):
+        return best.snippet
+    start = 0 if best is None else chunk_start(best.part)
     return evidence.item.content[start : start + SHOWN_CHARACTERS]
 
 

@@ -15,7 +15,7 @@ from phronesis.core.scoring.layout import ALONE, Layout, make_layout
 from phronesis.core.scoring.marks import NO_DAY, SAID, Marks
 from phronesis.core.scoring.signals import Properties
 from phronesis.core.vectors import VectorScope
-from phronesis.index.projections import chunk_start
+from phronesis.index.projections import chunk_start, part_name
 from phronesis.storage.database import Unit
 from phronesis.storage.documents import changed_documents, read_vectors, stacked
 from phronesis.storage.lanes import Lane
@@ -29,6 +29,9 @@ ROW_OVERHEAD: Final = 900
 NOBODY: Final = -1
 """The code in ``Laid.speakers`` of what nobody said and what is about nobody."""
 
+NO_PART: Final = -1
+"""The code in ``Laid.parts`` of a name that no part of the lane has."""
+
 NEVER: Final = 2**63 - 1
 """The end of what is still current."""
 
@@ -40,6 +43,7 @@ class _Columns:
     """What is known of each row, in typed arrays: reading ten thousand Python numbers takes longer than a search."""
 
     kinds: "array[int]" = field(default_factory=lambda: array("q"))
+    parts: "array[int]" = field(default_factory=lambda: array("q"))
     sessions: "array[int]" = field(default_factory=lambda: array("q"))
     positions: "array[int]" = field(default_factory=lambda: array("q"))
     offsets: "array[int]" = field(default_factory=lambda: array("q"))
@@ -61,6 +65,7 @@ class Laid:
     properties: Properties
     speakers: Rows
     kinds: Rows
+    parts: Rows
     days: tuple[int, ...]
     """The first and last day (ordinals) that the places speak from; none without a day."""
 
@@ -70,8 +75,8 @@ class LaneIndex:
     """A lane's documents as parallel arrays, with their lexical and vector scores.
 
     ``history`` says that documents which are no longer current are in it too, for ``as_of`` and ended items.
-    ``speakers``, ``subjects`` and ``kinds`` number the names of who said messages, of what other items are about, and
-    the kinds.
+    ``speakers``, ``subjects``, ``kinds`` and ``part_names`` number the names of who said messages, of what other items
+    are about, the kinds, and what parts are called.
     """
 
     lane_id: int
@@ -88,6 +93,7 @@ class LaneIndex:
     speakers: dict[str, int] = field(default_factory=dict)
     subjects: dict[str, int] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
+    part_names: dict[str, int] = field(default_factory=dict)
     unembedded: set[str] = field(default_factory=set)
     _sessions: dict[str, int] = field(default_factory=dict)
     _columns: _Columns = field(default_factory=_Columns)
@@ -131,6 +137,7 @@ class LaneIndex:
         marks = Marks.unpack(bytes(row.marks))
         columns = self._columns
         columns.kinds.append(_numbered(self.kinds, row.kind))
+        columns.parts.append(_numbered(self.part_names, part_name(row.part)))
         said = row.session_id is not None and row.position is not None
         columns.sessions.append(_numbered(self._sessions, row.session_id) if said else ALONE)
         columns.positions.append(row.position if said else 0)
@@ -172,7 +179,8 @@ class LaneIndex:
         )  # fmt: skip
         days = properties.days[properties.days != NO_DAY]
         bounds = (int(days.min()), int(days.max())) if len(days) else ()
-        return Laid(layout, properties, _numbers(columns.speakers)[rows], _numbers(columns.kinds)[rows], bounds)
+        speakers, kinds, parts = (_numbers(column)[rows] for column in (columns.speakers, columns.kinds, columns.parts))
+        return Laid(layout, properties, speakers, kinds, parts, bounds)
 
     def load_vectors(self, unit: Unit, model_id: str, dimension: int) -> None:
         """Take in the vectors that were made since the last look; all of them anew after a change of model."""

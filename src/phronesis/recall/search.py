@@ -1,7 +1,7 @@
 """Search: what a question asks, what each lane says to it, the formula over both, and the evidence that comes of it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from phronesis.core.scoring.formulas import A12, B12, Formula
 from phronesis.core.scoring.ranking import CANDIDATES, Ranked, rank
 from phronesis.core.scoring.signals import LaneInput, Signals, read_signals
 from phronesis.errors import ModelError
-from phronesis.index.projections import WHOLE
+from phronesis.index.projections import WHOLE, match_id
 from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
@@ -31,7 +31,7 @@ from phronesis.recall.past import held_at, known_at
 from phronesis.recall.question import read_question, spoken_names
 from phronesis.recall.related import Asked, with_related
 from phronesis.recall.relational import mentioned_items, named_in, names_in
-from phronesis.recall.scope_index import Laid, LaneIndex, ScopeIndexes
+from phronesis.recall.scope_index import NO_PART, Laid, LaneIndex, ScopeIndexes
 from phronesis.recall.speaking import speaker_of
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.documents import active_model, document_texts, read_vectors, stacked
@@ -66,12 +66,20 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class _Hit:
+    """A found row; ``others`` are further rows of its item that met the question, where they are asked for."""
+
     lane: int
     row: int
     score: float
     shares: Mapping[str, float]
     coverage: float
     cosine: float | None
+    others: Sequence["_Hit"] = ()
+
+    @property
+    def met(self) -> bool:
+        """Whether it holds a word of the question, or stands out by its meaning."""
+        return self.coverage > 0.0 or self.shares.get("dense", 0.0) > 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +218,7 @@ class Searcher:
             said.update(said_in(unit, lane.lane.lane_id, found, as_of=query.wanted.as_of))
         by_item = {lanes[hit.lane].index.item_ids[hit.row]: hit for hit in hits}
         hits = [by_item[one] for one in once([one for one in by_item if one in items], said)][: query.limit]
-        found_in = [(lanes[hit.lane].index, hit.row) for hit in hits]
+        found_in = [(lanes[one.lane].index, one.row) for hit in hits for one in (hit, *hit.others)]
         texts = document_texts(
             unit,
             {index.document_ids[row]: index.item_ids[row] for index, row in found_in if index.parts[row] != WHOLE},
@@ -218,16 +226,20 @@ class Searcher:
         words = [word for word in tokenize(query.text) if len(word) > 1]
         out: list[Evidence] = []
         for hit in hits:
-            index = lanes[hit.lane].index
-            item = items[index.item_ids[hit.row]]
-            document = index.document_ids[hit.row]
-            match = Match(
-                id=document, part=index.parts[hit.row], snippet=snippet(texts.get(document, item.content), words),
-                distance=round(1.0 - (hit.coverage if hit.cosine is None else hit.cosine), 6),
-            )  # fmt: skip
+            item = items[lanes[hit.lane].index.item_ids[hit.row]]
+            matched = tuple(_match(lanes[one.lane].index, one, item, texts, words) for one in (hit, *hit.others))
             why = {name: round(share, 6) for name, share in hit.shares.items()} if query.explain else None
-            out.append(Evidence(item, round(hit.score, 6), (match,), tuple(sources[item.id]), why=why))
+            out.append(Evidence(item, round(hit.score, 6), matched, tuple(sources[item.id]), why=why))
         return with_related(unit, [lane.lane for lane in lanes], out, Asked(query.text, query.wanted, query.limit))
+
+
+def _match(index: LaneIndex, hit: _Hit, item: Item, texts: Mapping[str, str], words: Sequence[str]) -> Match:
+    part = index.parts[hit.row]
+    return Match(
+        id=match_id(item.id, part), part=part,
+        snippet=snippet(texts.get(index.document_ids[hit.row], item.content), words),
+        distance=round(1.0 - (hit.coverage if hit.cosine is None else hit.cosine), 6),
+    )  # fmt: skip
 
 
 def _explained(
@@ -273,15 +285,21 @@ def _best(
         for at, (score, place) in enumerate(zip(one.scores.tolist(), one.places.tolist(), strict=True))
     ]
     scored.sort()
-    best: dict[str, tuple[float, int, int, int]] = {}
+    best: dict[str, list[tuple[float, int, int, int]]] = {}
     for score, n, place, at in scored:
         item = lanes[n].index.item_ids[int(lanes[n].laid.layout.rows[-place])]
-        best.setdefault(item, (-score, n, -place, at))
-    rows = list(best.values())
+        best.setdefault(item, []).append((-score, n, -place, at))
+    rows = [found[0] for found in best.values()]
     groups = [(n, int(lanes[n].laid.layout.first[place])) for _, n, place, _ in rows]
     picked = diversified([row[0] for row in rows], groups, crowding=crowding, limit=_wanted(query, lanes))
+    every = list(best.values()) if query.wanted.parts is not None else [[row] for row in rows]
+
+    def hit(row: tuple[float, int, int, int], loss: float) -> _Hit:
+        return _hit(lanes[row[1]], signals[row[1]], ranked[row[1]], row, loss)
+
     return [
-        _hit(lanes[rows[one][1]], signals[rows[one][1]], ranked[rows[one][1]], rows[one], loss) for one, loss in picked
+        replace(hit(rows[one], loss), others=[other for row in every[one][1:] if (other := hit(row, 0.0)).met])
+        for one, loss in picked
     ]
 
 
@@ -310,6 +328,8 @@ def _shown(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted)
     mask = np.ones(len(laid.layout), dtype=np.bool_)
     if wanted.kinds is not None:
         mask &= np.isin(laid.kinds, [index.kinds[kind] for kind in wanted.kinds if kind in index.kinds])
+    if wanted.parts is not None:
+        mask &= laid.parts == index.part_names.get(wanted.parts, NO_PART)
     if wanted.narrow:
         allowed = eligible_ids(unit, lane, wanted)
         rows = laid.layout.rows.tolist()

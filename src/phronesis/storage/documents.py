@@ -1,6 +1,6 @@
 """Search documents and vectors in the database."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -67,6 +67,44 @@ def close_documents(unit: Unit, lane_id: int, item_ids: Sequence[str], *, at: in
             )
             .values(current_to=at, changed_seq=seq)
         )
+
+
+def documents_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> list[DocumentRow]:
+    """Give the documents of some items, those that are no longer current too."""
+    out: list[DocumentRow] = []
+    for batch in batches(item_ids):
+        query = sa.select(*_COLUMNS).where(
+            documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.item_id.in_(batch)
+        )
+        out += [_document(row) for row in unit.run(query).mappings()]
+    return out
+
+
+def stray_documents(unit: Unit, lane_id: int, kind: str) -> list[DocumentRow]:
+    """Give the lane's documents of a kind whose item it does not hold."""
+    held = sa.select(items.c.id).where(
+        items.c.tenant_id == unit.tenant, items.c.lane_id == lane_id, items.c.id == documents.c.item_id
+    )
+    query = sa.select(*_COLUMNS).where(
+        documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.kind == kind, ~held.exists()
+    )
+    return [_document(row) for row in unit.run(query).mappings()]
+
+
+def delete_documents(unit: Unit, lane_id: int, rows: Iterable[DocumentRow]) -> None:
+    """Delete some documents of a lane."""
+    for batch in batches(rows):
+        named = sa.tuple_(documents.c.item_id, documents.c.part, documents.c.version)
+        unit.run(
+            sa.delete(documents).where(
+                documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id,
+                named.in_([(row.item_id, row.part, row.version) for row in batch]),
+            )
+        )  # fmt: skip
+
+
+def _document(row: Mapping[Any, Any]) -> DocumentRow:
+    return DocumentRow(**{**row, "terms": bytes(row["terms"]), "marks": bytes(row["marks"])})
 
 
 def changed_documents(unit: Unit, lane_id: int, *, after: int) -> list[Any]:

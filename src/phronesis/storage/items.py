@@ -105,6 +105,11 @@ def read_where(
     return [as_item(row, lane) for row in unit.run(query).mappings()]
 
 
+def items_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) -> list[Item]:
+    """Give a lane's items of a kind, whatever their status, by id: the next ``limit`` with a greater one."""
+    return read_where(unit, lane, items.c.kind == kind, items.c.id > after, order=(items.c.id,), limit=limit)
+
+
 def lane_of_item(unit: Unit, item_id: str) -> int | None:
     """Give the number of the lane that holds an item of this tenant, or None."""
     query = sa.select(items.c.lane_id).where(items.c.tenant_id == unit.tenant, items.c.id == item_id)

@@ -1,6 +1,6 @@
 """Entries, payload parts, blobs and outcomes: the rows of truth."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -93,6 +93,17 @@ def find_entry(unit: Unit, entry_id: str) -> EntryRow | None:
     query = sa.select(*_ENTRY_COLUMNS).where(entries.c.tenant_id == unit.tenant, entries.c.entry_id == entry_id)
     row = unit.run(query).mappings().one_or_none()
     return None if row is None else EntryRow(**row)
+
+
+def seqs_of_entries(unit: Unit, entry_ids: Iterable[str]) -> dict[str, int]:
+    """Give the places of entries in their lanes' logs, by id."""
+    out: dict[str, int] = {}
+    for batch in batches(entry_ids):
+        query = sa.select(entries.c.entry_id, entries.c.seq).where(
+            entries.c.tenant_id == unit.tenant, entries.c.entry_id.in_(batch)
+        )
+        out.update({row.entry_id: row.seq for row in unit.run(query)})
+    return out
 
 
 def entries_of_verb(

@@ -41,7 +41,7 @@ def block_of(draft: Draft) -> ReasoningBlock:
     return ReasoningBlock(
         topic=draft.values.get(TOPIC, ""),
         scope=draft.values.get(SCOPE),
-        claims=tuple(_claim(member) for _, member in draft.claims()),
+        claims=tuple(claim_of(member) for _, member in draft.claims()),
         extra=draft.extra,
     )
 
@@ -49,20 +49,26 @@ def block_of(draft: Draft) -> ReasoningBlock:
 def render(block: ReasoningBlock) -> str:
     """Give the text of a block, or raise ClaimsRefused when reading it would not give the block again."""
     try:
-        claims = json.dumps([_written(claim) for claim in block.claims], ensure_ascii=False, allow_nan=False,
-                            separators=(",", ":"))  # fmt: skip
+        text = text_of(block)
     except (TypeError, ValueError, RecursionError) as error:
         raise ClaimsRefused.of([_unwritable(f"{CLAIMS} cannot be written: {error}")]) from error
-    scope = [] if block.scope is None else [(SCOPE, block.scope)]
-    lines = [(TOPIC, block.topic), *scope, *block.extra, (CLAIMS, claims.translate(_LINE_ENDS))]
-    text = "\n".join([HEADER, *(f"{key}={value}" for key, value in lines)])
     if parse(text) != block:
         raise ClaimsRefused.of([_unwritable("a value does not come back as it was: a line break at its end, a key of"
                                             " this protocol among the extra ones, or no plain JSON")])  # fmt: skip
     return text
 
 
-def _claim(member: Mapping[str, Any]) -> Claim:
+def text_of(block: ReasoningBlock) -> str:
+    """Give the text of a block that was once read, whatever the rules ask today."""
+    claims = json.dumps([member_of(claim) for claim in block.claims], ensure_ascii=False, allow_nan=False,
+                        separators=(",", ":"))  # fmt: skip
+    scope = [] if block.scope is None else [(SCOPE, block.scope)]
+    lines = [(TOPIC, block.topic), *scope, *block.extra, (CLAIMS, claims.translate(_LINE_ENDS))]
+    return "\n".join([HEADER, *(f"{key}={value}" for key, value in lines)])
+
+
+def claim_of(member: Mapping[str, Any]) -> Claim:
+    """Give the record of a claim's JSON in which the rules of structure found nothing."""
     return Claim(
         claim_id=member["claim_id"],
         status=member["status"],
@@ -87,7 +93,8 @@ def _tally(written: Mapping[str, Any] | None) -> Tally:
     return Tally(count=written["count"], run_ids=tuple(written.get("run_ids") or ()), extra=extra)
 
 
-def _written(claim: Claim) -> dict[str, Any]:
+def member_of(claim: Claim) -> dict[str, Any]:
+    """Give a claim's JSON as it is written: its members in their order, then those that nothing here knows."""
     members: dict[str, Any] = {
         "claim_id": claim.claim_id,
         "status": claim.status,

@@ -6,6 +6,9 @@ from typing import Any, Final
 
 from phronesis.core.state_machine import ClaimStatus
 
+REASONING: Final = "reasoning"
+"""The kind of item that holds claims."""
+
 HEADER: Final = "RBMEM_CLAIMS_V1"
 """The first line of every block."""
 

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from phronesis.core.claims import MAX_CLAIMS
 from phronesis.core.reasoning.claim_test import mistakes_of_test
 from phronesis.core.reasoning.draft import MAX_VIOLATIONS, PROTOCOL, Draft
 from phronesis.core.state_machine import CLAIM_STATUSES
 from phronesis.core.text import check_id
 from phronesis.errors import InputError, Violation
+
+MAX_CLAIMS: Final = 10
+"""Claims in one item (RB-04)."""
 
 SOURCES: Final = "source_run_ids"
 """The member of ``facts`` that names the runs they come from."""

@@ -1,0 +1,108 @@
+"""The verbs of the reasoning bank: blocks of claims, checked before they are stored, and found claim by claim."""
+
+from dataclasses import replace
+
+from phronesis.core.ids import parse_id
+from phronesis.core.reasoning.item import ReasoningItem, reasoning_item
+from phronesis.core.reasoning.records import REASONING
+from phronesis.core.reasoning.standing import status_of, written_block
+from phronesis.core.results import ClaimIndexResult, ClaimMatch, Evidence, SearchResult
+from phronesis.core.scope import make_scope
+from phronesis.core.text import check_text, storable
+from phronesis.derive import reasoning
+from phronesis.errors import NotFound, Violation
+from phronesis.index.reasoning import CLAIM
+from phronesis.memory.inside import Inside
+from phronesis.memory.reading import MAX_LIMIT
+from phronesis.recall.search import Query
+from phronesis.storage.eligible import Wanted
+from phronesis.truth import inputs
+
+
+class Reasoning(Inside):
+    """add_reasoning, check_claims, mem_search, mem_get, rebuild_claim_index."""
+
+    def add_reasoning(
+        self,
+        content: str,
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> ReasoningItem:
+        """Store a block of claims (``RBMEM_CLAIMS_V1``, docs/reasoning-bank.md) in a user's lane or a namespace.
+
+        Facts, support and contra are kept as written. ``update`` takes a new block in its place. ClaimsRefused, with
+        every violation, when it breaks a rule: nothing is stored then.
+        """
+        scope = make_scope(user_id=user_id, namespace=namespace)
+        call = self._call(actor, idempotency_key, wait)
+        payload = reasoning.reasoning_payload(content)
+        written = self._write(call, scope.write_lane, reasoning.ADD, payload)
+        made = reasoning.made_id(written.entry)
+        if not written.pending:
+            return reasoning_item(self._stages.browser.get(self._tenant, made, Wanted()))
+        block = written_block(payload)
+        return ReasoningItem(made, block.topic, block.scope, block.claims, "active", written.entry.id, pending=True)
+
+    def check_claims(self, content: str, status: str = "active") -> list[Violation]:
+        """Give every rule that a block of claims breaks: ``rule message line key claim_id``; none when it is lawful.
+
+        ``status`` is the item's, ``active`` or ``archived``. Nothing is stored.
+        """
+        self._open_stages()
+        return reasoning.check_block(content, status)
+
+    def mem_search(
+        self,
+        query: str,
+        *,
+        scope: str | None = None,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        limit: int = 8,
+    ) -> SearchResult:
+        """Find reasoning items by their claims, best first: an item counts as its best claim.
+
+        ``scope`` is that of the items' SCOPE line. Each result's ``matched`` (and ``matched_claims``) are the claims
+        that met the query, best first, with their status; archived items are never found.
+        """
+        members = {} if scope is None else {"scope": check_text(scope, field="scope")}
+        wanted = Wanted(kinds=[REASONING], members=members, parts=CLAIM)
+        count = inputs.limit(limit, most=MAX_LIMIT)
+        text = storable(check_text(query, field="query"))
+        asked = Query(text, make_scope(user_id=user_id, namespace=namespace), wanted, count)
+        found = self._open_stages().searcher.search(self._tenant, asked)
+        return replace(found, evidence=tuple(_by_claims(one) for one in found.evidence))
+
+    def mem_get(self, id: str) -> ReasoningItem:  # noqa: A002 - the contract's name
+        """Give a reasoning item, whatever its status; NotFound when there is none of that id."""
+        item = self._open_stages().browser.get(self._tenant, parse_id(id, field="id"), Wanted())
+        if item.kind != REASONING:
+            raise NotFound(f"item {item.id} is of kind {item.kind}, not reasoning; get shows it", field="id")
+        return reasoning_item(item)
+
+    def rebuild_claim_index(self) -> ClaimIndexResult:
+        """Make the search documents of every reasoning item of the tenant anew from the items and their history.
+
+        What was right stays as it is, vectors too. No entry is recorded: the index is no truth.
+        """
+        stages = self._open_stages()
+        self._drain()
+        done = stages.reindexer.run(self._tenant, REASONING, counted=CLAIM)
+        self._wake(pending=False)
+        return ClaimIndexResult(done.items, done.counted, done.documents, done.repaired)
+
+
+def _by_claims(found: Evidence) -> Evidence:
+    item = found.item
+    claims = []
+    for match in found.matched:
+        claim_id = match.part.partition(":")[2]
+        claims.append(
+            ClaimMatch(match.id, match.part, match.snippet, match.distance, item.id, claim_id,
+                       status_of(item, claim_id))
+        )  # fmt: skip
+    return replace(found, matched=tuple(claims))
