@@ -153,7 +153,9 @@ def _live(memory: Memory, folder: Path) -> None:
     memory.list_sessions(user_id="ada")
     memory.delete_all(user_id="ada", session_id="s1")
     values = {"id": item.id, "entry_id": fact.entry_id, "user_id": "grace", "query": "tea", "session_id": "s1",
-              "user_message": "tea?", "path": folder / "export.jsonl", "model": HashingEmbedder()}  # fmt: skip
+              "user_message": "tea?", "path": folder / "export.jsonl", "model": HashingEmbedder(),
+              "content": 'RBMEM_CLAIMS_V1\nCLAIMS_JSON=[{"claim_id":"c1","status":"fact",'
+                         '"facts":{"source_run_ids":["r"]},"inference":"Green tea."}]'}  # fmt: skip
     for name, verb in inspect.getmembers(memory, inspect.ismethod):
         if not name.startswith("_") and name not in CALLED:
             wanted = inspect.signature(verb).parameters.values()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from phronesis.core.ids import derived_id
 from phronesis.core.items import Item
 from phronesis.core.reasoning.block import parse

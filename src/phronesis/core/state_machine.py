@@ -6,7 +6,7 @@ runs were learnt, so it is a fold over all of them.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
 
 from phronesis.core.confidence import checked_confidence
@@ -70,47 +70,62 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimState:
-    """A claim's status and the runs that count for and against it, in learn order."""
+    """A claim's status and the runs that count for and against it, in learn order.
+
+    ``unnamed_support`` and ``unnamed_contra`` are runs that a written claim counts and does not name.
+    """
 
     status: ClaimStatus
-    support: tuple[str, ...]
-    contra: tuple[str, ...]
+    support: tuple[str, ...] = ()
+    contra: tuple[str, ...] = ()
+    unnamed_support: int = 0
+    unnamed_contra: int = 0
+
+    @property
+    def support_count(self) -> int:
+        """Give how many runs support the claim."""
+        return len(self.support) + self.unnamed_support
+
+    @property
+    def contra_count(self) -> int:
+        """Give how many runs contradict the claim."""
+        return len(self.contra) + self.unnamed_contra
 
 
-def claim_state(verdicts: Iterable[Verdict], *, start: ClaimStatus = "hypothesis") -> ClaimState:
+def claim_state(verdicts: Iterable[Verdict], *, start: ClaimStatus | ClaimState = "hypothesis") -> ClaimState:
     """Fold verdicts, in learn order, into a claim's state (RB-18, RB-19).
 
-    A hypothesis becomes a conclusion when two runs support it and none contradicts it; a conclusion becomes a
-    hypothesis when two contradict it (one does not: hysteresis), and stays one, since they are not taken back. A fact
-    stays a fact. A run counts once, by its first verdict other than ``irrelevant``. InputError for another status or
-    judgement.
+    ``start`` is where the claim stood when it was written, the runs it was written with counting too. A hypothesis
+    becomes a conclusion when two runs support it and none contradicts it; a conclusion becomes a hypothesis when two
+    contradict it (one does not: hysteresis), and stays one, since they are not taken back. A fact stays a fact. A run
+    counts once, by its first verdict other than ``irrelevant``, and only a run that counts moves the status: what was
+    written stands until then. InputError for another status or judgement.
     """
-    if start not in CLAIM_STATUSES:
-        raise InputError(f"status: {start!r} must be one of {', '.join(CLAIM_STATUSES)}", field="status")
-    status = start
-    runs: dict[str, Judgement] = {}
-    support = contra = 0
+    state = start if isinstance(start, ClaimState) else ClaimState(status=start)
+    status = state.status
+    if status not in CLAIM_STATUSES:
+        raise InputError(f"status: {status!r} must be one of {', '.join(CLAIM_STATUSES)}", field="status")
+    runs: dict[Judgement, dict[str, None]] = {
+        "support": dict.fromkeys(state.support),
+        "contra": dict.fromkeys(state.contra),
+    }
     for verdict in verdicts:
         if verdict.judgement not in JUDGEMENTS:
             raise InputError(
                 f"judgement: {verdict.judgement!r} must be one of {', '.join(JUDGEMENTS)}", field="judgement"
             )
-        if verdict.judgement == "irrelevant" or verdict.run_id in runs:
+        if verdict.judgement == "irrelevant" or any(verdict.run_id in counted for counted in runs.values()):
             continue
-        runs[verdict.run_id] = verdict.judgement
-        support += verdict.judgement == "support"
-        contra += verdict.judgement == "contra"
+        runs[verdict.judgement][verdict.run_id] = None
+        support = len(runs["support"]) + state.unnamed_support
+        contra = len(runs["contra"]) + state.unnamed_contra
         if status == "hypothesis" and support >= CONCLUSION_SUPPORT and not contra:
             status = "conclusion"
         elif status == "conclusion" and contra >= DEMOTION_CONTRA:
             status = "hypothesis"
-    return ClaimState(
-        status=status,
-        support=tuple(run for run, judgement in runs.items() if judgement == "support"),
-        contra=tuple(run for run, judgement in runs.items() if judgement == "contra"),
-    )
+    return replace(state, status=status, support=tuple(runs["support"]), contra=tuple(runs["contra"]))
 
 
-def claim_status(verdicts: Iterable[Verdict], *, start: ClaimStatus = "hypothesis") -> ClaimStatus:
+def claim_status(verdicts: Iterable[Verdict], *, start: ClaimStatus | ClaimState = "hypothesis") -> ClaimStatus:
     """Give the status alone of `claim_state`."""
     return claim_state(verdicts, start=start).status

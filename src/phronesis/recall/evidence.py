@@ -41,14 +41,18 @@ def own_source(item: Item, *, quote: str | None = None) -> Source:
 
 
 def _stated(item: Item, deltas: Sequence[Delta]) -> list[Source]:
-    """The entry that made an item with its words then, and the entry that gave it the words it has now."""
-    edits = [delta for delta in deltas if "content" in delta.patch]
-    if not edits:
+    """The entry that made an item with its words then, and the entry that gave it the words it has now.
+
+    Words that came with evidence are among what that evidence names.
+    """
+    changed = [delta for delta in deltas if "content" in delta.patch]
+    if not changed:
         return [own_source(item)]
-    first, last = own_source(item, quote=edits[0].patch["content"][0]), edits[-1]
-    if item.content == first.quote:  # taken back
+    first = own_source(item, quote=changed[0].patch["content"][0])
+    edits = [delta for delta in changed if not (delta.evidence_added or delta.evidence_removed)]
+    if not edits or item.content == first.quote:  # taken back
         return [first]
-    return [first, Source(entry_id=last.entry_id, occurred_at=last.recorded_at, quote=item.content)]
+    return [first, Source(entry_id=edits[-1].entry_id, occurred_at=edits[-1].recorded_at, quote=item.content)]
 
 
 def known_evidence(

@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 
 from phronesis.core.changes import Settled
 from phronesis.core.items import Item
-from phronesis.index.projections import CHUNK_CHARACTERS, CHUNK_OVERLAP, WHOLE, Part, Projector, whole
+from phronesis.index.projections import (
+    CHUNK_CHARACTERS,
+    CHUNK_OVERLAP,
+    WHOLE,
+    Part,
+    Projector,
+    in_words,
+    match_id,
+    of_content,
+    part_name,
+    whole,
+)
 from phronesis.index.tokens import pack_terms, tokenize
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
@@ -80,3 +91,30 @@ def test_a_kind_may_be_searched_in_parts_of_its_own() -> None:
         ("i", "claim:1", "copper is active"), ("i", "claim:2", "zinc"), ("j", WHOLE, None),
     ]  # fmt: skip
     assert dataclasses.replace(rows[0]) == rows[0]
+
+
+def test_what_is_searched_in_words_of_its_own_moves_with_these_alone() -> None:
+    projector = Projector({"reasoning": lambda item: in_words(str(item.data["said"]))})
+    before = item(kind="reasoning", data={"said": "copper"})
+    counted = before.changed({"content": "another text"}, at=AT + timedelta(seconds=1))
+    assert projector.project(settled(updated=(counted,)), {"i": before}, seq=2) == ([], [])
+    reworded = counted.changed({"data.said": "zinc"}, at=AT + timedelta(seconds=2))
+    [row], closed = projector.project(settled(updated=(reworded,)), {"i": counted}, seq=3)
+    assert (row.part, row.text, row.version, closed) == ("prose", "zinc", 3, ["i"])
+
+
+def test_long_words_are_searched_in_pieces_and_none_have_no_document() -> None:
+    assert in_words("") == []
+    parts = in_words("x" * (CHUNK_CHARACTERS + 1))
+    assert [part.part for part in parts] == ["prose:0", f"prose:{CHUNK_CHARACTERS - CHUNK_OVERLAP}"]
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "shown", "of_it"),
+    [
+        ("whole", "whole", "i", True), ("chunk:3800", "chunk", "i::chunk::3800", True), ("prose", "prose", "i", False),
+        ("claim:c1", "claim", "i::claim::c1", False), ("claim:a:b", "claim", "i::claim::a:b", False),
+    ],
+)  # fmt: skip
+def test_a_part_has_a_name_and_an_id(part: str, name: str, shown: str, of_it: bool) -> None:
+    assert (part_name(part), match_id("i", part), of_content(part)) == (name, shown, of_it)

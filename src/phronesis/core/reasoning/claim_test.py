@@ -16,6 +16,9 @@ OPERATORS: Final[tuple[Operator, ...]] = get_args(Operator)
 NAMED: Final = ("M1", "M2", "modifier")
 """What ``given`` names by a text."""
 
+ALIASES: Final[Mapping[str, str]] = {"small_molecule_modifier": "modifier"}
+"""Other names for them (RB-15: the two are the same field)."""
+
 RATIO: Final = "ratio"
 """What ``given`` bounds by ``{op, value}``: M1:M2 as a number."""
 
@@ -57,7 +60,9 @@ def _given_mistakes(given: object, name: str) -> Iterator[str]:
         yield f".{name} must be an object, not {type(given).__name__}"
         return
     for key, wanted in given.items():
-        if key in NAMED:
+        if key in NAMED or key in ALIASES:
+            if ALIASES.get(key) in given:
+                yield f".{name} has {key} and {ALIASES[key]}, which are the same; keep one"
             if not _is_name(wanted):
                 yield f".{name}.{key} must be a text, not {wanted!r:.40}"
         elif key != RATIO:

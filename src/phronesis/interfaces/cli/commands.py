@@ -5,11 +5,11 @@ from typing import Final
 import click
 
 from phronesis import __version__
-from phronesis.interfaces.cli import bench, chat, demo, keeping, quarantine, reading, writing
+from phronesis.interfaces.cli import bench, chat, demo, keeping, quarantine, reading, reasoning, writing
 
 SECTIONS: Final = {
     "See it work": (demo.demo, bench.bench),
-    "Remember": (writing.add, writing.update, writing.delete),
+    "Remember": (writing.add, writing.update, writing.delete, reasoning.check_claims),
     "Recall": (
         chat.chat,
         reading.search,
@@ -26,6 +26,7 @@ SECTIONS: Final = {
         keeping.rederive,
         keeping.retry,
         keeping.reembed,
+        reasoning.rebuild_claim_index,
         keeping.erase,
         keeping.export,
         keeping.import_,

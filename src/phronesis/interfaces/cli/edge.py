@@ -8,8 +8,9 @@ from typing import Final
 
 import click
 
-from phronesis.errors import InputError, PhronesisError
+from phronesis.errors import ClaimsRefused, InputError, PhronesisError
 from phronesis.interfaces.cli.commands import cli
+from phronesis.interfaces.cli.reasoning import violation_line
 from phronesis.interfaces.cli.text import on_one_line
 
 PROGRAM: Final = "phronesis"
@@ -31,7 +32,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except PhronesisError as error:
         code = USAGE if isinstance(error, InputError) else FAILED
-        for line in error.details.get("mistakes", (error.message,)):  # a policy file may hold several
+        lines = error.details.get("mistakes", (error.message,))  # a policy file may hold several
+        if isinstance(error, ClaimsRefused):
+            lines = [violation_line(violation) for violation in error.violations]
+        for line in lines:
             _say(f"{PROGRAM}: {line} [{error.code}]", code)
         return code
     except OSError as error:  # a closed pipe is click's: it ends quietly

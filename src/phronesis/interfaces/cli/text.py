@@ -5,7 +5,9 @@ import shutil
 import sys
 import unicodedata
 from collections.abc import Sequence
-from typing import Final
+from typing import IO, Final
+
+from phronesis.errors import InputError
 
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Escape sequences and overrides of direction: remembered text must not paint on the terminal that shows it."""
@@ -23,6 +25,14 @@ def clean(text: str) -> str:
 def on_one_line(text: str) -> str:
     """Give ``text`` cleaned, its white space folded."""
     return " ".join(clean(text).split())
+
+
+def read_text(file: IO[str]) -> str:
+    """Give what a file or standard input holds; InputError when it is no UTF-8."""
+    try:
+        return file.read()
+    except UnicodeDecodeError as error:
+        raise InputError(f"the input is not UTF-8 text ({error.reason})", field="content") from error
 
 
 def columns(text: str) -> int:

@@ -7,9 +7,11 @@ from typing import IO, Any
 import click
 
 from phronesis.core.items import KINDS
+from phronesis.core.reasoning.records import REASONING
 from phronesis.errors import InputError
 from phronesis.interfaces.cli import render
 from phronesis.interfaces.cli.options import JsonValue, Scope, Store, gathered, with_scope, with_store
+from phronesis.interfaces.cli.text import read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +57,14 @@ def add(
     """Remember a text, or the messages of a file.
 
     TEXT is '-' when it comes from standard input. With --kind it becomes one item, such as a fact; without, a message.
+    Of kind reasoning it is a block of claims, which 'check-claims' checks.
     """
     if (text is None) == (messages is None):
         raise click.UsageError("give TEXT, or '-' to read it from standard input, or --messages FILE, and only one")
     content = _messages(messages) if messages is not None else _text(text or "")
+    if stated.kind == REASONING:
+        _add_reasoning(content, stated, scope, idempotency_key, store)
+        return
     with store.open() as memory:
         result = memory.add(content, **scope.named(), **stated.named(), idempotency_key=idempotency_key)
         memory.flush()
@@ -114,25 +120,32 @@ def rollback(change_id: str, *, cascade: bool, store: Store) -> None:
     store.answer(result, render.say_edited)
 
 
+def _add_reasoning(content: Any, stated: Stated, scope: Scope, idempotency_key: str | None, store: Store) -> None:
+    given = {**scope.named(), **{name: value for name, value in stated.named().items() if value is not None}}
+    others = sorted(given.keys() - {"kind", "user_id", "namespace"})
+    if others:
+        raise click.UsageError(
+            f"a block of claims says all of itself: --{others[0].replace('_', '-')} has no place here"
+        )
+    owner = {name: given[name] for name in ("user_id", "namespace") if name in given}
+    with store.open() as memory:
+        made = memory.add_reasoning(content, **owner, actor="user", idempotency_key=idempotency_key)
+        memory.flush()
+    store.answer(made, lambda one: render.say_items([one.item]))
+
+
 def _text(given: str) -> str:
-    return _read(click.open_file("-", encoding="utf-8")) if given == "-" else given
+    return read_text(click.open_file("-", encoding="utf-8")) if given == "-" else given
 
 
 def _messages(file: IO[str]) -> list[Any]:
     """Read a list of messages, or one message a line."""
-    text = _read(file)
+    text = read_text(file)
     try:
         whole = json.loads(text)
     except json.JSONDecodeError:
         return [_message(line, number) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     return whole if isinstance(whole, list) else [whole]
-
-
-def _read(file: IO[str]) -> str:
-    try:
-        return file.read()
-    except UnicodeDecodeError as error:
-        raise InputError(f"the input is not UTF-8 text ({error.reason})", field="content") from error
 
 
 def _message(line: str, number: int) -> Any:

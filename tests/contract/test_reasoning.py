@@ -1,0 +1,364 @@
+"""The reasoning bank on both databases: blocks are checked, stored, edited, found claim by claim, taken back."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phronesis import ClaimsRefused, Item, Memory, ReasoningItem
+from phronesis.core.reasoning.block import parse
+from phronesis.core.scope import LaneName
+from phronesis.derive.editor import Call
+from phronesis.derive.reasoning import record_verdict
+from phronesis.errors import IdempotencyConflict, InputError, NotFound, RollbackConflict, VersionConflict
+from phronesis.storage.documents import DocumentRow, documents_of_items
+from phronesis.storage.lanes import find_lane
+from phronesis.storage.schema import documents
+
+COPPER = {
+    "claim_id": "c1", "status": "hypothesis", "facts": {"source_run_ids": ["r1"], "b": {"z": 1, "a": 0.61}},
+    "inference": "Formate comes from *OCHO on copper next to titanium. The rest is noise.",
+    "constraint": "avoid[Cu:Ti above 3:1]", "conditions": ["imidazole as modifier"], "limitations": ["two runs"],
+    "support": {"count": 3, "run_ids": ["r1"], "note": "two by hand"}, "weight": 0.5,
+}  # fmt: skip
+CHINESE = {"claim_id": "c2", "status": "fact", "facts": {"source_run_ids": ["r2"]},
+           "inference": "三比一时甲酸占比为 0.41。其他产物没有变化。"}  # fmt: skip
+USER = "lin"
+
+
+class Clock:
+    """A minute later each time."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(minutes=1)
+        return self.now
+
+
+@pytest.fixture
+def memory(database_url: str) -> Iterator[Memory]:
+    with Memory.open(database_url, policy={"embedder": "hashing"}, tenant="acme", clock=Clock()) as opened:
+        yield opened
+
+
+def block(*claims: Any, topic: str = "Cu and formate", scope: str | None = "tio2_expert", more: str = "") -> str:
+    lines = [
+        "RBMEM_CLAIMS_V1",
+        f"TOPIC={topic}",
+        *([f"SCOPE={scope}"] if scope is not None else []),
+        *filter(None, [more]),
+    ]
+    return "\n".join([*lines, "CLAIMS_JSON=" + json.dumps(claims, ensure_ascii=False)])
+
+
+def added(memory: Memory, *claims: Any, **given: Any) -> Item:
+    item = memory.add_reasoning(block(*claims, **given), user_id=USER).item
+    assert item is not None
+    return item
+
+
+def judge(memory: Memory, run_id: str, item_id: str, **judgements: str) -> str:
+    rows = [{"item_id": item_id, "claim_id": claim, "judgement": said} for claim, said in judgements.items()]
+    call = Call("acme", "tester")
+    return record_verdict(memory.stages.writer, call, LaneName("user", USER), run_id=run_id, judgements=rows).entry.id
+
+
+def shown(memory: Memory, item_id: str, claim_id: str = "c1") -> tuple[Any, ...]:
+    """Status, support and contra of a claim as the item's block says them."""
+    found = next(claim for claim in parse(memory.get(item_id).content).claims if claim.claim_id == claim_id)
+    return found.status, (found.support.count, *found.support.run_ids), (found.contra.count, *found.contra.run_ids)
+
+
+def indexed(memory: Memory, item_id: str) -> dict[str, str | None]:
+    """The current search documents of an item."""
+    return {row.part: row.text for row in stored(memory, item_id) if row.current_to is None}
+
+
+def stored(memory: Memory, item_id: str) -> list[DocumentRow]:
+    with memory.stages.database.transaction("acme", "read") as unit:
+        lane = find_lane(unit, LaneName("user", USER))
+        assert lane is not None
+        return documents_of_items(unit, lane.lane_id, [item_id])
+
+
+def verified(memory: Memory) -> bool:
+    result = memory.rebuild(verify=True)
+    assert result.differences == ()
+    return result.equal
+
+
+def test_a_block_is_kept_and_comes_back_parsed(memory: Memory) -> None:
+    given = block(COPPER, CHINESE, more="REVIEWED_BY=lin")
+    made = memory.add_reasoning(given, user_id=USER, actor="agent-1")
+    assert isinstance(made, ReasoningItem)
+    assert parse(made.content) == parse(given)
+    assert (made.topic, made.scope, made.status, made.pending) == ("Cu and formate", "tio2_expert", "active", False)
+    assert [claim.claim_id for claim in made.claims] == ["c1", "c2"]
+    assert made.claims == parse(given).claims
+    assert made.claims[0].extra == {"weight": 0.5}
+    assert made.citation == f"mem:{made.id}"
+    item = memory.get(made.id)
+    assert (item.kind, item.content, item.user_id, item.importance) == ("reasoning", made.content, USER, 7)
+    assert memory.mem_get(made.citation) == made
+    assert made.to_dict()["claims"][0]["support"] == {"count": 3, "run_ids": ["r1"], "extra": {"note": "two by hand"}}
+    assert verified(memory)
+
+
+def test_an_unlawful_block_is_refused_whole_and_nothing_is_stored(memory: Memory) -> None:
+    wrong = block({**COPPER, "status": "verified"}, {**CHINESE, "inference": "见[C12]。"}, CHINESE)
+    with pytest.raises(ClaimsRefused) as refused:
+        memory.add_reasoning(wrong, user_id=USER)
+    rules = [(found.rule, found.claim_id) for found in refused.value.violations]
+    assert rules == [("claim_status", "c1"), ("claim_id_unique", "c2"), ("kb_alias", "c2")]
+    assert memory.check_claims(wrong) == list(refused.value.violations)
+    assert memory.get_all(user_id=USER) == []
+    assert memory.rebuild(verify=True).entries == 0
+    with pytest.raises(InputError):
+        memory.add_reasoning(["no text"], user_id=USER)  # type: ignore[arg-type]
+
+
+def test_checking_stores_nothing_and_knows_the_items_status(memory: Memory) -> None:
+    assert memory.check_claims(block(COPPER)) == []
+    assert [found.rule for found in memory.check_claims(block(COPPER), "deprecated")] == ["item_status"]
+    assert [found.rule for found in memory.check_claims("words")] == ["protocol", "protocol"]
+    assert memory.rebuild(verify=True).entries == 0
+
+
+def test_the_same_call_under_one_key_is_one_item(memory: Memory) -> None:
+    first = memory.add_reasoning(block(COPPER), user_id=USER, idempotency_key="k")
+    assert memory.add_reasoning(block(COPPER), user_id=USER, idempotency_key="k") == first
+    with pytest.raises(IdempotencyConflict):
+        memory.add_reasoning(block(CHINESE), user_id=USER, idempotency_key="k")
+    assert len(memory.get_all(user_id=USER, kinds=["reasoning"])) == 1
+
+
+def test_without_waiting_the_id_is_known_and_the_item_comes_later(memory: Memory) -> None:
+    made = memory.add_reasoning(block(COPPER), user_id=USER, wait=False)
+    assert (made.topic, made.item, made.content) == ("Cu and formate", None, "")
+    assert made.pending
+    memory.flush()
+    assert memory.mem_get(made.id).claims == made.claims
+
+
+def test_verdicts_add_to_what_was_written_and_a_named_run_counts_once(memory: Memory) -> None:
+    item = added(memory, {**COPPER, "support": {"count": 1, "run_ids": ["r1"]}}, CHINESE)
+    judge(memory, "r1", item.id, c1="contra", c2="contra")
+    assert shown(memory, item.id) == ("hypothesis", (1, "r1"), (0,))
+    judge(memory, "r5", item.id, c1="support")
+    assert shown(memory, item.id) == ("conclusion", (2, "r1", "r5"), (0,))
+    assert shown(memory, item.id, "c2") == ("fact", (0,), (1, "r1"))
+    assert memory.mem_get(item.id).claims[0].claim_id == "c1"
+    assert verified(memory)
+
+
+def test_pasting_the_content_back_changes_nothing(memory: Memory) -> None:
+    item = added(memory, COPPER, CHINESE, more="NOTE=a=b")
+    for run in ("r7", "r8"):
+        judge(memory, run, item.id, c1="support")
+    before = memory.get(item.id)
+    assert memory.update(item.id, content=before.content).items == ()
+    spaced = before.content.replace('"status":', '"status" : ')
+    assert memory.update(item.id, content=spaced, expected_version=before.version).items == ()
+    assert memory.get(item.id) == before
+    assert verified(memory)
+
+
+def test_an_edit_changes_what_was_written_and_leaves_what_verdicts_made(memory: Memory) -> None:
+    item = added(memory, COPPER, CHINESE)
+    verdicts = [judge(memory, run, item.id, c1="support") for run in ("r7", "r8")]
+    content = memory.get(item.id).content
+    assert shown(memory, item.id) == ("conclusion", (5, "r1", "r7", "r8"), (0,))
+    edited = content.replace("two runs", "four runs").replace("TOPIC=Cu and formate", "TOPIC=Copper")
+    result = memory.update(item.id, content=edited, metadata={"seen": True}, reason="more runs", actor="user")
+    assert parse(result.items[0].content) == parse(edited)
+    assert result.items[0].metadata == {"seen": True}
+    assert memory.history(item.id)[-1].fields.keys() == {"content", "metadata", "data.topic", "data.claims"}
+    memory.rollback(verdicts[0])  # the edit stands on no verdict
+    assert shown(memory, item.id) == ("conclusion", (4, "r1", "r8"), (0,))
+    memory.rollback(result.entry_id)
+    assert memory.mem_get(item.id).topic == "Cu and formate"
+    assert shown(memory, item.id) == ("conclusion", (4, "r1", "r8"), (0,))
+    assert memory.get(item.id).metadata == {}
+    assert verified(memory)
+
+
+def test_a_status_and_counts_set_by_hand_are_a_new_start(memory: Memory) -> None:
+    item = added(memory, {**COPPER, "support": {"count": 0, "run_ids": []}})
+    judge(memory, "r7", item.id, c1="support")
+    content = memory.get(item.id).content
+    memory.update(item.id, content=content.replace('"status":"hypothesis"', '"status":"fact"'))
+    assert shown(memory, item.id) == ("fact", (1, "r7"), (0,))
+    judge(memory, "r8", item.id, c1="contra")
+    judge(memory, "r7", item.id, c1="contra")
+    assert shown(memory, item.id) == ("fact", (1, "r7"), (1, "r8"))
+    assert verified(memory)
+
+
+def test_a_claim_that_is_left_out_is_deleted_and_its_history_stays(memory: Memory) -> None:
+    item = added(memory, COPPER, CHINESE)
+    judge(memory, "r7", item.id, c1="contra")
+    entry = memory.update(item.id, content=block(CHINESE), reason="shown wrong").entry_id
+    assert [claim.claim_id for claim in memory.mem_get(item.id).claims] == ["c2"]
+    assert set(indexed(memory, item.id)) == {"prose", "claim:c2"}
+    assert "OCHO" in str(memory.history(item.id)[-1].fields["data.claims"][0])
+    memory.flush()
+    found = memory.mem_search("copper titanium OCHO", user_id=USER)
+    assert [claim.claim_id for one in found for claim in one.matched_claims] == ["c2"]
+    memory.rollback(entry)
+    assert shown(memory, item.id) == ("hypothesis", (3, "r1"), (1, "r7"))
+    assert set(indexed(memory, item.id)) == {"prose", "claim:c1", "claim:c2"}
+    memory.update(item.id, content=block())
+    assert (memory.mem_get(item.id).claims, set(indexed(memory, item.id))) == ((), {"prose"})
+    assert verified(memory)
+
+
+def test_an_edit_goes_through_the_gate_and_other_edits_do_not(memory: Memory) -> None:
+    item = added(memory, COPPER)
+    with pytest.raises(ClaimsRefused) as refused:
+        memory.update(item.id, content=block({**COPPER, "constraint": "must use Cu"}), metadata={"a": 1})
+    assert [found.rule for found in refused.value.violations] == ["positive_constraint"]
+    assert memory.get(item.id) == item
+    assert memory.update(item.id, metadata={"a": 1}).items[0].metadata == {"a": 1}
+    assert memory.history(item.id)[-1].verb == "update"
+    with pytest.raises(VersionConflict):
+        memory.update(item.id, content=block(CHINESE), expected_version=1)
+    memory.update(item.id, content=block(CHINESE), expected_version=2, valid_to="2027-01-01T00:00:00Z")
+    assert memory.history(item.id)[-1].verb == "update_reasoning"
+    assert memory.get(item.id).valid_to == datetime(2027, 1, 1, tzinfo=UTC)
+    fact = memory.add("Cu is a metal", user_id=USER, kind="fact").items[0]
+    assert memory.update(fact.id, content="free words").items[0].content == "free words"
+    assert verified(memory)
+
+
+def test_claims_are_documents_of_their_own_and_follow_the_item(memory: Memory) -> None:
+    item = added(memory, COPPER, CHINESE)
+    expected = {
+        "prose": "Cu and formate\nFormate comes from *OCHO on copper next to titanium. The rest is noise.\n"
+                 "avoid[Cu:Ti above 3:1]\n三比一时甲酸占比为 0.41。其他产物没有变化。",
+        "claim:c1": "Formate comes from *OCHO on copper next to titanium.\nimidazole as modifier",
+        "claim:c2": "三比一时甲酸占比为 0.41。",
+    }  # fmt: skip
+    assert indexed(memory, item.id) == expected
+    rows = stored(memory, item.id)
+    judge(memory, "r7", item.id, c1="support")
+    assert stored(memory, item.id) == rows  # counts are no words: nothing is embedded again
+    memory.archive(item.id)
+    assert indexed(memory, item.id) == {}
+    memory.unarchive(item.id)
+    assert indexed(memory, item.id) == expected
+    memory.rollback(item.entry_id, cascade=True)
+    assert (indexed(memory, item.id), memory.get(item.id).status) == ({}, "archived")
+    assert verified(memory)
+
+
+def test_a_search_of_claims_gives_each_item_once_with_the_claims_that_met_it(memory: Memory) -> None:
+    copper = added(memory, COPPER, CHINESE)
+    zinc = added(memory, {**COPPER, "claim_id": "z", "status": "conclusion", "inference": "Zinc gives methanol."},
+                 scope="global", topic="copper copper copper")  # fmt: skip
+    memory.add("Formate comes from copper next to titanium", user_id=USER)
+    judge(memory, "r7", copper.id, c1="support")
+    found = memory.mem_search("formate on copper next to titanium 甲酸占比", user_id=USER)
+    assert found[0].item.id == copper.id
+    assert {one.item.kind for one in found} == {"reasoning"}
+    assert len({one.item.id for one in found}) == len(found)
+    first, second = found[0].matched_claims
+    assert (first.id, first.parent_mem_id, first.claim_id) == (f"{copper.id}::claim::c1", copper.id, "c1")
+    assert (first.claim_status, second.claim_status) == ("conclusion", "fact")
+    assert first.snippet.startswith("Formate comes from *OCHO")
+    assert second.id == f"{copper.id}::claim::c2"
+    assert 0 <= first.distance < second.distance
+    assert found[0].matched == found[0].matched_claims
+    assert found[0].to_dict()["matched_claims"][0]["claim_id"] == "c1"
+    scoped = memory.mem_search("formate on copper", user_id=USER, scope="global", limit=1)
+    assert [one.item.id for one in scoped] == [zinc.id]  # filtered before the limit
+    assert len(memory.mem_search("formate", user_id=USER, scope="orchestrator")) == 0
+    assert [one.item.id for one in memory.mem_search("methanol", user_id=USER, limit=1)] == [zinc.id]
+    memory.archive(zinc.id)
+    assert [one.item.id for one in memory.mem_search("zinc methanol", user_id=USER)] == [copper.id]
+
+
+def test_ordinary_reads_show_each_item_once_and_never_a_claim_alone(memory: Memory) -> None:
+    item = added(memory, COPPER, CHINESE)
+    memory.add("copper is a metal", user_id=USER)
+    found = memory.search("copper OCHO titanium", user_id=USER)
+    assert [one.item.id for one in found].count(item.id) == 1
+    assert [one.id for one in memory.get_all(user_id=USER, kinds=["reasoning"])] == [item.id]
+    (best,) = next(one.matched for one in found if one.item.id == item.id)
+    assert best.id in {item.id, f"{item.id}::claim::c1"}
+    (plain,) = next(one.matched for one in found if one.item.kind == "message")
+    assert (plain.id, plain.part) == (found[[one.item.kind for one in found].index("message")].item.id, "whole")
+    assert memory.explain(item.id).sources[0].entry_id == item.entry_id
+    assert memory.compose_context("s", "copper and OCHO?", user_id=USER).text
+
+
+def test_another_kind_and_another_lane_are_not_read_as_reasoning(memory: Memory) -> None:
+    fact = memory.add("Cu is a metal", user_id=USER, kind="fact").items[0]
+    with pytest.raises(NotFound):
+        memory.mem_get(fact.id)
+    shared = memory.add_reasoning(block(COPPER), namespace="lab")
+    assert shared.item is not None
+    assert shared.item.namespace == "lab"
+    assert len(memory.mem_search("copper", user_id=USER)) == 0
+    assert [one.item.id for one in memory.mem_search("copper", user_id=USER, namespace="lab")] == [shared.id]
+
+
+def test_taking_back_is_refused_where_later_edits_stand_on_it(memory: Memory) -> None:
+    item = added(memory, COPPER)
+    first = memory.update(item.id, content=block({**COPPER, "inference": "Copper helps."})).entry_id
+    memory.update(item.id, content=block({**COPPER, "inference": "Copper helps much."}))
+    with pytest.raises(RollbackConflict):
+        memory.rollback(first)
+    memory.rollback(first, cascade=True)
+    assert memory.get(item.id).content == item.content
+    assert verified(memory)
+
+
+def test_the_index_is_put_right_from_the_items(memory: Memory) -> None:
+    item, other = added(memory, COPPER, CHINESE), added(memory, COPPER)
+    judge(memory, "r7", item.id, c1="support")
+    memory.update(item.id, content=block(CHINESE))
+    memory.archive(other.id)
+    memory.flush()
+    right = memory.rebuild_claim_index()
+    assert (right.items, right.claims, right.documents, right.repaired) == (2, 1, 7, 0)
+    before = sorted(stored(memory, item.id), key=lambda row: row.id)
+    with memory.stages.database.transaction("acme", "derive") as unit:
+        unit.run(documents.delete().where(documents.c.part == "claim:c2"))
+        unit.run(documents.update().where(documents.c.part == "prose").values(text="wrong", terms=b""))
+        lost = documents.c.item_id == item.id, documents.c.part == "claim:c1"
+        unit.run(documents.update().where(*lost).values(item_id="nobody"))
+    assert memory.rebuild_claim_index().repaired == 7  # 3 missing, 3 altered, 1 nobody's
+    assert sorted(stored(memory, item.id), key=lambda row: row.id) == before
+    assert [one.item.id for one in memory.mem_search("甲酸占比", user_id=USER)] == [item.id]
+    assert verified(memory)
+
+
+def test_erasing_an_item_leaves_nothing_of_it(memory: Memory) -> None:
+    item, other = added(memory, COPPER), added(memory, CHINESE)
+    judge(memory, "r7", item.id, c1="support")
+    judge(memory, "r7", other.id, c2="support")
+    memory.update(item.id, content=block({**COPPER, "limitations": ["a rather long limitation of this claim"]}))
+    memory.flush()
+    certificate = memory.erase(id=item.id)
+    assert (certificate.clean, certificate.residue, certificate.items_erased) == (True, (), 1)
+    with pytest.raises(NotFound):
+        memory.get(item.id)
+    assert shown(memory, other.id, "c2") == ("fact", (1, "r7"), (0,))
+    assert len(memory.mem_search("copper titanium", user_id=USER)) <= 1
+    assert verified(memory)
+
+
+def test_what_is_exported_is_the_same_elsewhere(memory: Memory, tmp_path: Path) -> None:
+    item = added(memory, COPPER, CHINESE, more="NOTE=x")
+    judge(memory, "r7", item.id, c1="support")
+    memory.update(item.id, content=memory.get(item.id).content.replace("two runs", "many runs"))
+    memory.export(tmp_path / "log.jsonl")
+    with Memory.open(f"sqlite:///{tmp_path / 'other.db'}", policy={"embedder": "none"}, tenant="acme") as other:
+        other.import_(tmp_path / "log.jsonl")
+        assert other.get(item.id) == memory.get(item.id)
+        assert other.rebuild(verify=True).live_hash == memory.rebuild(verify=True).live_hash

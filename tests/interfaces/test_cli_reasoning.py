@@ -1,0 +1,70 @@
+"""The commands of the reasoning bank, and the usual ones on items of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LAWFUL = (
+    'RBMEM_CLAIMS_V1\nTOPIC=Cu\nCLAIMS_JSON=[{"claim_id":"c1","status":"hypothesis",'
+    '"facts":{"source_run_ids":["r1"]},"inference":"Copper binds formate."}]'
+)
+WRONG = LAWFUL.replace("hypothesis", "verified").replace("formate", "[C12]")
+
+
+@pytest.fixture
+def added(call: Any) -> str:
+    """Return the id of an item that was added."""
+    identity: str = call("add", "-", "--kind", "reasoning", "--user", "lin", "--json", stdin=LAWFUL.encode()).json["id"]
+    return identity
+
+
+def test_a_lawful_block_passes(call: Any, tmp_path: Path) -> None:
+    (tmp_path / "block.txt").write_text(LAWFUL, "utf-8")
+    checked = call("check-claims", str(tmp_path / "block.txt"))
+    assert (checked.code, checked.out, checked.err) == (0, "lawful\n", "")
+    assert call("check-claims", "--json", stdin=LAWFUL.encode()).json == []
+    assert not (tmp_path / "cli.db").exists()  # no store is opened for it
+
+
+def test_what_is_broken_is_listed_with_its_place(call: Any) -> None:
+    checked = call("check-claims", "-", stdin=WRONG.encode())
+    assert checked.code == 1
+    first, second = checked.out.splitlines()
+    assert first.startswith("line 3 claim_status claim c1: claims[0].status must be one of fact,")
+    assert second.startswith("line 3 kb_alias claim c1: ")
+    checked = call("check-claims", "--json", "--status", "gone", stdin=WRONG.encode())
+    assert (checked.code, [row["rule"] for row in json.loads(checked.out)]) == (
+        1, ["claim_status", "item_status", "kb_alias"],
+    )  # fmt: skip
+    assert call("check-claims", stdin=b"\xff").code == 2
+
+
+def test_a_refused_block_is_told_of_line_by_line(call: Any) -> None:
+    refused = call("add", WRONG, "--kind", "reasoning")
+    assert (refused.code, refused.out) == (2, "")
+    assert [line.split(": ")[1] for line in refused.err.splitlines()] == [
+        "line 3 claim_status claim c1", "line 3 kb_alias claim c1",
+    ]  # fmt: skip
+    refused = call("add", LAWFUL, "--kind", "reasoning", "--subject", "Cu")
+    assert (refused.code, "--subject has no place here" in refused.err) == (2, True)
+
+
+def test_the_usual_commands_work_on_it(call: Any, added: str) -> None:
+    assert call("get", added).out.startswith("RBMEM_CLAIMS_V1\nTOPIC=Cu\nCLAIMS_JSON=[{")
+    assert "Copper binds formate." in call("search", "copper", "--user", "lin").out
+    new = LAWFUL.replace("Copper", "Zinc")
+    assert call("update", added, "-", stdin=new.encode()).out.startswith(f"mem:{added}  v2  active  RBMEM_CLAIMS_V1")
+    assert call("update", added, WRONG).code == 2
+    last = call("history", added, "--json").json[-1]
+    assert last["verb"] == "update_reasoning"
+    call("rollback", last["delta_id"])
+    assert "Copper" in call("get", added, "--json").json["content"]
+    assert call("list", "--user", "lin", "--kind", "reasoning", "--json").json[0]["id"] == added
+
+
+def test_the_index_is_looked_at(call: Any, added: str) -> None:
+    shown = call("rebuild-claim-index").out
+    assert shown == "1 items with 1 claims, 2 search documents: nothing was wrong\n"
+    assert call("rebuild-claim-index", "--json").json["repaired"] == 0

@@ -1,0 +1,142 @@
+"""Where verdicts bring claims, what an edit changes of that, and that the block always says it."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.canonical import decode, encode
+from phronesis.core.items import Item
+from phronesis.core.reasoning.block import parse, render
+from phronesis.core.reasoning.item import reasoning_item
+from phronesis.core.reasoning.records import Claim, ReasoningBlock, Tally
+from phronesis.core.reasoning.standing import (
+    CLAIMS_FOLD,
+    current_block,
+    rewritten,
+    status_of,
+    written_block,
+    written_of,
+)
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.state_machine import CLAIM_STATUSES, ClaimStatus
+from unit.core.blocks import BLOCKS
+from unit.core.kept_lane import item_of, piece
+
+FACTS = {"source_run_ids": ["r0"]}
+
+
+def written(block: ReasoningBlock, rows: tuple[EvidenceRow, ...] = ()) -> Item:
+    """The item that a block makes, its data once through a log, folded over some evidence."""
+    data = {name: value for name, value in written_of(block).items() if value is not None}
+    return CLAIMS_FOLD(item_of("i1", kind="reasoning", data=decode(encode(data))), rows)
+
+
+def claim(claim_id: str = "c1", **fields: Any) -> Claim:
+    return Claim(claim_id=claim_id, **{"status": "hypothesis", "facts": FACTS, "inference": "It holds.", **fields})
+
+
+def edited(item: Item, block: ReasoningBlock, rows: tuple[EvidenceRow, ...] = ()) -> Item:
+    return CLAIMS_FOLD(item.with_fields(rewritten(item, block)), rows)
+
+
+ROWS = st.lists(
+    st.builds(
+        piece, st.just("i1"), st.sampled_from(["r1", "r2", "r3", "r4"]), at=st.integers(0, 5),
+        part=st.sampled_from(["c1", "c2", "gone"]), polarity=st.sampled_from(["support", "contra", "source", "useful"]),
+    ),
+    max_size=8, unique_by=lambda row: (row.part, row.source_key),
+).map(tuple)  # fmt: skip
+
+
+@given(BLOCKS)
+def test_a_block_is_kept_and_the_content_says_it(block: ReasoningBlock) -> None:
+    item = written(block)
+    assert parse(item.content) == block
+    assert current_block(item) == written_block(item.data) == block
+    assert written(parse(item.content)).content == item.content
+
+
+@given(BLOCKS)
+def test_the_text_does_not_depend_on_the_order_of_members(block: ReasoningBlock) -> None:
+    claims = tuple(replace(one, facts=dict(reversed(one.facts.items()))) for one in block.claims)
+    assert written(replace(block, claims=claims)).content == written(block).content
+
+
+@given(ROWS, st.sampled_from(CLAIM_STATUSES))
+def test_each_claim_stands_on_its_own_verdicts(rows: tuple[EvidenceRow, ...], start: ClaimStatus) -> None:
+    first = claim("c1", status=start)
+    both = current_block(written(ReasoningBlock(claims=(first, claim("c2"))), rows)).claims
+    alone = current_block(written(ReasoningBlock(claims=(first,)), rows)).claims
+    assert both[0] == alone[0]
+    for one in both:
+        kept = {row.source_key for row in rows if row.part == one.claim_id and row.polarity in ("support", "contra")}
+        assert {*one.support.run_ids, *one.contra.run_ids} == kept
+        assert one.support.count + one.contra.count == len(kept)
+    assert start != "fact" or both[0].status == "fact"
+
+
+@given(ROWS)
+def test_pasting_the_content_back_changes_nothing(rows: tuple[EvidenceRow, ...]) -> None:
+    tally = Tally(count=3, run_ids=("r1",), extra={"note": "two by hand"})
+    item = written(ReasoningBlock(topic="Cu", claims=(claim("c1", support=tally), claim("c2"))), rows)
+    assert rewritten(item, parse(item.content)) == {}
+
+
+@given(ROWS)
+def test_an_edit_of_words_leaves_where_the_claims_stand(rows: tuple[EvidenceRow, ...]) -> None:
+    item = written(ReasoningBlock(claims=(claim("c1"), claim("c2"))), rows)
+    block = current_block(item)
+    said = replace(block, claims=(replace(block.claims[0], inference="It holds in water."), block.claims[1]))
+    after = edited(item, said, rows)
+    assert parse(after.content) == said
+    assert parse(CLAIMS_FOLD(after, ()).content).claims[0] == claim("c1", inference="It holds in water.")
+
+
+@given(ROWS)
+def test_what_is_set_by_hand_is_a_new_start_in_which_named_runs_count_once(rows: tuple[EvidenceRow, ...]) -> None:
+    item = written(ReasoningBlock(claims=(claim("c1"),)), rows)
+    shown = current_block(item).claims[0]
+    hand = replace(shown, support=replace(shown.support, count=shown.support.count + 1))
+    after = edited(item, ReasoningBlock(claims=(hand,)), rows)
+    assert current_block(after).claims == (hand,)
+    assert rewritten(after, parse(after.content)) == {}
+
+
+def test_a_run_that_the_claim_names_counts_there_alone() -> None:
+    named = claim(support=Tally(count=2, run_ids=("r1",)), contra=Tally(count=1, run_ids=("r2",)))
+    rows = (piece("i1", "r1", part="c1", polarity="contra"), piece("i1", "r2", part="c1"), piece("i1", "r3", part="c1"))
+    (found,) = current_block(written(ReasoningBlock(claims=(named,)), rows)).claims
+    assert (found.support, found.contra) == (Tally(count=3, run_ids=("r1", "r3")), named.contra)
+
+
+@pytest.mark.parametrize(
+    ("block", "changed"),
+    [
+        (ReasoningBlock(topic="Ni", scope="global", claims=(claim(),), extra=(("A", "1"),)), {"data.topic": "Ni"}),
+        (ReasoningBlock(topic="Cu", claims=(claim(),), extra=(("A", "1"),)), {"data.scope": None}),
+        (ReasoningBlock(topic="Cu", scope="global", claims=(claim(),)), {"data.extra": None}),
+        (ReasoningBlock(scope="global", claims=(claim(),), extra=(("A", "1"),)), {"data.topic": None}),
+        (ReasoningBlock(topic="Cu", scope="global", extra=(("A", "1"),)), {"data.claims": []}),
+    ],
+)  # fmt: skip
+def test_an_edit_names_what_it_changes_and_nothing_else(block: ReasoningBlock, changed: dict[str, Any]) -> None:
+    item = written(ReasoningBlock(topic="Cu", scope="global", claims=(claim(),), extra=(("A", "1"),)))
+    assert rewritten(item, block) == changed
+    assert edited(item, block).content == render(block)
+
+
+def test_where_a_claim_stands() -> None:
+    item = written(ReasoningBlock(claims=(claim(status="fact"),)))
+    assert (status_of(item, "c1"), status_of(item, "c2"), status_of(item_of("i1"), "c1")) == ("fact", "", "")
+    assert current_block(item_of("i1", kind="reasoning", data=dict(item.data, standing=None))) == current_block(item)
+
+
+def test_the_record_shows_what_the_block_says() -> None:
+    item = written(ReasoningBlock(topic="Cu", claims=(claim(),)))
+    made = reasoning_item(item)
+    assert (made.id, made.topic, made.scope, made.claims, made.status) == ("i1", "Cu", None, (claim(),), "active")
+    assert (made.content, made.citation, made.entry_id) == (item.content, "mem:i1", item.entry_id)
+    assert replace(made, item=None, pending=True).content == ""
