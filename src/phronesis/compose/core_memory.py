@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from phronesis.compose.pieces import CITATIONS_SHOWN
+from phronesis.compose.wording import words_of
 from phronesis.core.context import Block
 from phronesis.core.entities import normal_name
 from phronesis.core.items import KINDS, Item, Trust
@@ -83,7 +84,7 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
         others = ", ".join(f"mem:{other}" for other in disputes.get(item.id, ())[:CITATIONS_SHOWN])
         at = (item.occurred_at or item.recorded_at).date().isoformat()
         about = f"{at}; disputed by {others}" if others else ""
-        blocks.append(Block(item.content, (item.citation,), fenced=item.trust < Trust.USER, label=label, about=about))
+        blocks.append(Block(words_of(item), (item.citation,), fenced=item.trust < Trust.USER, label=label, about=about))
     return CoreMemory(blocks, frozenset(item.id for item in held))
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from phronesis.compose.cleaning import clean, label, name_of, without_citations
 from phronesis.compose.excerpts import Count, excerpt, whole
 from phronesis.compose.fences import SAMPLE
+from phronesis.compose.wording import words_of
 from phronesis.core.context import Block
 from phronesis.core.items import Item, Trust
 from phronesis.core.results import Evidence
@@ -61,7 +62,7 @@ def evidence_piece(index: int, evidence: Evidence, *, snippet_tokens: int, room:
     overhead = count(heading) + _SEPARATOR_TOKENS
     limit = min(snippet_tokens, room - overhead)
     snippet = evidence.matched[0].snippet if evidence.matched else ""
-    shown, shortened = excerpt(evidence.item.content, snippet=snippet, limit=limit, count=count)
+    shown, shortened = excerpt(words_of(evidence.item), snippet=snippet, limit=limit, count=count)
     if limit < 0 or (shortened and (not shown or limit < min(snippet_tokens, MIN_EXCERPT))):
         return None
     quoted = without_citations(shown)

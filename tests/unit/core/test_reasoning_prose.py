@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.reasoning.prose import MAX_CONDITIONS, MAX_SENTENCE, claim_text, core_sentence, prose_of
+from phronesis.core.reasoning.prose import MAX_CONDITIONS, MAX_SENTENCE, claim_text, core_sentence, prose_of, told
 from phronesis.core.reasoning.records import Claim, ReasoningBlock
 
 
@@ -43,3 +43,12 @@ def test_the_whole_is_topic_inferences_and_constraints() -> None:
     block = ReasoningBlock(topic="Cu", claims=(claim(constraint="avoid[x]"), claim("", constraint="avoid[y]")))
     assert prose_of(block) == "Cu\nA. B.\navoid[x]\navoid[y]"
     assert prose_of(ReasoningBlock()) == ""
+
+
+def test_a_reader_is_told_where_each_claim_stands() -> None:
+    full = claim(constraint="avoid[x]", conditions=("dry", "cold"), limitations=("two runs",))
+    assert told(ReasoningBlock(topic="Cu", claims=(full, claim()))) == (
+        "Cu\nc1 (fact, 0 for and 0 against): A. B. avoid[x] (conditions: dry; cold) (limitations: two runs)\n"
+        "c1 (fact, 0 for and 0 against): A. B."
+    )
+    assert told(ReasoningBlock()) == ""

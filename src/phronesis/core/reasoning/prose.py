@@ -38,5 +38,18 @@ def prose_of(block: ReasoningBlock) -> str:
     return "\n".join(part.strip() for part in (block.topic, *said) if part.strip())
 
 
+def told(block: ReasoningBlock) -> str:
+    """Give what a reader is shown of the whole, a line for each claim: where it stands, what it says, and when."""
+    return "\n".join([*filter(None, [block.topic.strip()]), *map(_told_claim, block.claims)])
+
+
+def _told_claim(claim: Claim) -> str:
+    standing = f"{claim.status}, {claim.support.count} for and {claim.contra.count} against"
+    said = " ".join(part.strip() for part in (claim.inference, claim.constraint) if part.strip())
+    named = (("conditions", claim.conditions), ("limitations", claim.limitations))
+    more = "".join(f" ({name}: {'; '.join(texts)})" for name, texts in named if texts)
+    return f"{claim.claim_id} ({standing}): {said}{more}"
+
+
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"

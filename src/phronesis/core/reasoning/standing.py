@@ -13,6 +13,7 @@ from phronesis.core.changes import Fold
 from phronesis.core.items import Item
 from phronesis.core.reasoning.block import claim_of, member_of, text_of
 from phronesis.core.reasoning.records import Claim, ReasoningBlock, Tally
+from phronesis.core.reasoning.verdicts import written_state
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.state_machine import Judgement, Verdict, claim_state
 
@@ -96,17 +97,12 @@ CLAIMS_FOLD: Final = Fold(frozenset({STANDING, "content"}), standing_of)
 
 def _standing(claim: Claim, verdicts: Iterable[Verdict]) -> dict[str, Any]:
     """Where a claim is brought from its start; a run that its start names counts there and nowhere else."""
-    named = {*claim.support.run_ids, *claim.contra.run_ids}
-    state = claim_state((verdict for verdict in verdicts if verdict.run_id not in named), start=claim.status)
+    state = claim_state(verdicts, start=written_state(claim))
     return {
         "status": state.status,
-        "support": _counted(claim.support, state.support),
-        "contra": _counted(claim.contra, state.contra),
+        "support": {"count": state.support_count, "run_ids": list(state.support)},
+        "contra": {"count": state.contra_count, "run_ids": list(state.contra)},
     }
-
-
-def _counted(start: Tally, runs: Sequence[str]) -> dict[str, Any]:
-    return {"count": start.count + len(runs), "run_ids": [*start.run_ids, *runs]}
 
 
 def _moved(claim: Claim, standing: Mapping[str, Any] | None) -> Claim:
