@@ -223,6 +223,9 @@ class _Bearing:
 
     def _fallen(self, fields: Mapping[str, Any], evidence: Sequence[EvidenceRow]) -> list[str]:
         """Give the claims that were conclusions and are none any more, and that nobody said more of."""
+        limitations = self._limitations()
+        if not limitations:
+            return []
         after = self.item.with_fields(fields)
         ordered = sorted(evidence, key=lambda row: (row.recorded_at, row.identity))
         standing = standing_of(after, ordered)[STANDING]
@@ -230,7 +233,7 @@ class _Bearing:
         return [
             claim.claim_id
             for claim in written_block(after.data).claims
-            if claim.claim_id in self._limitations()
+            if claim.claim_id in limitations
             and (old := before.get(claim.claim_id)) is not None
             and old.status == "conclusion"
             and standing[claim.claim_id]["status"] == "hypothesis"
