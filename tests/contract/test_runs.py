@@ -7,6 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from phronesis import Memory
+from phronesis.core.scope import LaneName
 from phronesis.errors import Conflict, InputError, NotFound
 from phronesis.storage.schema import used_memories
 from phronesis.storage.used import KEPT, Use
@@ -152,8 +153,6 @@ def test_a_run_of_a_user_may_read_what_is_shared(memory: Memory) -> None:
 def test_what_is_noted_is_bounded(memory: Memory) -> None:
     item = memory.add_reasoning(BLOCK, user_id="lin")
     lane = memory.stages.used
-    from phronesis.core.scope import LaneName
-
     many = [Use(item.id, f"c{n}", "mem_search", 0.5) for n in range(KEPT + 5)]
     lane.note("acme", LaneName("user", "lin"), "r1", many)
     assert noted(memory) == KEPT
@@ -165,8 +164,8 @@ def test_erasing_a_run_takes_all_that_came_of_it(memory: Memory) -> None:
     item = memory.add_reasoning(BLOCK, user_id="lin")
     memory.mem_search("formate", user_id="lin", run_id="r1")
     memory.record_run({**RUN, "raw": "a secret recipe of ours"}, user_id="lin")
-    secret = "The selectivity of formate with Cu–Zn is at least 0.55."
-    memory.run_feedback("r1", {**FEEDBACK, "pros": secret}, user_id="lin")
+    said = "The selectivity of formate with Cu–Zn is at least 0.55."
+    memory.run_feedback("r1", {**FEEDBACK, "pros": said}, user_id="lin")
     result = memory.learn("r1", user_id="lin")
     assert memory.mem_get(item.id).claims[0].support.run_ids == ("r1",)
     assert len(result.added) == 1
@@ -197,8 +196,8 @@ def test_erasing_an_item_takes_what_was_noted_of_it(memory: Memory) -> None:
 
 def test_erasing_what_was_learned_takes_the_words_it_was_taken_from(memory: Memory) -> None:
     memory.record_run(RUN, user_id="lin")
-    memory.run_feedback("r1", {"pros": "The selectivity of formate is at least 0.5.", **{
-        "products": FEEDBACK["products"]}}, user_id="lin")  # fmt: skip
+    memory.run_feedback("r1", {"pros": "The selectivity of formate is at least 0.5.",
+        "products": FEEDBACK["products"]}, user_id="lin")  # fmt: skip
     [made] = memory.learn("r1", user_id="lin").added
     assert memory.erase(id=made.id).clean
     assert memory.get_run("r1", user_id="lin").feedback is None

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from phronesis.core.ids import parse_id
@@ -45,16 +46,22 @@ class Candidates:
         query = Query(text, scope, Wanted(kinds=[REASONING], parts=CLAIM), self.top)
         return [evidence.item.id for evidence in self.search.search(tenant, query)]
 
-    def chosen(self, view: LaneView, used: Iterable[str], found: Sequence[str]) -> tuple[list[Item], dict[str, str]]:
+    def chosen(
+        self, view: LaneView, used: Iterable[str], found: Sequence[str], *, before: datetime
+    ) -> tuple[list[Item], dict[str, str]]:
         """Give the candidates in order, and how each came in: ``used`` or ``found``.
 
-        Those of another lane are none: a learn writes to its own alone.
+        Those of another lane are none: a learn writes to its own alone. Nor are those that were recorded later, or by
+        the learn itself: it may be prepared anew.
         """
         ways: dict[str, str] = dict.fromkeys(used, "used")
         for item_id in found:
             ways.setdefault(item_id, "found")
         held = view.items(ways)
-        live = [held[one] for one in ways if one in held and held[one].live and held[one].kind == REASONING]
+        live = [
+            item for one in ways if (item := held.get(one)) is not None
+            and item.live and item.kind == REASONING and item.recorded_at < before
+        ]  # fmt: skip
         return live[: self.cap], {item.id: ways[item.id] for item in live[: self.cap]}
 
 

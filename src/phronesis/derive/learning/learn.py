@@ -20,7 +20,6 @@ from phronesis.core.reasoning.standing import (
     current_block,
     rewritten,
     standing_of,
-    status_of,
     written_block,
     written_of,
 )
@@ -30,7 +29,7 @@ from phronesis.derive.learning.candidates import Candidates, used_ids
 from phronesis.derive.learning.proposing import RULES, Proposal, propose_by_rules
 from phronesis.derive.learning.sifting import Sieve, Taken
 from phronesis.derive.learning.telling import Telling
-from phronesis.derive.learning.weighing import BY_RULE, Scales, contradicting_runs, limitation_for, limited
+from phronesis.derive.learning.weighing import BY_RULE, Scales, contradicting_runs, limitation_for, limited, may_fall
 from phronesis.derive.runs import RUN, feedback_of, find_run, run_of
 from phronesis.storage.lane_view import LaneView
 
@@ -64,7 +63,7 @@ class Learning:
         found = self.candidates.found(bench.tenant, lane, self.telling.summary(item))
         with bench.view() as view:
             used = used_ids(run_of(item), payload.get("read", ()))
-            chosen, ways = self.candidates.chosen(view, used, found)
+            chosen, ways = self.candidates.chosen(view, used, found, before=entry.recorded_at)
             return self._outcomes(view, entry, item, chosen, ways)
 
     def _outcomes(
@@ -101,7 +100,7 @@ class Learning:
         claims = []
         for claim in block.claims:
             row: dict[str, Any] = {"claim_id": claim.claim_id, "verdict": scales.weigh(claim), "by": BY_RULE}
-            if row["verdict"] == "contra" and item is not None and status_of(item, claim.claim_id) == "conclusion":
+            if row["verdict"] == "contra" and item is not None and may_fall(item, claim.claim_id, scales.run.run_id):
                 row["limitation"] = self._limitation(view, scales, item, block, claim)
             claims.append(row)
         return {"item_id": item_id, "claims": claims}

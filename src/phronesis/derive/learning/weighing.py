@@ -10,6 +10,7 @@ from phronesis.core.reasoning.block import text_of
 from phronesis.core.reasoning.facts import FactsView
 from phronesis.core.reasoning.limitations import limitation_from
 from phronesis.core.reasoning.records import Claim, ReasoningBlock
+from phronesis.core.reasoning.standing import status_of
 from phronesis.core.reasoning.verdicts import verdict
 from phronesis.core.state_machine import Judgement
 from phronesis.derive.claims_gate.gate import gate
@@ -72,7 +73,11 @@ def limited(block: ReasoningBlock, claim_id: str, text: str) -> ReasoningBlock:
 
 
 def contradicting_runs(item: Item, claim_id: str, run_id: str) -> list[str]:
-    """Give the runs that count against a claim, in learn order, with this one as the last."""
-    standing = (item.data.get("standing") or {}).get(claim_id) or {}
-    known = [one for one in (standing.get("contra") or {}).get("run_ids", ()) if one != run_id]
-    return [*known, run_id]
+    """Give the runs that count against a claim, in learn order, up to this one."""
+    known = list(((item.data.get("standing") or {}).get(claim_id) or {}).get("contra", {}).get("run_ids", ()))
+    return [*known[: known.index(run_id)], run_id] if run_id in known else [*known, run_id]
+
+
+def may_fall(item: Item, claim_id: str, run_id: str) -> bool:
+    """Tell whether a claim that the run contradicts may fall, or fell by it: the learn may be prepared anew."""
+    return status_of(item, claim_id) == "conclusion" or run_id in contradicting_runs(item, claim_id, "")[:-1]
