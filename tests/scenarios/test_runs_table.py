@@ -3,19 +3,20 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from phronesis.core.reasoning.block import parse
+from phronesis.core.reasoning.block import parse, render
 from phronesis.core.reasoning.facts import FactsBuilder, FactsView, GenericFacts
-from phronesis.core.reasoning.limitations import limitation_from
-from phronesis.core.reasoning.records import Claim
+from phronesis.core.reasoning.limitations import limitation_from, plain_limitation
+from phronesis.core.reasoning.records import Claim, ReasoningBlock
 from phronesis.core.reasoning.runs import Feedback, Run, checked_feedback, checked_run
 from phronesis.core.reasoning.verdicts import verdict, written_state
 from phronesis.core.state_machine import ClaimState, Judgement, Verdict, claim_state
+from phronesis.derive.claims_gate.gate import gate
 from phronesis.derive.comparisons import read_comparison
 from phronesis.domains.catalysis.facts import CatalysisFacts
 
@@ -138,13 +139,18 @@ def test_a_demotion_has_something_to_say() -> None:
                 views = [bank.view(run_id) for run_id in state.contra if run_id in bank.feedback]
                 said[key] = limitation_from(bank.claims[key], views, bank.tests[key])
                 assert step["learn"] in said[key]
+    for key, text in said.items():
+        for limitation in (text, plain_limitation(bank.claims[key], 2)):
+            written = replace(bank.claims[key], limitations=(limitation,))
+            assert gate(render(ReasoningBlock(topic=key[0], claims=(written,)))) == []
     assert len(said) == sum(row["demoted"] for row in TABLE["final"])
     assert said["i1", "c1"] == (
         "Not held in run rb-run-13 (Cu–Zn 1:1, imidazole): fraction of formate 0.5; in run rb-run-07 (Cu–Zn 1:2):"
         " fraction of formate 0.4."
     )
     assert said["i5", "c1"] == (
-        "在运行 rb-run-19（Sn–Bi 1:1，甘氨酸）中不成立：甲酸的占比为 0.5；在运行 rb-run-22（Sn–Bi 5:1）中不成立：甲酸的占比为 0.7。"
+        "在运行 rb-run-19（Sn–Bi 1:1，甘氨酸）中不成立：甲酸的占比为 0.5；"
+        "在运行 rb-run-22（Sn–Bi 5:1）中不成立：甲酸的占比为 0.7。"
     )
 
 
@@ -155,9 +161,5 @@ def test_facts_say_what_the_verdicts_stand_on(builder: FactsBuilder) -> None:
         facts = builder.facts(run, bank.feedback.get(run_id, Feedback())).to_json()
         assert facts["source_run_ids"] == [facts["run_id"]] == [run_id]
         assert json.loads(json.dumps(facts)) == facts
-        assert facts["activity_total_value"] == verdict_total(bank.view(run_id))
-
-
-def verdict_total(view: FactsView) -> float | None:
-    values = [product.value for product in view.products if product.value is not None]
-    return pytest.approx(sum(values)) if values else None
+        values = [product.value for product in bank.view(run_id).products if product.value is not None]
+        assert facts["activity_total_value"] == (pytest.approx(sum(values)) if values else None)

@@ -21,6 +21,7 @@ CLASSES: Final = {kind: re.compile(f"[{range_}]") for kind, range_ in RANGES.ite
 _PRIVATE: Final = re.compile("[\ue000-\uf8ff]")
 _DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−﹣", "-") | dict.fromkeys("∶꞉", ":") | {"’": "'", "‘": "'"})
 _HAN: Final = "\u3400-\u4dbf\u4e00-\u9fff"
+_BLANKS: Final = re.compile(r"[^\S\n]+")
 _SPACES: Final = re.compile(rf"(?<=[{_HAN}]) | (?=[{_HAN}])")
 _ENDS: Final = re.compile(r"[。!?;\n]|(?<!\bca)(?<!\bvs)(?<!approx)(?<!\bi\.e)(?<!\be\.g)(?<!\barb)\.(?= |$)")
 
@@ -99,7 +100,7 @@ class Marked:
 def normal_text(text: str) -> str:
     """Give a text in one width, with one kind of dash and colon, single spaces, and none beside Chinese."""
     plain = _PRIVATE.sub(" ", unicodedata.normalize("NFKC", text)).translate(_DASHES)
-    return _SPACES.sub("", " ".join(plain.split(" ")).strip())
+    return _SPACES.sub("", _BLANKS.sub(" ", plain).strip())
 
 
 def sentences(text: str) -> Iterator[str]:

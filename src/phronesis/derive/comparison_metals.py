@@ -44,8 +44,8 @@ def _metals() -> _Metals:
         joined=re.compile(rf"{_ALONE}{metal}{_AMOUNT} ?(?:\( ?)?([-/:])(?: ?\))? ?{metal}{_AMOUNT}{_ENDS}"),
         glued=re.compile(rf"{_ALONE}{metal}{_AMOUNT}(){metal}{_AMOUNT}{_ENDS}"),
         spelled=re.compile(
-            rf"\b{english} ?([-/:]) ?{english}\b|{chinese}[-/: ]?{chinese}(?=基|体系|催化剂|双金属|合金|样品|组合|的|比)"
-            rf"|{chinese}([-/:]){chinese}", re.IGNORECASE),
+            rf"\b{english} ?([-/:]) ?{english}\b|{chinese}([-/:]){chinese}"
+            rf"|{chinese}{chinese}(?=基|体系|催化剂|双金属|合金|样品|组合|的|比)", re.IGNORECASE),
         alone=re.compile(rf"{_ALONE}{bare}{_ENDS}"),
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ from phronesis.derive.comparison_marks import RANGES
 LANGUAGES: Final = ("en", "zh")
 _ROWS: Final = ("number", "bound_after", "comparator", "adjective", "modifier", "ratio", "metric", "share", "versus")
 _WORDS: Final = ("gap", "before", "unsure", "not_after", "join", "cue", "idle", "or", "then", "range", "by", "negation",
+                 "denied", "reason",
                  "link")  # fmt: skip
 _CLASS: Final = re.compile(r"\[[^\]\[]*\]")
 _MARK: Final = re.compile("<([A-Z])>")
@@ -68,8 +69,9 @@ def load_words(language: str) -> Words:
     unit = r"(?: ?<<unit>>)?"
     single["negated"] = compiled(f"{given['negation']}(?P<c><C>)")
     single["bound"] = compiled(rf"(?P<c><C>) ?(?:{link}) ?(?P<n><N>|<B>){unit}")
-    single["joined"] = compiled(rf"(?P<a><G>)(?:[ ,()]|{given['join']}){{0,8}}(?P<b><G>)")
-    latin = f"(?<![A-Za-z0-9])(?:{{}})(?![A-Za-z0-9])"
+    single["adjective"] = compiled(rf"{given['negation'].removesuffix('(?=<C>)')}(?P<a><A>)")
+    single["joined"] = compiled(rf"(?P<a><G>)(?:[ ()]|{given['join']}){{0,8}}(?P<b><G>)")
+    latin = "(?<![A-Za-z0-9])(?:{})(?![A-Za-z0-9])"
     named = [latin.format(f"(?:{products['english']})s?"), products["chinese"]]
     return Words(
         language=language,

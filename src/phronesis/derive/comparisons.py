@@ -33,7 +33,7 @@ MAX_READ: Final = 2_000
 
 _HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _DIGIT: Final = re.compile(r"(?<![A-Za-z\d])\d")
-_ENGLISH_CLAUSE: Final = re.compile(r"\b(?:when|if|once|whenever|where|after|while)\b[^,;]*$", re.IGNORECASE)
+_CLAUSE: Final = re.compile(r"\b(?:when|if|once|whenever|where|after|while)\b[^,;]*$", re.IGNORECASE)
 _TURNED: Final[Mapping[str, Operator]] = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "==": "!=", "!=": "=="}
 _UPWARD: Final = "高大多强好"
 _RATIO: Final = re.compile(
@@ -50,18 +50,20 @@ def read_comparison(inference: str, conditions: Sequence[str] = ()) -> dict[str,
     Two comparisons in one claim are none: a run may support the one and contradict the other.
     """
     tests = [test for sentence in sentences(inference[:MAX_READ]) if (test := _read(sentence)) is not None]
-    if len(tests) != 1:
+    if len(tests) != 1 or not tests[0]:
         return None
     [test] = tests
     for condition in conditions:
         given = read_condition(condition)
-        merged = None if given is None else _merged([test.get("given", {}), given])
+        merged = None if given is None else _merged([test["given"], given])
         if given is None or merged is None:
             return None
         test["given"] = merged
         if "versus" in test:
             test["versus"] = {**given, **test["versus"]}
-    return _lawful(test)
+    if not test["given"]:
+        del test["given"]
+    return test
 
 
 def read_condition(condition: str) -> Given | None:
@@ -89,7 +91,8 @@ def _read(sentence: str) -> dict[str, Any] | None:
     if not _mask(marked, words, alone=False):
         return None
     single = words.single
-    marked.text = single["idle"].sub(" ", marked.text)
+    for name in ("idle", "reason"):
+        marked.text = single[name].sub(" ", marked.text)
     if any(single[name].search(marked.text) for name in ("range", "by", "or")):
         return None
     found = [*_shares(marked, words), *_bounds(marked, words)] or list(_versus(marked, words))
@@ -110,8 +113,9 @@ def _mask(marked: Marked, words: Words, *, alone: bool) -> bool:
         marked.mask("B", row.pattern, _bound_of(marked, row.meaning["op"], words.foreign))
     for kind, name in (("C", "comparator"), ("A", "adjective")):
         for row in rows.get(name, ()):
-            marked.mask(kind, row.pattern, lambda _, op=row.meaning["op"]: op)
+            marked.mask(kind, row.pattern, _always(row.meaning["op"]))
     marked.mask("C", words.single["negated"], lambda match: _TURNED[marked.held[match["c"]]])
+    marked.mask("A", words.single["adjective"], lambda match: _TURNED[marked.held[match["a"]]])
     marked.mask("B", words.single["bound"], _bound_of(marked, None, words.foreign))
     for row in rows["ratio"]:
         marked.mask("G", row.pattern, lambda match: _given_ratio(marked, match, alone=alone))
@@ -128,6 +132,10 @@ def _mask_modifiers(marked: Marked, rows: Sequence[Row]) -> None:
         marked.mask("G", row.pattern, lambda match: {"modifier": match["modifier"].strip()})
 
 
+def _always(op: Operator) -> Callable[[re.Match[str]], Operator]:
+    return lambda _: op
+
+
 def _number_of(meaning: Mapping[str, Any]) -> Callable[[re.Match[str]], Number | None]:
     def make(match: re.Match[str]) -> Number | None:
         factor = Decimal(str(meaning.get("value", 1)))
@@ -137,10 +145,7 @@ def _number_of(meaning: Mapping[str, Any]) -> Callable[[re.Match[str]], Number |
         try:
             amount = Decimal(digits)
         except ArithmeticError:
-            spoken = parse_number(digits)
-            if spoken is None:
-                return None
-            amount = Decimal(str(spoken))
+            amount = Decimal(str(parse_number(digits) or 0))
         percent = bool(meaning.get("percent"))
         value = float(amount * factor / 100 if percent else amount * factor)
         return Number(int(value) if value.is_integer() and not percent else value, percent=percent)
@@ -189,45 +194,53 @@ def _metric_of(marked: Marked, metric: str, not_after: re.Pattern[str]) -> Calla
 
 
 def _bounds(marked: Marked, words: Words) -> Iterator[dict[str, Any]]:
-    """Give each metric that stands with a bound; one whose meaning is not sure spoils the sentence."""
+    """Give each metric that stands with a bound; {} for one whose meaning is not sure."""
     for pattern in words.core:
         for match in pattern.finditer(marked.text):
-            metric = marked.held[match["m"]]
+            metric: Metric = marked.held[match["m"]]
             bound = marked.held[match["b"]] if match.groupdict().get("b") else None
             if bound is None:
-                op = marked.held[match["c"]] if match["c"] in marked.held else ">="
-                bound = Bound(op, marked.held[match["n"]])
+                bound = Bound(marked.held.get(match["c"], ">="), marked.held[match["n"]])
+            start = match.start()
+            denied = words.single["denied"].search(marked.text[:start])
+            if denied is not None:
+                start, bound = denied.start(), Bound(_TURNED[bound.op], bound.number)
             test = _with_bound(metric.metric, _product(marked, metric), bound)
-            given = _surroundings(marked, words, match, CLASSES["G"].findall(marked.text))
-            yield {} if test is None or given is None else {**test, "given": given}
+            yield _described(marked, words, test, (start, match.end()))
 
 
 def _shares(marked: Marked, words: Words) -> Iterator[dict[str, Any]]:
     for row in words.rows["share"]:
         for match in row.pattern.finditer(marked.text):
             test = _with_bound("fraction", marked.held[match["product"]], marked.held[match["bound"]])
-            given = _surroundings(marked, words, match, CLASSES["G"].findall(marked.text))
-            yield {} if test is None or given is None else {**test, "given": given}
+            yield _described(marked, words, test, match.span())
+
+
+def _described(marked: Marked, words: Words, test: dict[str, Any] | None, span: tuple[int, int]) -> dict[str, Any]:
+    given = _surroundings(marked, words, span, CLASSES["G"].findall(marked.text))
+    return {} if test is None or given is None else {**test, "given": given}
 
 
 def _versus(marked: Marked, words: Words) -> Iterator[dict[str, Any]]:
+    """Give the first comparison with other runs."""
+    named = marked.all("M")
+    metrics = {one for one in named if one.metric == "activity" or one.product is not None}
+    if len(metrics) != 1 or any(one.metric == "other" for one in named):
+        return
+    [metric] = metrics
     for row in words.rows["versus"]:
         for match in row.pattern.finditer(marked.text):
-            named = [marked.held[one] for one in CLASSES["M"].findall(marked.text)]
-            metrics = {one for one in named if one.metric == "activity" or one.product is not None}
             told = [one for one in CLASSES["G"].findall(marked.text) if one != match["versus"]]
-            given = _surroundings(marked, words, match, told)
-            versus = dict(marked.held[match["versus"]])
-            if len(metrics) != 1 or not given or given == versus or any(one.metric == "other" for one in named):
+            given = _surroundings(marked, words, match.span(), told, within=match[0][1:])
+            versus = marked.held[match["versus"]]
+            if not given or given == versus:
                 continue
-            [metric] = metrics
-            product = {} if metric.product is None else {"product": metric.product}
-            shared = _fronted(marked, told)
+            shared = {name: value for name, value in _fronted(marked, told).items() if given.get(name) == value}
             yield {
                 "metric": metric.metric,
-                **product,
+                **({} if metric.product is None else {"product": metric.product}),
                 "op": _relation(marked, match),
-                "versus": {**{name: value for name, value in shared.items() if given.get(name) == value}, **versus},
+                "versus": {**shared, **versus},
                 "given": given,
             }
             return
@@ -238,7 +251,7 @@ def _relation(marked: Marked, match: re.Match[str]) -> str:
     if groups.get("op") is not None:
         return str(marked.held[groups["op"]])
     op = ">" if groups["a"] in _UPWARD else "<"
-    if groups.get("than") in ("没有", "不如"):
+    if groups.get("than") == "没有":
         return "<" if op == ">" else ">"
     return _TURNED[op] if groups.get("than") == "不比" else op
 
@@ -251,18 +264,18 @@ def _fronted(marked: Marked, told: Sequence[str]) -> Given:
     return _merged([marked.held[one] for one in told if one in head]) or {}
 
 
-def _surroundings(marked: Marked, words: Words, match: re.Match[str], told: Sequence[str]) -> Given | None:
+def _surroundings(
+    marked: Marked, words: Words, span: tuple[int, int], told: Sequence[str], *, within: str = ""
+) -> Given | None:
     """Give what a sentence describes beside its comparison; None when something in it is not understood."""
-    before, after = marked.text[: match.start()], marked.text[match.end() :]
+    before, after = marked.text[: span[0]], marked.text[span[1] :]
     single = words.single
-    if single["then"].search(after) or (words.language == "en" and _ENGLISH_CLAUSE.search(before)):
+    if single["then"].search(after) or (words.language == "en" and _CLAUSE.search(before)):
         return None
-    rest = single["cue"].sub(" ", before) + " \n " + single["cue"].sub(" ", after)
-    within = match[0] if "versus" in match.re.groupindex else ""
-    left = CLASSES["G"].sub(" ", rest)
-    if any(CLASSES[kind].search(left) for kind in "ABCLNRX") or _DIGIT.search(left):
+    rest = "\n".join(CLASSES["G"].sub(" ", single["cue"].sub(" ", part)) for part in (before, after))
+    if any(CLASSES[kind].search(rest) for kind in "ABCLNRX") or _DIGIT.search(rest):
         return None
-    if single["unsure"].search(left) or (within and single["unsure"].search(CLASSES["G"].sub(" ", within[1:]))):
+    if single["unsure"].search(rest) or single["unsure"].search(CLASSES["G"].sub(" ", within)):
         return None
     return _merged([marked.held[one] for one in told])
 
@@ -291,11 +304,3 @@ def _merged(givens: Sequence[Given]) -> Given | None:
             if merged.setdefault(name, value) != value:
                 return None
     return {name: merged[name] for name in ("M1", "M2", "modifier", "ratio") if name in merged}
-
-
-def _lawful(test: dict[str, Any]) -> dict[str, Any] | None:
-    if not test:
-        return None
-    if not test["given"]:
-        del test["given"]
-    return test

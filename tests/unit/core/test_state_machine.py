@@ -1,12 +1,14 @@
 """Borders, caps, and the claim's fold over runs."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phronesis.core.state_machine import (
+    CLAIM_STATUSES,
     JUDGEMENTS,
     STAGES,
+    ClaimState,
     ClaimStatus,
     Judgement,
     Stage,
@@ -89,6 +91,71 @@ def test_learning_the_same_again_changes_nothing(given_verdicts: list[Verdict]) 
     if once.status == "conclusion":
         assert len(once.support) >= 2
         assert len(once.contra) < 2
+
+
+def test_what_was_written_counts_and_its_runs_count_once() -> None:
+    start = ClaimState(status="conclusion", support=("a", "b"), contra=("c",), unnamed_support=1)
+    assert (start.support_count, start.contra_count) == (3, 1)
+    assert claim_state(verdicts("+c -a .d"), start=start) == start
+    fallen = claim_state(verdicts("-d +e"), start=start)
+    assert fallen == ClaimState(status="hypothesis", support=("a", "b", "e"), contra=("c", "d"), unnamed_support=1)
+    assert claim_status(verdicts("+d"), start=ClaimState(status="hypothesis", unnamed_support=1)) == "conclusion"
+    assert (
+        claim_status(verdicts("+d"), start=ClaimState(status="hypothesis", unnamed_contra=1, support=("a",)))
+        == "hypothesis"
+    )
+    assert claim_status(verdicts("-d"), start=ClaimState(status="conclusion", unnamed_contra=1)) == "hypothesis"
+    assert claim_status(verdicts("-d -e -f"), start=ClaimState(status="fact", contra=("x", "y"))) == "fact"
+
+
+def test_only_a_run_that_counts_moves_a_status() -> None:
+    supported = ClaimState(status="hypothesis", support=("a", "b"))
+    contradicted = ClaimState(status="conclusion", contra=("a", "b"))
+    for start in (supported, contradicted):
+        assert claim_state(verdicts(".z +a"), start=start) == start
+    assert claim_status(verdicts("+z"), start=supported) == "conclusion"
+    assert claim_status(verdicts("+z"), start=contradicted) == "hypothesis"
+
+
+STARTS = st.builds(
+    ClaimState,
+    status=st.sampled_from(CLAIM_STATUSES),
+    support=st.lists(st.sampled_from("ab"), unique=True).map(tuple),
+    contra=st.lists(st.sampled_from("cd"), unique=True).map(tuple),
+    unnamed_support=st.integers(0, 2),
+    unnamed_contra=st.integers(0, 2),
+)
+LEARNED = st.lists(
+    st.builds(Verdict, st.sampled_from("abcdefghij"), st.sampled_from(JUDGEMENTS)),
+    unique_by=lambda verdict: verdict.run_id,
+    max_size=10,
+)
+
+
+@settings(max_examples=1000)
+@given(start=STARTS, learned=LEARNED, data=st.data())
+def test_the_laws_of_the_fold(start: ClaimState, learned: list[Verdict], data: st.DataObject) -> None:
+    end = claim_state(learned, start=start)
+    other = claim_state(data.draw(st.permutations(learned)), start=start)
+    # Counts do not depend on the order of runs; neither does a fact's status.
+    assert (set(end.support), set(end.contra)) == (set(other.support), set(other.contra))
+    assert (end.support_count, end.contra_count) == (other.support_count, other.contra_count)
+    before = start
+    for n in range(1, len(learned) + 1):
+        after = claim_state(learned[:n], start=start)
+        counted = after.support_count + after.contra_count - before.support_count - before.contra_count
+        assert counted in (0, 1)
+        if before.status == "fact" or not counted:
+            assert after.status == before.status
+        if counted and before.status == "conclusion":
+            assert (after.status == "hypothesis") == (after.contra_count >= 2)
+        if counted and before.status == "hypothesis":
+            assert (after.status == "conclusion") == (after.support_count >= 2 and after.contra_count == 0)
+        # One run at a time is what the whole gives, so no run both promotes and demotes; again it changes nothing.
+        assert claim_state(learned[n - 1 : n], start=before) == after
+        assert claim_state(learned[n - 1 : n], start=after) == after
+        before = after
+    assert before == end
 
 
 def test_bad_input_is_refused_by_name() -> None:

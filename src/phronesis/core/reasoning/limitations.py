@@ -23,9 +23,11 @@ def limitation_from(claim: Claim, contradicting: Sequence[FactsView], test: Mapp
     """Say in which runs a claim did not hold, in its own language, Chinese or English: what was, no advice.
 
     ``contradicting`` are in learn order, one at least; ``test`` is what they were judged by, None where a model did.
+    The names of runs, modifiers and products are as people gave them; where the gate takes offence at one,
+    `plain_limitation` has none.
     """
     test = test if test is not None else claim.test
-    chinese = _HAN.search("".join((claim.inference, claim.constraint, *claim.conditions))) is not None
+    chinese = _is_chinese(claim)
     say, joint, end = (_in_chinese, "；", "。") if chinese else (_in_english, "; ", ".")
     shown = contradicting[-MAX_RUNS:]
     parts = [say(_name(view.run_id), _name(view.label), _measure(view, test)) for view in shown]
@@ -34,6 +36,17 @@ def limitation_from(claim: Claim, contradicting: Sequence[FactsView], test: Mapp
         parts.append(f"另有 {more} 次运行" if chinese else f"and in {more} more")
     text = joint.join(parts) + end
     return text if chinese else f"Not held {text}"
+
+
+def plain_limitation(claim: Claim, runs: int) -> str:
+    """Say in how many runs a claim did not hold, without a name that somebody gave: lawful whatever the names are."""
+    if _is_chinese(claim):
+        return f"在 {runs} 次运行中不成立。"
+    return f"Not held in {runs} {'run' if runs == 1 else 'runs'}."
+
+
+def _is_chinese(claim: Claim) -> bool:
+    return _HAN.search("".join((claim.inference, claim.constraint, *claim.conditions))) is not None
 
 
 def _in_english(run_id: str, label: str, measure: tuple[str, str | None, str] | None) -> str:
@@ -45,12 +58,14 @@ def _in_english(run_id: str, label: str, measure: tuple[str, str | None, str] | 
 
 
 def _in_chinese(run_id: str, label: str, measure: tuple[str, str | None, str] | None) -> str:
-    where = f"在运行 {run_id}" + (f"（{label.replace(', ', '，')}）" if label else "") + "中不成立"
+    where = f"在运行 {run_id}" + (f"（{label.replace(', ', '，')}）" if label else " ") + "中不成立"
     if measure is None:
         return where
     metric, product, number = measure
-    name = {"fraction": "占比", "value": "数值"}.get(metric, "")
-    return f"{where}：{product}的{name}为 {number}" if product else f"{where}：总活性为 {number}"
+    if product is None:
+        return f"{where}：总活性为 {number}"
+    gap = " " if product[-1:].isascii() else ""
+    return f"{where}：{product}{gap}的{'占比' if metric == 'fraction' else '数值'}为 {number}"
 
 
 def _measure(view: FactsView, test: Mapping[str, Any] | None) -> tuple[str, str | None, str] | None:

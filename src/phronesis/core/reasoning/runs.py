@@ -4,6 +4,7 @@ import math
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 from phronesis.core.canonical import plain
@@ -84,6 +85,7 @@ class Feedback:
         return math.fsum(values) if values else None
 
 
+@lru_cache(maxsize=4096)
 def folded_name(name: str) -> str:
     """Give a name as it is compared: without case, width, kind of dash, and spaces around it or doubled."""
     wide = unicodedata.normalize("NFKC", name).casefold()

@@ -1,0 +1,168 @@
+"""Support, contra and irrelevant by arithmetic: borders, what is missing, and laws."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from phronesis.core.reasoning.claim_test import OPERATORS, Operator, mistakes_of_test
+from phronesis.core.reasoning.facts import FactsView
+from phronesis.core.reasoning.records import Claim, Tally
+from phronesis.core.reasoning.runs import Product
+from phronesis.core.reasoning.verdicts import described, equal, holds, measured, verdict, written_state
+from phronesis.core.state_machine import ClaimState
+
+CO = Product(name="CO", value=3.0, fraction=0.3)
+H2 = Product(name="H2", value=1.0, fraction=0.1)
+
+
+def view(*products: Product, run_id: str = "r1", ratio: float | None = 3.0, **named: str) -> FactsView:
+    numbers = {} if ratio is None else {"ratio": ratio}
+    return FactsView(run_id=run_id, named=named or {"M1": "Cu", "M2": "Zn", "modifier": "imidazole"}, numbers=numbers,
+                     products=products)  # fmt: skip
+
+
+def a_test(metric: str = "fraction", op: str = ">=", **fields: Any) -> dict[str, Any]:
+    product = {} if metric == "activity" else {"product": "CO"}
+    lawful = {"metric": metric, **product, "op": op, **fields}
+    assert not list(mistakes_of_test(lawful))
+    return lawful
+
+
+@pytest.mark.parametrize(
+    ("op", "below", "at", "above"),
+    [
+        ("<", "support", "contra", "contra"),
+        ("<=", "support", "support", "contra"),
+        (">", "contra", "contra", "support"),
+        (">=", "contra", "support", "support"),
+        ("==", "contra", "support", "contra"),
+        ("!=", "support", "contra", "support"),
+    ],
+)
+def test_borders(op: str, below: str, at: str, above: str) -> None:
+    for share, expected in ((0.29, below), (0.1 + 0.2, at), (0.31, above)):
+        assert verdict(a_test(op=op, value=0.3), view(Product(name="CO", fraction=share))) == expected
+
+
+def test_metrics() -> None:
+    run = view(CO, H2, Product(name="CH4"))
+    assert (measured(run, "activity"), measured(run, "fraction", "co"), measured(run, "value", "ＣＯ")) == (
+        4.0,
+        0.3,
+        3.0,
+    )
+    assert measured(run, "value", "CH4") is None
+    assert measured(run, "fraction", "formate") is None
+    assert measured(run, "fraction") is None
+    assert measured(view(Product(name="CO", fraction=0.5)), "activity") is None
+    assert verdict(a_test("activity", value=4), run) == "support"
+    assert verdict(a_test("value", value=3.0), run) == "support"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, True),
+        ({"M1": "cu", "M2": " ZN "}, True),
+        ({"M1": "Zn", "M2": "Cu"}, False),
+        ({"modifier": "Imidazole"}, True),
+        ({"small_molecule_modifier": "ＩＭＩＤＡＺＯＬＥ"}, True),
+        ({"modifier": "glycine"}, False),
+        ({"ratio": {"op": "==", "value": 3}}, True),
+        ({"ratio": {"op": ">", "value": 3}}, False),
+        ({"M1": "Cu", "ratio": {"op": ">=", "value": 2}}, True),
+    ],
+)
+def test_which_runs_are_meant(given: Mapping[str, Any], expected: bool) -> None:
+    test = a_test(value=0.3, given=given)
+    assert described(given, view(CO)) is expected
+    assert verdict(test, view(CO)) == ("support" if expected else "irrelevant")
+
+
+def test_what_is_missing_makes_it_irrelevant() -> None:
+    assert verdict(a_test(value=0.3), view(H2)) == "irrelevant"
+    assert verdict(a_test(value=0.3), view(Product(name="CO", value=3))) == "irrelevant"
+    assert verdict(a_test("activity", value=0), view()) == "irrelevant"
+    assert verdict(a_test(value=0.3, given={"ratio": {"op": ">", "value": 0}}), view(CO, ratio=None)) == "irrelevant"
+    assert verdict(a_test(value=0.3, given={"modifier": "x"}), view(CO, M1="Cu")) == "irrelevant"
+    assert verdict(a_test(value=0.3, given=None), view(CO)) == "support"
+
+
+def test_versus_is_the_mean_over_earlier_runs_that_match() -> None:
+    def earlier(run_id: str, share: float | None, m2: str = "Fe") -> FactsView:
+        return view(Product(name="CO", fraction=share), run_id=run_id, M1="Cu", M2=m2)
+
+    test = a_test(op=">", versus={"M1": "Cu", "M2": "Fe"}, given={"M1": "Cu", "M2": "Zn"})
+    assert verdict(test, view(CO)) == "irrelevant"
+    assert verdict(test, view(CO), [earlier("a", 0.9, "Ni"), earlier("b", None)]) == "irrelevant"
+    assert verdict(test, view(CO), [earlier("a", 0.2), earlier("b", 0.3), earlier("c", None)]) == "support"
+    assert verdict(test, view(CO), [earlier("a", 0.2), earlier("b", 0.4)]) == "contra"
+    assert verdict({**test, "op": ">="}, view(CO), [earlier("a", 0.2), earlier("b", 0.4)]) == "support"
+    assert verdict(test, view(H2), [earlier("a", 0.2)]) == "irrelevant"
+    assert verdict(test, earlier("d", 0.9), [earlier("a", 0.2)]) == "irrelevant"
+    same = a_test(op="!=", versus={"M1": "Cu"})
+    assert verdict(same, view(CO, run_id="a"), [view(CO, run_id="a")]) == "irrelevant"
+
+
+def test_a_claims_written_counts() -> None:
+    claim = Claim(
+        claim_id="c", status="conclusion", facts={}, support=Tally(count=3, run_ids=("a",)), contra=Tally(count=1)
+    )
+    state = written_state(claim)
+    assert state == ClaimState(status="conclusion", support=("a",), unnamed_support=2, unnamed_contra=1)
+    assert (state.support_count, state.contra_count) == (3, 1)
+
+
+def test_a_modifier_under_both_its_names_is_refused() -> None:
+    both = {"metric": "activity", "op": ">", "value": 1, "given": {"modifier": "a", "small_molecule_modifier": "a"}}
+    assert ["same" in mistake for mistake in mistakes_of_test(both)] == [True]
+    alias = {**both, "given": {"small_molecule_modifier": " "}}
+    assert ["a text" in mistake for mistake in mistakes_of_test(alias)] == [True]
+
+
+NUMBERS = st.floats(0, 1e6) | st.integers(0, 100).map(lambda n: n / 10)
+PRODUCTS = st.lists(
+    st.builds(lambda name, value, share: Product(name=name, value=value, fraction=share),
+              st.sampled_from(["CO", "H2", "CH4", "甲酸"]), st.none() | NUMBERS, st.none() | NUMBERS),
+    unique_by=lambda product: product.name, max_size=4,
+)  # fmt: skip
+METRICS = st.sampled_from(["activity", "fraction", "value"])
+OPS = st.sampled_from(OPERATORS)
+
+
+@given(PRODUCTS, st.permutations(range(4)), METRICS, OPS, NUMBERS)
+def test_the_order_of_products_does_not_matter(
+    products: list[Product], order: list[int], metric: str, op: str, value: float
+) -> None:
+    shuffled = [products[n] for n in order if n < len(products)]
+    test = a_test(metric, op, value=value)
+    assert verdict(test, view(*shuffled)) == verdict(test, view(*products))
+
+
+@given(PRODUCTS, METRICS, OPS, NUMBERS, st.integers(-20, 20))
+def test_the_unit_does_not_matter(products: list[Product], metric: str, op: str, value: float, power: int) -> None:
+    # Powers of two leave every digit as it is.
+    def scaled(number: float | None) -> float | None:
+        return None if number is None else number * 2.0**power
+
+    assume(all(one is None or one == 0 or one > 1e-200 for row in products for one in (row.value, row.fraction)))
+    assume(value == 0 or value > 1e-200)
+    other = [Product(name=row.name, value=scaled(row.value), fraction=scaled(row.fraction)) for row in products]
+    there = verdict(a_test(metric, op, value=value), view(*products))
+    assert verdict(a_test(metric, op, value=value * 2.0**power), view(*other)) == there
+
+
+@given(PRODUCTS, METRICS, OPS, NUMBERS)
+def test_a_test_and_its_opposite_never_agree(products: list[Product], metric: str, op: Operator, value: float) -> None:
+    opposite = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}[op]
+    found = {verdict(a_test(metric, one, value=value), view(*products)) for one in (op, opposite)}
+    assert found in ({"support", "contra"}, {"irrelevant"})
+
+
+@given(NUMBERS, NUMBERS)
+def test_one_of_three_relations_holds(left: float, right: float) -> None:
+    assert sum((holds(left, "<", right), equal(left, right), holds(left, ">", right))) == 1
+    assert holds(left, "<=", right) == holds(right, ">=", left)

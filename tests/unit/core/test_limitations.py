@@ -1,0 +1,75 @@
+"""What code writes when a conclusion falls back: facts alone, in the claim's language."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.reasoning.facts import FactsView
+from phronesis.core.reasoning.limitations import MAX_NAME, limitation_from, plain_limitation
+from phronesis.core.reasoning.records import Claim
+from phronesis.core.reasoning.runs import Product
+
+TEST = {"metric": "fraction", "product": "formate", "op": ">=", "value": 0.6}
+ENGLISH = Claim(claim_id="c1", status="conclusion", facts={}, inference="Formate is at least 0.6.", test=TEST)
+CHINESE = Claim(claim_id="c1", status="conclusion", facts={}, inference="甲酸占比不低于 0.6。")
+
+
+def run(run_id: str, share: float | None = 0.41, label: str = "Cu–Zn 3:1, imidazole") -> FactsView:
+    return FactsView(run_id=run_id, label=label, products=(Product(name="formate", value=2.0, fraction=share),))
+
+
+def test_english() -> None:
+    assert limitation_from(ENGLISH, [run("rb-run-13")]) == (
+        "Not held in run rb-run-13 (Cu–Zn 3:1, imidazole): fraction of formate 0.41."
+    )
+    assert limitation_from(ENGLISH, [run("a", label=""), run("b", None)]) == (
+        "Not held in run a: fraction of formate 0.41; in run b (Cu–Zn 3:1, imidazole)."
+    )
+    assert limitation_from(ENGLISH, [run("a")], {"metric": "activity", "op": ">", "value": 9}) == (
+        "Not held in run a (Cu–Zn 3:1, imidazole): total activity 2."
+    )
+
+
+def test_chinese() -> None:
+    assert limitation_from(CHINESE, [run("rb-run-13")], {**TEST, "product": "FORMATE"}) == (
+        "在运行 rb-run-13（Cu–Zn 3:1，imidazole）中不成立：FORMATE 的占比为 0.41。"
+    )
+    assert limitation_from(CHINESE, [run("a", label="")], {**TEST, "metric": "value"}) == (
+        "在运行 a 中不成立：formate 的数值为 2。"
+    )
+    assert limitation_from(CHINESE, [run("a")], {"metric": "activity", "op": ">", "value": 9}) == (
+        "在运行 a（Cu–Zn 3:1，imidazole）中不成立：总活性为 2。"
+    )
+    assert limitation_from(CHINESE, [run("a")]) == "在运行 a（Cu–Zn 3:1，imidazole）中不成立。"
+
+
+def test_of_many_runs_the_latest_are_told() -> None:
+    runs = [run(f"r{n}", label="") for n in range(5)]
+    assert limitation_from(ENGLISH, runs) == (
+        "Not held in run r2: fraction of formate 0.41; in run r3: fraction of formate 0.41;"
+        " in run r4: fraction of formate 0.41; and in 2 more."
+    )
+    assert limitation_from(CHINESE, runs).endswith("；另有 2 次运行。")
+
+
+def test_without_names() -> None:
+    assert (plain_limitation(ENGLISH, 1), plain_limitation(ENGLISH, 2)) == ("Not held in 1 run.", "Not held in 2 runs.")
+    assert plain_limitation(CHINESE, 2) == "在 2 次运行中不成立。"
+
+
+def test_no_alias_comes_in_by_a_name() -> None:
+    said = limitation_from(ENGLISH, [run("[C12]", label="Cu [C3]\n【C4】")])
+    assert said == "Not held in run (C12) (Cu (C3) (C4)): fraction of formate 0.41."
+
+
+@given(st.text(max_size=400), st.text(max_size=400), st.sampled_from([ENGLISH, CHINESE]))
+@pytest.mark.parametrize("test", [TEST, None])
+def test_it_is_one_short_line_without_brackets(
+    test: dict[str, object] | None, name: str, label: str, claim: Claim
+) -> None:
+    said = limitation_from(claim, [run(name, label=label)], test)
+    assert said == limitation_from(claim, [run(name, label=label)], test)
+    assert not re.search(r"[\[\]\n\r【】]", said)
+    assert len(said) < 3 * MAX_NAME + 80

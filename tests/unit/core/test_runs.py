@@ -1,0 +1,142 @@
+"""Runs and feedback: what is kept, and what is refused by name."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.reasoning.runs import (
+    MAX_MEMORIES,
+    MAX_PRODUCTS,
+    Feedback,
+    Product,
+    Run,
+    checked_feedback,
+    checked_run,
+    folded_name,
+)
+from phronesis.errors import InputError
+
+PRODUCT = {"name": "CO", "value": 3, "fraction": 0.25}
+
+
+def test_a_run_is_kept_as_it_was_given() -> None:
+    given = {
+        "run_id": "r1", "output": {"M1": "Cu", "steps": [1, {"a": None}]}, "raw": "text", "trace": [{"tool": "x"}],
+        "memory_ids": ["mem:1", "mem:2", "mem:1"], "lab": {"room": 3},
+    }  # fmt: skip
+    run = checked_run(given)
+    assert (run.run_id, run.raw, run.memory_ids, run.extra) == ("r1", "text", ("mem:1", "mem:2"), {"lab": {"room": 3}})
+    assert run.to_json() == {**given, "memory_ids": ["mem:1", "mem:2"]}
+    assert checked_run(run.to_json()) == run
+
+
+def test_what_is_left_out_of_a_run() -> None:
+    run = checked_run({"raw": "Cu did well.", "output": None, "trace": None, "memory_ids": None, "run_id": None})
+    assert run == Run(raw="Cu did well.")
+    assert "run_id" not in run.to_json()
+
+
+def test_the_final_output_of_the_trace_fills_what_the_output_lacks() -> None:
+    trace = {"final_output": {"M1": "Zn", "M2": "Cu"}, "steps": []}
+    assert Run(output={"M1": "Cu", "M2": None}, trace=trace).fields() == {"M1": "Cu", "M2": "Cu"}
+    assert Run(output={"M1": "Cu"}, trace={"final_output": "Zn"}).fields() == {"M1": "Cu"}
+    assert Run(output={"M1": "Cu"}, trace=["Zn"]).fields() == {"M1": "Cu"}
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "says"),
+    [
+        ("r1", "run", "mapping"),
+        ({}, "run.output", "both empty"),
+        ({"output": {}, "raw": " "}, "run.output", "both empty"),
+        ({"output": "Cu"}, "run.output", "raw"),
+        ({"output": {"x": float("nan")}}, "run.output.x", "finite"),
+        ({"raw": 3}, "run.raw", "string"),
+        ({"raw": "a", "run_id": ""}, "run.run_id", "leave it out"),
+        ({"raw": "a", "run_id": 7}, "run.run_id", "string"),
+        ({"raw": "a", "memory_ids": "mem:1"}, "run.memory_ids", "list"),
+        ({"raw": "a", "memory_ids": ["mem:1", 2]}, r"run.memory_ids[1]", "string"),
+        ({"raw": "a", "memory_ids": ["m"] * (MAX_MEMORIES + 1)}, "run.memory_ids", "at most"),
+        ({"raw": "a", "trace": {1: 2}}, "run.trace", "string"),
+        ({"raw": "a", "lab": {3}}, "run.lab", "JSON"),
+    ],
+)
+def test_what_is_no_run(given: Any, field: str, says: str) -> None:
+    with pytest.raises(InputError, match=says) as refused:
+        checked_run(given)
+    assert refused.value.field == field
+
+
+def test_feedback_is_kept_as_it_was_given() -> None:
+    given = {
+        "products": [{**PRODUCT, "unit": "mmol"}, {"name": " H2 ", "value": None}, {"name": "甲酸", "fraction": 60}],
+        "pros": "tight", "cons": None, "rater": "A",
+    }  # fmt: skip
+    feedback = checked_feedback(given)
+    assert feedback.products == (
+        Product(name="CO", value=3.0, fraction=0.25, extra={"unit": "mmol"}),
+        Product(name="H2"),
+        Product(name="甲酸", fraction=60.0),
+    )
+    assert (feedback.pros, feedback.cons, feedback.other, feedback.extra) == ("tight", "", "", {"rater": "A"})
+    assert checked_feedback(feedback.to_json()) == feedback
+    assert checked_feedback({}) == Feedback()
+    assert checked_feedback({"products": ()}) == Feedback()
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "says"),
+    [
+        (None, "feedback", "mapping"),
+        ({"products": {"CO": 1}}, "feedback.products", "list"),
+        ({"products": "CO"}, "feedback.products", "list"),
+        ({"products": ["CO"]}, "feedback.products[0]", "mapping"),
+        ({"products": [{"value": 1}]}, "feedback.products[0].name", "string"),
+        ({"products": [PRODUCT, {"name": "ｃｏ"}]}, "feedback.products[1].name", "each product once"),
+        ({"products": [{"name": "CO", "value": "3"}]}, "feedback.products[0].value", "a number"),
+        ({"products": [{"name": "CO", "value": True}]}, "feedback.products[0].value", "a number"),
+        ({"products": [{"name": "CO", "value": float("inf")}]}, "feedback.products[0].value", "finite"),
+        ({"products": [{"name": "CO", "value": 10**400}]}, "feedback.products[0].value", "finite"),
+        ({"products": [{"name": "CO", "fraction": float("nan")}]}, "feedback.products[0].fraction", "finite"),
+        ({"products": [{"name": "CO", "fraction": -0.1}]}, "feedback.products[0].fraction", "negative"),
+        ({"products": [PRODUCT] * (MAX_PRODUCTS + 1)}, "feedback.products", "at most"),
+        ({"pros": ["a"]}, "feedback.pros", "string"),
+        ({"note": object()}, "feedback.note", "JSON"),
+    ],
+)
+def test_what_is_no_feedback(given: Any, field: str, says: str) -> None:
+    with pytest.raises(InputError, match=says) as refused:
+        checked_feedback(given)
+    assert refused.value.field == field
+
+
+def test_minus_zero_is_zero_and_small_amounts_are_kept() -> None:
+    feedback = checked_feedback({"products": [{"name": "a", "value": -0.0}, {"name": "b", "value": 3.2e-12}]})
+    assert str(feedback.products[0].value) == "0.0"
+    assert feedback.products[1].value == 3.2e-12
+
+
+AMOUNTS = st.none() | st.floats(0, 1e12)
+PRODUCTS = st.lists(st.builds(lambda name, value: Product(name=name, value=value), st.text("abc", min_size=1), AMOUNTS))
+
+
+@given(PRODUCTS, st.randoms())
+def test_the_total_counts_all_products_in_any_order(products: list[Product], chance: Any) -> None:
+    shuffled = list(products)
+    chance.shuffle(shuffled)
+    total = Feedback(products=tuple(products)).total()
+    assert Feedback(products=tuple(shuffled)).total() == total
+    assert (total is None) == all(product.value is None for product in products)
+
+
+@given(st.text())
+def test_folded_names_are_fixed_points(name: str) -> None:
+    assert folded_name(folded_name(name)) == folded_name(name)
+
+
+def test_names_that_are_the_same() -> None:
+    assert folded_name(" Imidazole ") == folded_name("ＩＭＩＤＡＺＯＬＥ")
+    assert folded_name("2–methyl  imidazole") == folded_name("2-Methyl imidazole")
+    assert folded_name("H₂") == "h2"
