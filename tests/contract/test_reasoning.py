@@ -305,6 +305,17 @@ def test_ordinary_reads_show_each_item_once_and_never_a_claim_alone(memory: Memo
     assert "RBMEM_CLAIMS_V1" not in package.text
 
 
+def test_its_sources_are_who_wrote_it_and_the_runs_that_support_it(memory: Memory) -> None:
+    item = added(memory, COPPER)
+    verdict = judge(memory, "r7", item.id, c1="support")
+    judge(memory, "r8", item.id, c1="contra")
+    sources = memory.explain(item.id).sources
+    assert [(one.entry_id, one.source_ref) for one in sources] == [(item.entry_id, None), (verdict, "r7")]
+    assert sources[0].quote == item.content  # as it was written, without later counts
+    entry = memory.update(item.id, content=block(CHINESE)).entry_id
+    assert [one.entry_id for one in memory.explain(item.id).sources] == [item.entry_id, entry, verdict]
+
+
 def test_another_kind_and_another_lane_are_not_read_as_reasoning(memory: Memory) -> None:
     fact = memory.add("Cu is a metal", user_id=USER, kind="fact").items[0]
     with pytest.raises(NotFound):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,10 +11,11 @@ from hypothesis import strategies as st
 from phronesis.core.ids import derived_id
 from phronesis.core.items import Item
 from phronesis.core.reasoning.block import parse
+from phronesis.core.reasoning.item import reasoning_item
 from phronesis.core.reasoning.records import Claim
 from phronesis.core.state_machine import Judgement, Verdict, claim_state
 from phronesis.errors import RollbackConflict
-from scenarios.engines import EngineStore, deltas
+from scenarios.engines import EngineStore, block, deltas
 
 
 @pytest.fixture
@@ -134,3 +136,50 @@ def test_any_order_of_verdicts_is_the_fold_over_first_verdicts(
         found = claim(store, item)
         assert (found.status, *runs(found)) == (expected.status, expected.support, expected.contra)
         assert store.verified()
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("judge"), st.sampled_from(["r1", "r2", "r3"]), st.sampled_from(["support", "contra"])),
+        st.tuples(st.just("write"), st.sampled_from(["", "c1", "c1 c2", "c2 c3"]), st.sampled_from(["holds", "fails"])),
+        st.tuples(st.just("paste"), st.just("c1"), st.sampled_from(["holds", "fails"])),
+        st.tuples(st.just("edit"), st.sampled_from(["archive", "unarchive", "retract", "pin"]), st.just("")),
+        st.tuples(st.just("rollback"), st.integers(0, 9), st.just("")),
+    ),
+    min_size=1, max_size=9,
+)  # fmt: skip
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS)
+def test_whatever_happens_the_replay_the_content_and_the_index_agree(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, Any, str]]
+) -> None:
+    with EngineStore(tmp_path_factory.mktemp("mixed")) as store:
+        item = store.reason("c1", "c2")
+        for step, what, how in steps:
+            store.clock.pass_days(1)
+            _do(store, item, step, what, how)
+            now = store.memory.get(item.id)
+            assert parse(now.content).claims == reasoning_item(now).claims
+            assert store.memory.update(item.id, content=now.content).items == ()
+        assert store.verified()
+        assert store.memory.rebuild_claim_index().repaired == 0
+        store.memory.rebuild()
+        assert store.memory.get(item.id) == now
+
+
+def _do(store: EngineStore, item: Item, step: str, what: Any, how: str) -> None:
+    if step == "judge":
+        store.judge(what, item, c1=how, c3=how)
+    elif step == "write":
+        claims = [{"claim_id": one, "inference": f"{one} {how}."} for one in what.split()]
+        store.memory.update(item.id, content=block(*claims, topic=how))
+    elif step == "paste":
+        content = store.memory.get(item.id).content
+        store.memory.update(item.id, content=content.replace("holds", how))
+    elif step == "edit":
+        getattr(store.memory, what)(item.id)
+    else:
+        events = store.memory.history(item.id)
+        store.memory.rollback(events[what % len(events)].delta_id, cascade=True)

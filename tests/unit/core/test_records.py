@@ -14,7 +14,7 @@ from phronesis.core.conversation import ConversationRows, SessionRow, TurnRow
 from phronesis.core.entities import MAX_NORMAL, Entity, Mention, normal_name
 from phronesis.core.entries import ERASED, Entry, Outcome, is_erased
 from phronesis.core.items import Item, Trust
-from phronesis.core.results import Check, DoctorReport, Evidence, Match, SearchResult, Source, as_json
+from phronesis.core.results import Check, ClaimMatch, DoctorReport, Evidence, Match, SearchResult, Source, as_json
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
 ITEM = Item(id="i", kind="fact", content="x", entry_id="e", recorded_at=AT, updated_at=AT)
@@ -34,6 +34,15 @@ def test_any_record_is_plain_json() -> None:
     assert (shown["set"], shown["none"], shown["item"]["trust"]) == (["a"], None, "user")
     json.dumps(shown)
     assert as_json(Point) is Point  # a class is no record
+
+
+def test_the_claims_that_matched_have_a_name_of_their_own() -> None:
+    claim = ClaimMatch("i::claim::c1", "claim:c1", "x", 0.1, "i", "c1", "fact")
+    found = Evidence(ITEM, 0.5, (claim, Match("i", "whole", "x", 0.2)))
+    assert found.matched_claims == (claim,)
+    assert found.to_dict()["matched_claims"] == [claim.to_dict()]
+    assert found.to_dict()["matched"][0]["claim_status"] == "fact"
+    assert "matched_claims" not in EVIDENCE.to_dict()
 
 
 def test_evidence_is_shown_whole() -> None:
