@@ -11,6 +11,10 @@ from phronesis.errors import NotFound
 
 USERS = ["alice", "Alice", "alice-2", "ålice", "alice@corp.com", "a\u030alice", "alic", "ALICE", "%", "alice "]
 COMMON = "The password of the safe is"
+CLAIMS = (
+    'RBMEM_CLAIMS_V1\nTOPIC=<USER>\nSCOPE=global\nCLAIMS_JSON=[{"claim_id":"c1","status":"fact",'
+    '"facts":{"source_run_ids":["r1"]},"inference":"The claim <USER> turned."}]'
+)
 
 
 @pytest.fixture(scope="module", params=["none", "hashing"])
@@ -37,6 +41,7 @@ def _fill(memory: Memory, users: list[str]) -> dict[str, str]:
         fact = memory.add(f"{COMMON} <{user}>", user_id=user, kind="fact", subject="safe", key="password",
                           metadata={"of": user}, session_id="s")  # fmt: skip
         out[user] = fact.items[0].id
+        memory.add_reasoning(CLAIMS.replace("USER", user), user_id=user)
     memory.flush()
     return out
 
@@ -54,6 +59,8 @@ def _seen(memory: Memory, user: str) -> dict[str, str]:
         "search valid_at": memory.search(COMMON, user_id=user, limit=100, valid_at=moment),
         "search filters": memory.search(COMMON, user_id=user, limit=100, filters={"importance": {"gt": 0}}),
         "search names": memory.search("safe", user_id=user, limit=100, kinds=["fact"]),
+        "mem_search": memory.mem_search("claim turned", user_id=user, limit=100),
+        "mem_search scope": memory.mem_search("claim turned", user_id=user, limit=100, scope="global"),
         "quarantine_list": memory.quarantine_list(user_id=user),
         "list_sessions": memory.list_sessions(user_id=user),
         "get_turns": memory.get_turns("s", user_id=user),
@@ -85,6 +92,7 @@ def test_who_wrote_nothing_sees_nothing(memory: Memory) -> None:
     for scope in strangers:
         assert memory.get_all(**scope) == []
         assert len(memory.search(COMMON, **scope)) == 0
+        assert len(memory.mem_search("claim turned", **scope)) == 0
         assert memory.list_sessions(**scope) == []
         assert memory.get_turns("s", **scope) == []
 
@@ -135,6 +143,9 @@ def test_tenants_see_nothing_of_each_other_even_by_id(memory: Memory) -> None:
             with pytest.raises(NotFound):
                 getattr(rival, verb)(ids["alice"])
         with pytest.raises(NotFound):
+            rival.mem_get(memory.mem_search("claim turned", user_id="alice")[0].item.id)
+        assert len(rival.mem_search("claim turned", user_id="alice")) == 0
+        with pytest.raises(NotFound):
             rival.update(ids["alice"], content="mine")
         for target in (entry.delta_id, entry.entry_id):
             with pytest.raises(NotFound):
@@ -155,6 +166,16 @@ def test_every_reading_verb_is_looked_at() -> None:
         for name, verb in inspect.getmembers(Memory, inspect.isfunction)
         if not name.startswith("_") and "user_id" in inspect.signature(verb).parameters
     }
-    looked_at = {"get_all", "search", "list_sessions", "get_turns", "compose_context", "quarantine_list"}
-    writing = {"add", "commit_turn", "delete_all", "rederive", "erase", "forget", "ingest", "reinforce"}
-    assert by_scope <= looked_at | writing
+    looked_at = {"get_all", "search", "list_sessions", "get_turns", "compose_context", "quarantine_list", "mem_search"}
+    writing = {
+        "add",
+        "add_reasoning",
+        "commit_turn",
+        "delete_all",
+        "rederive",
+        "erase",
+        "forget",
+        "ingest",
+        "reinforce",
+    }
+    assert by_scope <= looked_at | writing | {"add_reasoning"}

@@ -103,6 +103,7 @@ def test_a_block_is_kept_and_comes_back_parsed(memory: Memory) -> None:
     assert made.claims[0].extra == {"weight": 0.5}
     assert made.citation == f"mem:{made.id}"
     item = memory.get(made.id)
+    assert item.label == "tio2_expert"
     assert (item.kind, item.content, item.user_id, item.importance) == ("reasoning", made.content, USER, 7)
     assert memory.mem_get(made.citation) == made
     assert made.to_dict()["claims"][0]["support"] == {"count": 3, "run_ids": ["r1"], "extra": {"note": "two by hand"}}
@@ -174,10 +175,13 @@ def test_an_edit_changes_what_was_written_and_leaves_what_verdicts_made(memory: 
     content = memory.get(item.id).content
     assert shown(memory, item.id) == ("conclusion", (5, "r1", "r7", "r8"), (0,))
     edited = content.replace("two runs", "four runs").replace("TOPIC=Cu and formate", "TOPIC=Copper")
+    edited = edited.replace("SCOPE=tio2_expert", "SCOPE=global")
     result = memory.update(item.id, content=edited, metadata={"seen": True}, reason="more runs", actor="user")
     assert parse(result.items[0].content) == parse(edited)
     assert result.items[0].metadata == {"seen": True}
-    assert memory.history(item.id)[-1].fields.keys() == {"content", "metadata", "data.topic", "data.claims"}
+    assert memory.history(item.id)[-1].fields.keys() == {
+        "content", "metadata", "label", "data.topic", "data.scope", "data.claims",
+    }  # fmt: skip
     memory.rollback(verdicts[0])  # the edit stands on no verdict
     assert shown(memory, item.id) == ("conclusion", (4, "r1", "r8"), (0,))
     memory.rollback(result.entry_id)

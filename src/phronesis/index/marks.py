@@ -27,10 +27,11 @@ _ASKING: Final = ("?", "？")
 _ROLES: Final = {"user": FROM_USER, "assistant": FROM_ASSISTANT}
 
 
-def marks_of(item: Item, text: str) -> Marks:
+def marks_of(item: Item, text: str, *, dated: bool = True) -> Marks:
     """Give the marks of one part of an item: its role, what its words do, its day and the days they name.
 
-    Days are those of UTC. A text's relative times count from when it was said, or else from when it was recorded.
+    Days are those of UTC; not ``dated``, none are looked for in the words. A text's relative times count from when it
+    was said, or else from when it was recorded.
     """
     at = item.occurred_at or item.recorded_at
     flags = _ROLES.get(item.role or "", 0) | (SAID if item.kind == "message" else 0)
@@ -39,7 +40,7 @@ def marks_of(item: Item, text: str) -> Marks:
     if _PHOTO.search(text) is not None:
         flags |= SHARES_PHOTO
     dates: list[tuple[int, int]] = []
-    if names_time(text):
+    if dated and names_time(text):
         flags |= NAMES_TIME
         times = find_times(text, at)[:MAX_DATES]
         dates = list(dict.fromkeys((time.first.toordinal(), time.last.toordinal()) for time in times))

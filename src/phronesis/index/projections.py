@@ -26,10 +26,14 @@ CHUNK_OVERLAP: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One searchable part of an item; ``text`` None means the item's own content."""
+    """One searchable part of an item; ``text`` None means the item's own content.
+
+    ``dated`` False: it says what holds at any time, and no calendar is asked for the times that it names.
+    """
 
     part: str
     text: str | None
+    dated: bool = True
 
 
 Projection = Callable[[Item], Sequence[Part]]
@@ -42,11 +46,11 @@ def whole(item: Item) -> list[Part]:
     return [Part(f"{CHUNK}{start}", text) for start, text in _chunks(item.content)]
 
 
-def in_words(text: str) -> list[Part]:
+def in_words(text: str, *, dated: bool = True) -> list[Part]:
     """Project an item whose content is no prose as ``text``, which says the same in words; none when it is empty."""
     if len(text) <= CHUNK_CHARACTERS:
-        return [Part(PROSE, text)] if text else []
-    return [Part(f"{PROSE}:{start}", piece) for start, piece in _chunks(text)]
+        return [Part(PROSE, text, dated)] if text else []
+    return [Part(f"{PROSE}:{start}", piece, dated) for start, piece in _chunks(text)]
 
 
 def _chunks(text: str) -> list[tuple[int, str]]:
@@ -118,7 +122,7 @@ class Projector:
                 speaker=item.name if item.kind == "message" else item.subject,
                 text=part.text,
                 terms=pack_terms(tokenize(_searched(item, part))),
-                marks=marks_of(item, item.content if part.text is None else part.text).pack(),
+                marks=marks_of(item, item.content if part.text is None else part.text, dated=part.dated).pack(),
                 current_from=to_micros(item.updated_at),
                 current_to=None,
                 changed_seq=seq,

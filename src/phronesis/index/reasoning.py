@@ -14,5 +14,5 @@ CLAIM: Final = "claim"
 def project_reasoning(item: Item) -> list[Part]:
     """Project a reasoning item as its prose and, each a part of its own, as its claims."""
     block = written_block(item.data)
-    claims = [Part(f"{CLAIM}:{claim.claim_id}", claim_text(claim)) for claim in block.claims]
-    return [*in_words(prose_of(block)), *claims]
+    claims = [Part(f"{CLAIM}:{claim.claim_id}", claim_text(claim), dated=False) for claim in block.claims]
+    return [*in_words(prose_of(block), dated=False), *claims]

@@ -72,8 +72,8 @@ class Reasoning(Inside):
         that met the query, best first, with their status; archived items are never found. With ``run_id`` it is noted
         that this run saw them: `learn` weighs them, `get_run` shows them.
         """
-        members = {} if scope is None else {"scope": check_text(scope, field="scope")}
-        wanted = Wanted(kinds=[REASONING], members=members, parts=CLAIM)
+        scoped = {} if scope is None else {"label": storable(check_text(scope, field="scope"))}
+        wanted = Wanted(kinds=[REASONING], attributes=scoped, parts=CLAIM)
         count = inputs.limit(limit, most=MAX_LIMIT)
         text = storable(check_text(query, field="query"))
         asked = Query(text, make_scope(user_id=user_id, namespace=namespace), wanted, count)

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from phronesis.core.items import Item
 from phronesis.errors import InputError
 from phronesis.storage.database import Unit
-from phronesis.storage.expressions import key, member_text
 from phronesis.storage.filters import compile_filters, mentions_ended
 from phronesis.storage.items import read_where
 from phronesis.storage.lanes import Lane
@@ -22,8 +21,8 @@ _NEWEST: Final = (items.c.recorded_at.desc(), items.c.position.desc(), items.c.i
 class Wanted:
     """What a read asks for. Times are microseconds; ``attributes`` are ANDed hot columns.
 
-    ``members`` are texts in the items' ``data``, ANDed. ``parts`` names the only parts that a search looks through
-    (``claim``): each result then tells of every such part that met the question.
+    ``parts`` names the only parts that a search looks through (``claim``): each result then tells of every such part
+    that met the question.
     """
 
     kinds: Sequence[str] | None = None
@@ -31,7 +30,6 @@ class Wanted:
     filters: Mapping[str, Any] | None = None
     as_of: int | None = None
     valid_at: int | None = None
-    members: Mapping[str, str] = field(default_factory=dict)
     parts: str | None = None
 
     @property
@@ -42,7 +40,7 @@ class Wanted:
     @property
     def narrow(self) -> bool:
         """Whether the database must say which items are meant; kinds alone an index in memory knows."""
-        return bool(self.attributes or self.filters or self.members) or self.past
+        return bool(self.attributes or self.filters) or self.past
 
     def conditions(self) -> list[sa.ColumnElement[bool]]:
         """Give the conditions on a lane's items.
@@ -54,7 +52,6 @@ class Wanted:
         if self.kinds is not None:
             out.append(items.c.kind.in_(list(self.kinds)))
         out += [items.c[name] == value for name, value in self.attributes.items()]
-        out += [member_text(items.c.data, key(name)) == value for name, value in self.members.items()]
         compiled = compile_filters(self.filters)
         if compiled is not None:
             out.append(compiled)

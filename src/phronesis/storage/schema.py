@@ -85,6 +85,11 @@ items = table(
         "ix_items_quarantine", "tenant_id", "lane_id", "recorded_at", sqlite_where=sa.text("quarantine IS NOT NULL"),
         postgresql_where=sa.text("quarantine IS NOT NULL"),
     ),
+    # What a search for a label needs to know of an item, so that the rows, which may be long, are not read.
+    sa.Index(
+        "ix_items_label", "tenant_id", "lane_id", "label", "kind", "status", "ended", "quarantine", "id",
+        sqlite_where=sa.text("label IS NOT NULL"), postgresql_where=sa.text("label IS NOT NULL"),
+    ),
 )  # fmt: skip
 
 edges = table(

@@ -2,7 +2,8 @@
 
 ``data`` keeps what was written, ``topic``, ``scope``, ``extra`` and ``claims``: the start of each claim. It changes by
 editing alone. ``data.standing`` and ``content`` follow from it and from the verdicts of runs, so that a verdict that is
-taken back never takes an edit with it, and ``content`` is always the block as it stands now.
+taken back never takes an edit with it, and ``content`` is always the block as it stands now. ``label`` is the scope: a
+column that a search can ask for.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,8 +43,7 @@ def written_block(data: Mapping[str, Any]) -> ReasoningBlock:
         topic=data.get("topic") or "",
         scope=data.get("scope"),
         extra=tuple((key, value) for key, value in data.get("extra") or ()),
-        # Objects come back in another order from a log or a database: the text must not depend on it.
-        claims=tuple(claim_of(_ordered(member)) for member in data.get("claims") or ()),
+        claims=tuple(claim_of(member) for member in data.get("claims") or ()),
     )
 
 
@@ -86,13 +86,14 @@ def standing_of(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
         judgement = _JUDGEMENT_OF.get(row.polarity)
         if judgement is not None:
             verdicts.setdefault(row.part, []).append(Verdict(row.source_key, judgement))
-    block = written_block(item.data)
+    # Objects come back in another order from a log or a database: the text must not depend on it.
+    block = written_block({**item.data, "claims": _ordered(item.data.get("claims") or [])})
     standing = {claim.claim_id: _standing(claim, verdicts.get(claim.claim_id, ())) for claim in block.claims}
     moved = replace(block, claims=tuple(_moved(claim, standing[claim.claim_id]) for claim in block.claims))
-    return {STANDING: standing, "content": text_of(moved)}
+    return {STANDING: standing, "content": text_of(moved), "label": block.scope}
 
 
-CLAIMS_FOLD: Final = Fold(frozenset({STANDING, "content"}), standing_of)
+CLAIMS_FOLD: Final = Fold(frozenset({STANDING, "content", "label"}), standing_of)
 
 
 def _standing(claim: Claim, verdicts: Iterable[Verdict]) -> dict[str, Any]:

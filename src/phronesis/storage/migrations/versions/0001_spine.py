@@ -141,6 +141,7 @@ def _items() -> None:
     _partial("items", "run", "lane_id run_id", where="run_id IS NOT NULL")
     _partial("items", "pinned", "lane_id recorded_at", where="pinned = 1", on_postgres="pinned")
     _partial("items", "quarantine", "lane_id recorded_at", where="quarantine IS NOT NULL")
+    _partial("items", "label", "lane_id label kind status ended quarantine id", where="label IS NOT NULL")
     _table(
         "deltas",
         "id:text! lane_id:big! seq:big! entry_id:text! item_id:text! n:int! op:text! patch:json actor:text!"
