@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from phronesis.core.context import ContextPackage
     from phronesis.core.items import Item, Trust
     from phronesis.core.reasoning.item import ReasoningItem
+    from phronesis.core.reasoning.learned import LearnResult, RunRecord
     from phronesis.core.reasoning.records import Claim
     from phronesis.core.results import AddResult, CommitResult, EditResult, Evidence, SearchResult, Source
     from phronesis.errors import ClaimsRefused, PhronesisError, Violation
@@ -24,9 +25,11 @@ _HOMES = {
     "EditResult": "phronesis.core.results",
     "Evidence": "phronesis.core.results",
     "Item": "phronesis.core.items",
+    "LearnResult": "phronesis.core.reasoning.learned",
     "Memory": "phronesis.memory",
     "PhronesisError": "phronesis.errors",
     "ReasoningItem": "phronesis.core.reasoning.item",
+    "RunRecord": "phronesis.core.reasoning.learned",
     "SearchResult": "phronesis.core.results",
     "Source": "phronesis.core.results",
     "Trust": "phronesis.core.items",
@@ -43,9 +46,11 @@ __all__ = [
     "EditResult",
     "Evidence",
     "Item",
+    "LearnResult",
     "Memory",
     "PhronesisError",
     "ReasoningItem",
+    "RunRecord",
     "SearchResult",
     "Source",
     "Trust",

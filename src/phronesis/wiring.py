@@ -19,6 +19,7 @@ from phronesis.derive import (
     quarantine,
     reasoning,
     reflection,
+    runs,
     typed_items,
 )
 from phronesis.derive.doctor import Doctor
@@ -31,6 +32,11 @@ from phronesis.derive.handler import Handler, Prepare, Registry
 from phronesis.derive.instructions import find_order
 from phronesis.derive.interpreter import Interpreter
 from phronesis.derive.judging import Judge
+from phronesis.derive.learning.bookkeeping import RunBook
+from phronesis.derive.learning.candidates import Candidates
+from phronesis.derive.learning.learn import Learning
+from phronesis.derive.learning.learn import handlers as learn_handlers
+from phronesis.derive.learning.telling import Telling
 from phronesis.derive.rederive import rederive_handler
 from phronesis.derive.replay import Replayer
 from phronesis.derive.retry import retry_handler
@@ -38,10 +44,12 @@ from phronesis.derive.rollback import undo_handler
 from phronesis.derive.step import Stepper
 from phronesis.derive.summarising import Summarising
 from phronesis.derive.writer import Writer
+from phronesis.domains.fields import BUILDERS
 from phronesis.errors import InputError
 from phronesis.index.projections import Projector
 from phronesis.index.reasoning import project_reasoning
 from phronesis.index.reindexing import Reindexer
+from phronesis.index.runs import project_run
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.memory import Memory
 from phronesis.memory.inside import Stages
@@ -57,11 +65,15 @@ from phronesis.storage.database import connect
 from phronesis.storage.migrate import open_schema
 from phronesis.storage.model_calls import StoredLedger
 from phronesis.storage.shown import ShownContexts
+from phronesis.storage.used import UsedMemories
 from phronesis.truth.recorder import Recorder
 
 
-def make_registry(extract: Prepare | None = None) -> Registry:
-    """Give every verb's handler; ``extract`` prepares turns and added messages. A new engine is a new line here."""
+def make_registry(extract: Prepare | None = None, learn: Prepare | None = None) -> Registry:
+    """Give every verb's handler; a new engine is a new line here.
+
+    ``extract`` prepares turns and added messages, ``learn`` what is learned from runs.
+    """
     handlers: list[Handler] = [
         *conversation.handlers(extract),
         *typed_items.HANDLERS,
@@ -69,13 +81,14 @@ def make_registry(extract: Prepare | None = None) -> Registry:
         *quarantine.HANDLERS,
     ]
     handlers += [*reasoning.HANDLERS, *reflection.HANDLERS, *experience.HANDLERS, *erasure.HANDLERS]
+    handlers += [*runs.HANDLERS, *learn_handlers(learn)]
     folds = {**reasoning.FOLDS, **reflection.FOLDS}
     return with_keeping([*handlers, undo_handler(folds)], folds)
 
 
 def make_projector() -> Projector:
     """Give the projector; a kind that is searched in parts of its own is a line here."""
-    return Projector({REASONING: project_reasoning})
+    return Projector({REASONING: project_reasoning, runs.RUN: project_run})
 
 
 def with_keeping(handlers: Sequence[Handler], folds: Mapping[str, Fold]) -> Registry:
@@ -106,14 +119,17 @@ def open_memory(
     judge = roster.judge()
     embedders = Embedders(embedder or roster.embedder() or load_embedder(settings.policy.embedder))
     recorder = Recorder(database, time)
-    registry = make_registry(_prepare(roster, settings.policy))
+    indexes = ScopeIndexes()
+    searcher: Search = Searcher(database, embedders, indexes, time, _formulas(settings.policy.ranking))
+    own = settings.policy.reasoning
+    telling = Telling(BUILDERS[own.facts], own.products)
+    learn = Learning(telling, Candidates(searcher, own.candidates, own.top_k))
+    registry = make_registry(_prepare(roster, settings.policy), learn)
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
     interpreter = Interpreter(database, recorder, stepper, time, erasure.effects(replayer))
     writer = Writer(recorder, interpreter)
     browser = Browser(database)
-    indexes = ScopeIndexes()
-    searcher: Search = Searcher(database, embedders, indexes, time, _formulas(settings.policy.ranking))
     if judge is not None:
         searcher = Reranking(searcher, judge)
     stages = Stages(
@@ -127,7 +143,9 @@ def open_memory(
         replayer=replayer,
         doctor=Doctor(database, registry, embedders, counter, roster),
         roster=roster,
-        shown=ShownContexts(database),
+        shown=ShownContexts.over(database),
+        used=UsedMemories.over(database),
+        runs=RunBook(database, telling),
         eraser=Eraser(database, recorder, interpreter, indexes),
         vectorizer=Vectorizer(database, embedders),
         reindexer=Reindexer(database, make_projector()),

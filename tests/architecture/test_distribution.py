@@ -152,7 +152,17 @@ def _live(memory: Memory, folder: Path) -> None:
     memory.get_turns("s1", user_id="ada")
     memory.list_sessions(user_id="ada")
     memory.delete_all(user_id="ada", session_id="s1")
-    values = {"id": item.id, "entry_id": fact.entry_id, "user_id": "grace", "query": "tea", "session_id": "s1",
+    memory.record_run({"run_id": "r", "output": {"M1": "Cu"}}, user_id="ada")
+    memory.run_feedback("r", {"products": [{"name": "CO", "value": 1.0}], "pros": "CO is at least 0.5."}, user_id="ada")
+    claims = 'RBMEM_CLAIMS_V1\nCLAIMS_JSON=[{"claim_id":"c1","status":"conclusion","facts":{"source_run_ids":["x"]},'
+    about = '"inference":"CO.","test":{"metric":"activity","op":">","versus":{"M1":"Zn"}}}]'
+    reasoned = memory.add_reasoning(claims + about, user_id="ada")
+    memory.mem_search("CO", user_id="ada", run_id="r")
+    memory.mem_get(reasoned.id, run_id="r")
+    memory.learn("r", user_id="ada")
+    memory.erase(id=memory.get_run("r", user_id="ada").item_id)
+    values = {"run_id": "r", "run": {"raw": "x"}, "feedback": {"pros": "x"},
+              "id": item.id, "entry_id": fact.entry_id, "user_id": "grace", "query": "tea", "session_id": "s1",
               "user_message": "tea?", "path": folder / "export.jsonl", "model": HashingEmbedder(),
               "content": 'RBMEM_CLAIMS_V1\nCLAIMS_JSON=[{"claim_id":"c1","status":"fact",'
                          '"facts":{"source_run_ids":["r"]},"inference":"Green tea."}]'}  # fmt: skip

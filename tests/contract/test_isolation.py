@@ -42,6 +42,10 @@ def _fill(memory: Memory, users: list[str]) -> dict[str, str]:
                           metadata={"of": user}, session_id="s")  # fmt: skip
         out[user] = fact.items[0].id
         memory.add_reasoning(CLAIMS.replace("USER", user), user_id=user)
+        memory.record_run({"run_id": "one", "raw": f"a run of <{user}>"}, user_id=user)
+        memory.mem_search("claim turned", user_id=user, run_id="one")
+        memory.run_feedback("one", {"pros": f"good <{user}>"}, user_id=user)
+        memory.learn("one", user_id=user)
     memory.flush()
     return out
 
@@ -61,6 +65,8 @@ def _seen(memory: Memory, user: str) -> dict[str, str]:
         "search names": memory.search("safe", user_id=user, limit=100, kinds=["fact"]),
         "mem_search": memory.mem_search("claim turned", user_id=user, limit=100),
         "mem_search scope": memory.mem_search("claim turned", user_id=user, limit=100, scope="global"),
+        "list_runs": memory.list_runs(user_id=user),
+        "get_run": [memory.get_run("one", user_id=user)],
         "quarantine_list": memory.quarantine_list(user_id=user),
         "list_sessions": memory.list_sessions(user_id=user),
         "get_turns": memory.get_turns("s", user_id=user),
@@ -94,6 +100,7 @@ def test_who_wrote_nothing_sees_nothing(memory: Memory) -> None:
         assert len(memory.search(COMMON, **scope)) == 0
         assert len(memory.mem_search("claim turned", **scope)) == 0
         assert memory.list_sessions(**scope) == []
+        assert memory.list_runs(**scope) == []
         assert memory.get_turns("s", **scope) == []
 
 
@@ -167,6 +174,7 @@ def test_every_reading_verb_is_looked_at() -> None:
         if not name.startswith("_") and "user_id" in inspect.signature(verb).parameters
     }
     looked_at = {"get_all", "search", "list_sessions", "get_turns", "compose_context", "quarantine_list", "mem_search"}
+    looked_at |= {"list_runs", "get_run", "mem_get"}  # the last reads by id; its user is whose run it is noted for
     writing = {
         "add",
         "add_reasoning",
@@ -176,6 +184,9 @@ def test_every_reading_verb_is_looked_at() -> None:
         "erase",
         "forget",
         "ingest",
+        "learn",
+        "record_run",
+        "run_feedback",
         "reinforce",
     }
     assert by_scope <= looked_at | writing | {"add_reasoning"}

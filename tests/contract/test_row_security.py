@@ -8,9 +8,11 @@ import sqlalchemy as sa
 from psycopg import sql
 
 from phronesis import Memory
+from phronesis.core.scope import LaneName
 from phronesis.errors import StorageError
 from phronesis.storage import schema
 from phronesis.storage.database import Database, Mode, connect
+from phronesis.storage.used import Use
 from postgres_databases import Databases
 
 TABLES = sorted(schema.metadata.tables)
@@ -31,6 +33,7 @@ def filled(postgres_dsn: str) -> Iterator[Database]:
                 memory.commit_turn("s1", turn, user_id="ada")
             tea = memory.add("tea", user_id="ada", kind="preference", subject="Ada", key="drink").items[0]
             memory.pin(tea.id)
+            memory.stages.used.note(memory.tenant, LaneName("user", "ada"), "r", [Use(tea.id, "", "mem_get")])
             memory.flush()
             memory.compose_context("s2", "What does Ada drink? tea", user_id="ada")
     database = connect(postgres_dsn)

@@ -34,6 +34,7 @@ _EXAMPLE: Final[pydantic.JsonValue] = {
     "policies": ["Never give medical advice."],
     "core": {"pin": ["allergy", "decision"]},
     "summary": {"every_turns": 8},
+    "reasoning": {"facts": "catalysis", "candidates": 24},
     "gateways": {
         "local": {"kind": "ollama"},
         "openai": {"kind": "openai", "api_key_env": "OPENAI_API_KEY", "timeout": 30},
@@ -119,6 +120,19 @@ class SummaryRules(Part):
     max_tokens: int = pydantic.Field(default=400, ge=32, le=8192, description="Tokens of its lines at most.")
 
 
+class ReasoningRules(Part):
+    """The reasoning bank: how runs are read, and how much a learn looks at."""
+
+    facts: Literal["auto", "generic", "catalysis"] = pydantic.Field(
+        default="auto", description="Whose FACTS a run has; auto: a catalyst's where its output names one."
+    )
+    products: int = pydantic.Field(default=8, ge=1, le=100, description="Products that FACTS list, the largest first.")
+    candidates: int = pydantic.Field(default=24, ge=1, le=200, description="Items that one learn may judge and update.")
+    top_k: int = pydantic.Field(
+        default=24, ge=0, le=200, description="Of those, how many a search by the run's FACTS gives; 0: none."
+    )
+
+
 def unknown_gateway(name: str, known: Iterable[str]) -> str:
     """Say that a role's gateway is not there, and which are."""
     there = ", ".join(sorted(known))
@@ -177,6 +191,9 @@ class Policy(Part):
     )
     summary: SummaryRules = pydantic.Field(
         default_factory=SummaryRules, title="Summary", description="How a model keeps the summary of a session."
+    )
+    reasoning: ReasoningRules = pydantic.Field(
+        default_factory=ReasoningRules, title="Reasoning", description="What is learned from runs."
     )
     gateways: dict[GatewayName, Gateway] = pydantic.Field(
         default_factory=dict,

@@ -30,6 +30,7 @@ from phronesis.storage.log import EntryRow
 from phronesis.storage.probes import Probes
 from phronesis.storage.scanner import scan
 from phronesis.storage.shown import forget_shown
+from phronesis.storage.used import forget_used
 from phronesis.truth.erasure import left_of, words_of
 from phronesis.truth.recorder import Recorder
 
@@ -126,6 +127,8 @@ class Eraser:
                              field="reason")  # fmt: skip
         if lane.name is not None and (plan.everything or target.session_id is not None):
             forget_shown(unit, LaneName(lane.kind, lane.name), target.session_id)
+        if lane.name is not None:
+            forget_used(unit, LaneName(lane.kind, lane.name), None if plan.everything else plan.items)
         registry = self.interpreter.stepper.registry
         found = leaning(unit, lane, plan, probes, registry)
         own = found.setdefault(lane.lane_id, Leaning())

@@ -18,6 +18,7 @@ from phronesis.derive.background import Background
 from phronesis.derive.doctor import Doctor
 from phronesis.derive.editor import Call, Editor
 from phronesis.derive.eraser import Eraser
+from phronesis.derive.learning.bookkeeping import RunBook
 from phronesis.derive.replay import Replayer
 from phronesis.derive.writer import Writer, Written
 from phronesis.errors import Closed, PhronesisError
@@ -31,6 +32,7 @@ from phronesis.storage.eligible import Wanted, check_kinds
 from phronesis.storage.filters import compile_filters
 from phronesis.storage.lanes import list_behind
 from phronesis.storage.shown import ShownContexts
+from phronesis.storage.used import UsedMemories
 from phronesis.truth.inputs import flag
 
 
@@ -48,6 +50,8 @@ class Stages:
     replayer: Replayer
     eraser: Eraser
     shown: ShownContexts
+    used: UsedMemories
+    runs: RunBook
     doctor: Doctor
     vectorizer: Vectorizer
     reindexer: Reindexer

@@ -8,7 +8,7 @@ from phronesis.core.reasoning.records import REASONING
 from phronesis.core.reasoning.standing import status_of, written_block
 from phronesis.core.results import ClaimIndexResult, ClaimMatch, Evidence, SearchResult
 from phronesis.core.scope import make_scope
-from phronesis.core.text import check_text, storable
+from phronesis.core.text import check_id, check_text, storable
 from phronesis.derive import reasoning
 from phronesis.errors import NotFound, Violation
 from phronesis.index.reasoning import CLAIM
@@ -16,6 +16,7 @@ from phronesis.memory.inside import Inside
 from phronesis.memory.reading import MAX_LIMIT
 from phronesis.recall.search import Query
 from phronesis.storage.eligible import Wanted
+from phronesis.storage.used import WHOLE_ITEM, Use
 from phronesis.truth import inputs
 
 
@@ -63,11 +64,13 @@ class Reasoning(Inside):
         user_id: str | None = None,
         namespace: str | None = None,
         limit: int = 8,
+        run_id: str | None = None,
     ) -> SearchResult:
         """Find reasoning items by their claims, best first: an item counts as its best claim.
 
         ``scope`` is that of the items' SCOPE line. Each result's ``matched`` (and ``matched_claims``) are the claims
-        that met the query, best first, with their status; archived items are never found.
+        that met the query, best first, with their status; archived items are never found. With ``run_id`` it is noted
+        that this run saw them: `learn` weighs them, `get_run` shows them.
         """
         scoped = {} if scope is None else {"label": storable(check_text(scope, field="scope"))}
         wanted = Wanted(kinds=[REASONING], attributes=scoped, parts=CLAIM)
@@ -75,13 +78,37 @@ class Reasoning(Inside):
         text = storable(check_text(query, field="query"))
         asked = Query(text, make_scope(user_id=user_id, namespace=namespace), wanted, count)
         found = self._open_stages().searcher.search(self._tenant, asked)
-        return replace(found, evidence=tuple(_by_claims(one) for one in found.evidence))
+        result = replace(found, evidence=tuple(_by_claims(one) for one in found.evidence))
+        if run_id is not None:
+            uses = [Use(match.parent_mem_id, match.claim_id, "mem_search", match.distance)
+                    for one in result for match in one.matched_claims]  # fmt: skip
+            self._stages.used.note(self._tenant, asked.scope.write_lane, check_id(run_id, field="run_id"), uses)
+        return result
 
-    def mem_get(self, id: str) -> ReasoningItem:  # noqa: A002 - the contract's name
-        """Give a reasoning item, whatever its status; NotFound when there is none of that id."""
+    def mem_get(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        run_id: str | None = None,
+        user_id: str | None = None,
+        namespace: str | None = None,
+    ) -> ReasoningItem:
+        """Give a reasoning item, whatever its status; NotFound when there is none of that id.
+
+        With ``run_id`` it is noted that this run saw it; ``user_id`` or ``namespace`` say whose run, where it is not of
+        the item's own lane.
+        """
         item = self._open_stages().browser.get(self._tenant, parse_id(id, field="id"), Wanted())
         if item.kind != REASONING:
             raise NotFound(f"item {item.id} is of kind {item.kind}, not reasoning; get shows it", field="id")
+        if run_id is not None:
+            own = user_id is None and namespace is None
+            lane = make_scope(
+                user_id=item.user_id if own else user_id, namespace=item.namespace if own else namespace
+            ).write_lane
+            self._stages.used.note(
+                self._tenant, lane, check_id(run_id, field="run_id"), [Use(item.id, WHOLE_ITEM, "mem_get")]
+            )
         return reasoning_item(item)
 
     def rebuild_claim_index(self) -> ClaimIndexResult:

@@ -55,6 +55,7 @@ class LaneView:
         subject: str | None = None,
         key: str | None = None,
         session_id: str | None = None,
+        run_id: str | None = None,
         live: bool = True,
         limit: int | None = None,
     ) -> list[Item]:
@@ -62,7 +63,8 @@ class LaneView:
         wanted: list[sa.ColumnElement[bool]] = []
         if kinds:
             wanted += of_kinds(kinds)
-        for column, value in ((items.c.subject, subject), (items.c.key, key), (items.c.session_id, session_id)):
+        named = {items.c.subject: subject, items.c.key: key, items.c.session_id: session_id, items.c.run_id: run_id}
+        for column, value in named.items():
             if value is not None:
                 wanted.append(column == value)
         if live:

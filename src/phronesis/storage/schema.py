@@ -7,8 +7,8 @@ the user's name stands in ``lanes.name`` alone, so that erasing a person leaves 
 
 Truth (never derived): tenants, lanes, entries, payload_parts, blobs, outcomes, failures.
 Derived (rebuilt from truth): items … documents. Index (made anew any time, in no hash): vectors, embedding_models.
-Side (what reads showed; no text, in no hash, not exported): shown_contexts. Ledger (what was spent; the same):
-model_calls.
+Side (what reads showed; no text, in no hash, not exported): shown_contexts, used_memories. Ledger (what was spent; the
+same): model_calls.
 """
 
 from typing import Final
@@ -73,6 +73,11 @@ items = table(
     sa.Index(
         "ix_items_subject", "tenant_id", "lane_id", "subject", "key",
         sqlite_where=sa.text("subject IS NOT NULL"), postgresql_where=sa.text("subject IS NOT NULL"),
+    ),
+    # Few items are of a run.
+    sa.Index(
+        "ix_items_run", "tenant_id", "lane_id", "run_id",
+        sqlite_where=sa.text("run_id IS NOT NULL"), postgresql_where=sa.text("run_id IS NOT NULL"),
     ),
     # Few items are pinned, and every composed context asks for them.
     sa.Index(
@@ -317,6 +322,20 @@ shown_contexts = table(
     big("seq", required=True),
     json("item_ids"),
     sa.Index(None, "tenant_id", "owner"),
+    small=True,
+)
+
+# Which items and claims reads showed to a run; whose run, and which, are numbers made of their names.
+used_memories = table(
+    "used_memories",
+    key("run"),
+    key("item_id"),
+    key("part"),
+    text("owner", required=True),
+    text("via", required=True),
+    number("distance", required=False),
+    sa.Index(None, "tenant_id", "owner"),
+    sa.Index(None, "tenant_id", "item_id"),
     small=True,
 )
 

@@ -1,21 +1,18 @@
 """Which items composed contexts have shown to each session (law 7): ids, never words.
 
 A row says for whom by numbers made of the lane's name and the session's: who composed nothing else has left no other
-trace. It is written after a context is composed, by a reader that must wait for nobody; what could not be written then
-is kept in this process and written before its next write.
+trace.
 """
 
-import threading
-from collections import deque
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 import sqlalchemy as sa
 
 from phronesis.core.ids import derived_id
 from phronesis.core.scope import LaneName
-from phronesis.errors import StorageBusy, StorageError
+from phronesis.storage.aside import Aside
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.lanes import find_lane
 from phronesis.storage.schema import items, shown_contexts
@@ -26,9 +23,6 @@ KEPT: Final = 64
 
 COMPARED: Final = 8
 """Contexts before an entry that it is compared with: what an agent still has before its eyes."""
-
-MAX_WAITING: Final = 256
-"""Contexts that wait in this process to be written; the oldest give way."""
 
 _ROWS: Final = (
     sa.select(shown_contexts.c.context_id, shown_contexts.c.item_ids)
@@ -54,50 +48,31 @@ def session_of(lane: LaneName, session_id: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    tenant: str
     lane: LaneName
     session_id: str
     context_id: str
     item_ids: Sequence[str]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ShownContexts:
     """Writes down what was shown. Thread-safe."""
 
-    database: Database
-    _waiting: deque[_Context] = field(default_factory=lambda: deque(maxlen=MAX_WAITING))
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    aside: Aside[_Context]
+
+    @classmethod
+    def over(cls, database: Database) -> "ShownContexts":
+        """Give one that writes to a database."""
+        return cls(Aside(database, _store))
 
     def note(self, tenant: str, lane: LaneName, *, session_id: str, context_id: str, item_ids: Sequence[str]) -> None:
         """Write down what a context showed, as soon as nobody else is writing. Never fails and never waits."""
         if item_ids:
-            with self._lock:
-                self._waiting.append(_Context(tenant, lane, session_id, context_id, item_ids))
-            self._write(tenant, patient=False)
+            self.aside.note(tenant, _Context(lane, session_id, context_id, item_ids))
 
     def settle(self, tenant: str) -> None:
         """Write what waits, before a write that it may matter to; waits as that write would."""
-        if self._waiting:
-            self._write(tenant, patient=True)
-
-    def _write(self, tenant: str, *, patient: bool) -> None:
-        with self._lock:
-            mine = [context for context in self._waiting if context.tenant == tenant]
-        if not mine:
-            return
-        try:
-            with self.database.transaction(tenant, "derive", patient=patient) as unit:
-                for context in mine:
-                    _store(unit, context)
-        except StorageBusy:
-            return  # they wait
-        except StorageError:
-            pass  # a store that cannot be written learns nothing either
-        with self._lock:
-            for context in mine:
-                if context in self._waiting:
-                    self._waiting.remove(context)
+        self.aside.settle(tenant)
 
 
 def _store(unit: Unit, context: _Context) -> None:

@@ -15,7 +15,16 @@ from phronesis.errors import InputError
 MAX_MESSAGES: Final = 10_000
 """Messages in one call. A longer history is added in several calls, each atomic."""
 
-STATED_KINDS: Final = frozenset(KINDS) - {"message", "trait", "l1", "pattern", "principle", "reasoning", "section"}
+STATED_KINDS: Final = frozenset(KINDS) - {
+    "message",
+    "trait",
+    "l1",
+    "pattern",
+    "principle",
+    "reasoning",
+    "section",
+    "run",
+}
 """Kinds that a caller may state outright; the others are made by their own verbs."""
 
 MAX_URI_BYTES: Final = 2_000

@@ -85,7 +85,7 @@ def upgrade() -> None:
             "tenants", "lanes", "entries", "payload_parts", "blobs", "outcomes", "failures", "items", "edges",
             "evidence", "deltas", "creations", "entities", "mentions", "sessions", "turns", "repeated_messages",
             "tool_calls", "refs", "summaries", "documents", "embedding_models", "vectors", "shown_contexts",
-            "model_calls",
+            "used_memories", "model_calls",
         ):  # fmt: skip
             secure_table(connection, f"{MEMORY}.{name}")
 
@@ -138,6 +138,7 @@ def _items() -> None:
     _index("items", "lane_id session_id message_id")
     _partial("items", "kind", "lane_id kind recorded_at", where="kind <> 'message'")
     _partial("items", "subject", "lane_id subject key", where="subject IS NOT NULL")
+    _partial("items", "run", "lane_id run_id", where="run_id IS NOT NULL")
     _partial("items", "pinned", "lane_id recorded_at", where="pinned = 1", on_postgres="pinned")
     _partial("items", "quarantine", "lane_id recorded_at", where="quarantine IS NOT NULL")
     _partial("items", "label", "lane_id label kind status ended quarantine id", where="label IS NOT NULL")
@@ -248,6 +249,10 @@ def _side() -> None:
     _table("shown_contexts", "session:text! context_id:text! owner:text! seq:big! item_ids:json",
            key="session context_id")  # fmt: skip
     _index("shown_contexts", "owner")
+    _table("used_memories", "run:text! item_id:text! part:text! owner:text! via:text! distance:double",
+           key="run item_id part")  # fmt: skip
+    _index("used_memories", "owner")
+    _index("used_memories", "item_id")
 
 
 def _ledger() -> None:

@@ -1,0 +1,104 @@
+"""Runs as callers see them, and what learning from one came to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from phronesis.core.reasoning.item import ReasoningItem
+from phronesis.core.results import Record
+from phronesis.core.state_machine import Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSeen(Record):
+    """A claim that a search showed to a run: its words as they stand now (empty when it is gone), and the distance."""
+
+    claim_id: str
+    snippet: str
+    distance: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse(Record):
+    """An item that a run read: ``via`` mem_get or mem_search, there with the claims that met the query."""
+
+    item_id: str
+    via: str
+    matched_claims: Sequence[ClaimSeen] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord(Record):
+    """A run as it was recorded, and what came of it.
+
+    ``trace`` is what was given (a mapping; anything else under ``steps``), with ``memories``: what the run read, as
+    `MemoryUse`. ``feedback`` is None until there is some. ``facts`` are what code says of the run today (RB-15);
+    ``learned`` the entries of the learns, oldest first, those that were rolled back too.
+    """
+
+    run_id: str
+    output: Mapping[str, Any]
+    raw: str
+    trace: Mapping[str, Any]
+    memory_ids: Sequence[str]
+    feedback: Mapping[str, Any] | None
+    facts: Mapping[str, Any]
+    learned: Sequence[str]
+    item_id: str
+    entry_id: str
+    recorded_at: datetime
+    status: str
+    user_id: str | None = None
+    namespace: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged(Record):
+    """How a run bears on a claim, and what that made of it.
+
+    ``verdict`` is what the FACTS say; ``counted`` how the run counts for the claim since: a run counts once, by its
+    first verdict. ``before`` and ``after`` are the claim's status around this learn, ``support`` and ``contra`` its
+    counts afterwards. ``by`` is rule or model.
+    """
+
+    item_id: str
+    claim_id: str
+    verdict: Judgement
+    by: Literal["rule", "model"]
+    before: str
+    after: str
+    counted: Judgement | None
+    support: int
+    contra: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped(Record):
+    """A proposal that was not taken: ``violations`` are the rules that it breaks ``{rule, message, …}``."""
+
+    action: str
+    item_id: str | None
+    content: str
+    violations: Sequence[Mapping[str, Any]]
+    made_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnResult(Record):
+    """What learning from a run came to.
+
+    ``entry_id`` is the entry that rolls it back: this call's or, when nothing changed any more, that of the learn that
+    did it. ``added`` and ``updated`` are items that proposals made or rewrote; ``judged`` every claim of every
+    candidate. ``pending``: recorded, and not interpreted yet.
+    """
+
+    entry_id: str
+    run_id: str
+    added: Sequence[ReasoningItem] = ()
+    updated: Sequence[ReasoningItem] = ()
+    judged: Sequence[Judged] = ()
+    dropped: Sequence[Dropped] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    pending: bool = False

@@ -1,0 +1,82 @@
+"""Which items a learn may judge and update (RB-17): what the run used or cited, and what is found by its FACTS."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from phronesis.core.ids import parse_id
+from phronesis.core.items import Item
+from phronesis.core.reasoning.records import REASONING
+from phronesis.core.reasoning.runs import Run
+from phronesis.core.scope import DEFAULT_NAMESPACE, Scope
+from phronesis.core.text import storable
+from phronesis.errors import InputError
+from phronesis.index.reasoning import CLAIM
+from phronesis.recall.reranking import Search
+from phronesis.recall.search import Query
+from phronesis.storage.eligible import Wanted
+from phronesis.storage.lane_view import LaneView
+from phronesis.storage.lanes import Lane
+
+MAX_CANDIDATES: Final = 24
+"""Items that a learn looks at (RB-17)."""
+
+SEARCHED: Final = 1_000_000
+"""Characters of a run's raw text in which citations are looked for."""
+
+_CITED: Final = re.compile(r"mem:([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """How candidates are chosen: at most ``cap`` items, of which a search gives ``top`` at most."""
+
+    search: Search
+    cap: int = MAX_CANDIDATES
+    top: int = MAX_CANDIDATES
+
+    def found(self, tenant: str, lane: Lane, summary: str) -> list[str]:
+        """Give the items whose claims are nearest to a run's FACTS, best first."""
+        text = storable(summary).strip()
+        if not text or self.top == 0 or lane.name is None:
+            return []
+        scope = Scope(user_id=lane.user_id, namespace=lane.namespace or DEFAULT_NAMESPACE)
+        query = Query(text, scope, Wanted(kinds=[REASONING], parts=CLAIM), self.top)
+        return [evidence.item.id for evidence in self.search.search(tenant, query)]
+
+    def chosen(
+        self, view: LaneView, used: Iterable[str], found: Sequence[str], *, before: datetime
+    ) -> tuple[list[Item], dict[str, str]]:
+        """Give the candidates in order, and how each came in: ``used`` or ``found``.
+
+        Those of another lane are none: a learn writes to its own alone. Nor are those that were recorded later, or by
+        the learn itself: it may be prepared anew.
+        """
+        ways: dict[str, str] = dict.fromkeys(used, "used")
+        for item_id in found:
+            ways.setdefault(item_id, "found")
+        held = view.items(ways)
+        live = [
+            item for one in ways if (item := held.get(one)) is not None
+            and item.live and item.kind == REASONING and item.recorded_at < before
+        ]  # fmt: skip
+        return live[: self.cap], {item.id: ways[item.id] for item in live[: self.cap]}
+
+
+def used_ids(run: Run, read: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Give the ids of the memories that a run says it used, cites in its text, or was shown, each once."""
+    said = run.fields().get("memory_ids")
+    listed: list[Any] = [*run.memory_ids, *(said if isinstance(said, list) else ())]
+    listed += [found[1] for found in _CITED.finditer(run.raw[:SEARCHED])]
+    listed += [row["item_id"] for row in read]
+    return list(dict.fromkeys(_ids(listed)))
+
+
+def _ids(listed: Iterable[Any]) -> Iterator[str]:
+    for one in listed:
+        try:
+            yield parse_id(one, field="memory_ids")
+        except InputError:
+            continue  # a memory of another system: nothing here knows it

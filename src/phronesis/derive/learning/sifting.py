@@ -1,0 +1,150 @@
+"""Proposals on their way into the bank: candidates alone are updated, the gate decides, code writes the FACTS.
+
+Whoever made a proposal, rules or a model, it goes through here (RB-15, RB-16, RB-17). What is dropped is told, with
+every rule that it breaks.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from phronesis.core.ids import item_id
+from phronesis.core.items import Item
+from phronesis.core.reasoning.block import block_of, text_of
+from phronesis.core.reasoning.draft import read_draft
+from phronesis.core.reasoning.facts import excerpt
+from phronesis.core.reasoning.records import REASONING, Claim, ReasoningBlock, Tally
+from phronesis.core.reasoning.standing import current_block
+from phronesis.derive.claims_gate.gate import gate
+from phronesis.derive.claims_gate.repair import repair
+from phronesis.derive.instructions import find_order
+from phronesis.derive.learning.proposing import Proposal
+from phronesis.errors import Violation
+
+MAX_KEPT: Final = 4_000
+"""Characters that are kept of a dropped proposal."""
+
+OUTSIDE: Final = "outside_candidates"
+AGAINST: Final = "facts_disagree"
+ORDER: Final = "instruction"
+TWICE: Final = "proposed_twice"
+"""Rules of this place, beside those of the gate."""
+
+Rewrite = Callable[[str, Sequence[Violation]], str | None]
+"""Puts a refused block right in form, once; None where it cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A proposal that may be stored: the item it is of, and the block with its FACTS."""
+
+    proposal: Proposal
+    item_id: str
+    block: ReasoningBlock
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedProposal:
+    """A proposal that may not, and why."""
+
+    proposal: Proposal
+    violations: Sequence[Violation]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give what is kept of it."""
+        return {
+            "action": self.proposal.action, "item_id": self.proposal.item_id,
+            "content": excerpt(self.proposal.content, MAX_KEPT), "made_by": self.proposal.made_by,
+            "violations": [{name: value for name, value in asdict(one).items() if value is not None}
+                           for one in self.violations],
+        }  # fmt: skip
+
+
+def by_form(content: str, _violations: Sequence[Violation]) -> str | None:
+    """Put a block right by rules that change no meaning."""
+    repaired = repair(content)
+    return None if repaired is None else repaired.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sieve:
+    """Sifts the proposals of the learn ``entry_id``. ``facts`` are the run's; ``agree`` whether they allow a claim."""
+
+    entry_id: str
+    facts: Mapping[str, Any]
+    candidates: Mapping[str, Item]
+    agree: Callable[[Claim], bool]
+    rewrite: Rewrite = by_form
+
+    def sift(self, proposals: Iterable[Proposal]) -> tuple[list[Taken], list[DroppedProposal]]:
+        """Part what may be stored from what may not."""
+        taken: dict[str, Taken] = {}
+        dropped: list[DroppedProposal] = []
+        for proposal in proposals:
+            block, violations = self._lawful(proposal)
+            made = None if block is None else Taken(proposal, self._id(proposal, block), block)
+            if made is not None and made.item_id in taken:
+                violations = [Violation(rule=TWICE, message="this learn has a proposal for that item already")]
+            elif made is not None:
+                taken[made.item_id] = made
+                continue
+            dropped.append(DroppedProposal(proposal, violations))
+        return list(taken.values()), dropped
+
+    def _lawful(self, proposal: Proposal) -> tuple[ReasoningBlock | None, list[Violation]]:
+        """Give the block with its FACTS; None and why where it may not be stored."""
+        current = None
+        if proposal.action == "update":
+            if proposal.item_id is None or proposal.item_id not in self.candidates:
+                message = f"{proposal.item_id} is no candidate of this learn; only candidates are updated"
+                return None, [Violation(rule=OUTSIDE, message=message)]
+            current = current_block(self.candidates[proposal.item_id])
+        content = proposal.content
+        violations = gate(content)
+        if violations:
+            rewritten = self.rewrite(content, violations)
+            if rewritten is None or gate(rewritten):
+                return None, violations
+            content = rewritten
+        block = self._with_facts(block_of(read_draft(content)), current)
+        violations = [*gate(text_of(block)), *self._others(block, current)]
+        return (None, violations) if violations else (block, [])
+
+    def _others(self, block: ReasoningBlock, current: ReasoningBlock | None) -> list[Violation]:
+        known = {claim.claim_id for claim in current.claims} if current is not None else set()
+        found = [
+            Violation(rule=AGAINST, message="the run's own FACTS contradict it", claim_id=claim.claim_id)
+            for claim in block.claims
+            if claim.claim_id not in known and not self.agree(claim)
+        ]
+        words = [text for claim in block.claims for text in (claim.inference, claim.constraint, *claim.conditions,
+                                                            *claim.limitations)]  # fmt: skip
+        order = find_order("\n".join((block.topic, *words)))
+        return found if order is None else [*found, Violation(rule=ORDER, message=f"reads like an order: {order.rule}")]
+
+    def _with_facts(self, block: ReasoningBlock, current: ReasoningBlock | None) -> ReasoningBlock:
+        """Give the block with FACTS, status and counts as code knows them, whatever the proposal put there."""
+        before = {claim.claim_id: claim for claim in current.claims} if current is not None else {}
+        claims = tuple(self._claim(claim, before.get(claim.claim_id)) for claim in block.claims)
+        return replace(block, claims=claims)
+
+    def _claim(self, claim: Claim, before: Claim | None) -> Claim:
+        if before is None:
+            # A conclusion is earned by runs.
+            status = "hypothesis" if claim.status == "conclusion" else claim.status
+            return replace(claim, facts=self.facts, status=status, support=Tally(), contra=Tally())
+        facts = before.facts
+        if _words(claim) != _words(before):
+            runs = [*before.facts.get("source_run_ids", ()), *self.facts["source_run_ids"]]
+            facts = {**self.facts, "source_run_ids": list(dict.fromkeys(runs))}
+        return replace(claim, facts=facts, status=before.status, support=before.support, contra=before.contra)
+
+    def _id(self, proposal: Proposal, block: ReasoningBlock) -> str:
+        if proposal.item_id is not None and proposal.action == "update":
+            return proposal.item_id
+        said = [text for claim in block.claims for text in (claim.inference, claim.constraint, *claim.conditions)]
+        return item_id(self.entry_id, REASONING, "\n".join((block.topic, *said)))
+
+
+def _words(claim: Claim) -> tuple[Any, ...]:
+    return claim.inference, claim.constraint, claim.conditions, claim.test

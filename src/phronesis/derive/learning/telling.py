@@ -1,0 +1,54 @@
+"""What a run tells: its FACTS as they are written into claims, and the run as tests are computed on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from phronesis.core.items import Item
+from phronesis.core.reasoning.facts import TOP_PRODUCTS, FactsBuilder, FactsView, top_products
+from phronesis.core.reasoning.runs import Feedback
+from phronesis.derive.claims_gate.wording import without_aliases
+from phronesis.derive.runs import RUN, feedback_of, run_of
+from phronesis.storage.lane_view import LaneView
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """Reads runs with the FACTS builder of their field of work; FACTS list ``products`` products."""
+
+    builder: FactsBuilder
+    products: int = TOP_PRODUCTS
+
+    def facts(self, item: Item) -> dict[str, Any]:
+        """Give the FACTS of a run as JSON, without the aliases that people wrote into it (RB-05, RB-15)."""
+        return dict(_clean(self._facts(item).to_json()))
+
+    def summary(self, item: Item) -> str:
+        """Give the text that candidates are searched by."""
+        return self.builder.summary(self._facts(item))
+
+    def view(self, item: Item) -> FactsView:
+        """Give a run as tests are computed on."""
+        return self.builder.view(run_of(item), feedback_of(item) or Feedback())
+
+    def earlier(self, view: LaneView, item: Item) -> list[FactsView]:
+        """Give the lane's runs that were recorded before this one and have feedback, oldest first."""
+        place = (item.recorded_at, item.id)
+        return [
+            self.view(other)
+            for other in view.find(kinds=(RUN,))
+            if (other.recorded_at, other.id) < place and other.data.get("feedback") is not None
+        ]
+
+    def _facts(self, item: Item) -> Any:
+        run, feedback = run_of(item), feedback_of(item) or Feedback()
+        facts = self.builder.facts(run, feedback)
+        return replace(facts, feedback_products=top_products(feedback.products, self.products))
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return without_aliases(value)
+    if isinstance(value, Mapping):
+        return {without_aliases(str(name)): _clean(inner) for name, inner in value.items()}
+    return [_clean(inner) for inner in value] if isinstance(value, list) else value

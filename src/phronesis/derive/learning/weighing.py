@@ -1,0 +1,83 @@
+"""How a run bears on claims, by arithmetic on its FACTS, and what is written when one falls (RB-18, RB-19)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+from phronesis.core.items import Item
+from phronesis.core.reasoning.block import text_of
+from phronesis.core.reasoning.facts import FactsView
+from phronesis.core.reasoning.limitations import limitation_from
+from phronesis.core.reasoning.records import Claim, ReasoningBlock
+from phronesis.core.reasoning.standing import status_of
+from phronesis.core.reasoning.verdicts import verdict
+from phronesis.core.state_machine import Judgement
+from phronesis.derive.claims_gate.gate import gate
+from phronesis.derive.comparisons import read_comparison
+
+BY_RULE: Final = "rule"
+
+BARE: Final = ("Contradicted by the runs that are counted.", "与所计的运行相矛盾。")
+"""What is written where the words of the runs themselves may not stand in a claim: English, Chinese."""
+
+
+def test_of(claim: Claim) -> Mapping[str, Any] | None:
+    """Give the test that a claim is judged by: its own, else what its words state; None where they state none."""
+    return claim.test if claim.test is not None else read_comparison(claim.inference, claim.conditions)
+
+
+@dataclass
+class Scales:
+    """Weighs claims with one run. ``read_earlier`` gives the runs before it, and is asked only when a claim compares.
+
+    A run without feedback bears on nothing.
+    """
+
+    run: FactsView
+    has_feedback: bool
+    read_earlier: Callable[[], Sequence[FactsView]]
+
+    @cached_property
+    def _earlier(self) -> Sequence[FactsView]:
+        return self.read_earlier()
+
+    def weigh(self, claim: Claim) -> Judgement:
+        """Tell how the run bears on a claim; irrelevant where nothing decides."""
+        test = test_of(claim) if self.has_feedback else None
+        if test is None:
+            return "irrelevant"
+        return verdict(test, self.run, self._earlier if test.get("versus") is not None else ())
+
+
+def limitation_for(block: ReasoningBlock, claim: Claim, contradicting: Sequence[FactsView]) -> str:
+    """Give the limitation that a claim gains when it falls: what the gate lets stand in its block."""
+    nameless = [replace(view, label="") for view in contradicting]
+    for views in (contradicting, nameless):
+        text = limitation_from(claim, views, test_of(claim))
+        if not gate(text_of(limited(block, claim.claim_id, text))):
+            return text
+    chinese = limitation_from(claim, nameless[:1], None).startswith("在")
+    return BARE[1] if chinese else BARE[0]
+
+
+def limited(block: ReasoningBlock, claim_id: str, text: str) -> ReasoningBlock:
+    """Give a block in which a claim has one more limitation, unless it has it already."""
+    claims = tuple(
+        replace(claim, limitations=(*claim.limitations, text))
+        if claim.claim_id == claim_id and text not in claim.limitations
+        else claim
+        for claim in block.claims
+    )
+    return replace(block, claims=claims)
+
+
+def contradicting_runs(item: Item, claim_id: str, run_id: str) -> list[str]:
+    """Give the runs that count against a claim, in learn order, up to this one."""
+    known = list(((item.data.get("standing") or {}).get(claim_id) or {}).get("contra", {}).get("run_ids", ()))
+    return [*known[: known.index(run_id)], run_id] if run_id in known else [*known, run_id]
+
+
+def may_fall(item: Item, claim_id: str, run_id: str) -> bool:
+    """Tell whether a claim that the run contradicts may fall, or fell by it: the learn may be prepared anew."""
+    return status_of(item, claim_id) == "conclusion" or run_id in contradicting_runs(item, claim_id, "")[:-1]

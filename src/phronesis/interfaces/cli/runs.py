@@ -1,0 +1,178 @@
+"""Commands of runs: record them, say what they came to, learn from them."""
+
+import json
+from collections.abc import Sequence
+from typing import IO, Any
+
+import click
+
+from phronesis.core.reasoning.learned import LearnResult, RunRecord
+from phronesis.errors import InputError
+from phronesis.interfaces.cli.options import LIMIT, Scope, Store, with_owner, with_store
+from phronesis.interfaces.cli.progress import Progress
+from phronesis.interfaces.cli.render import say, say_edited, second
+from phronesis.interfaces.cli.text import clean, cut, on_one_line, read_text, table, terminal_columns
+
+
+@click.group()
+def runs() -> None:
+    """Record what an agent did, and what came of it."""
+
+
+@runs.command()
+@click.argument("file", type=click.File(encoding="utf-8"))
+@with_owner
+@with_store
+def add(file: IO[str], *, scope: Scope, store: Store) -> None:
+    """Record the runs of a file.
+
+    FILE ('-': standard input) is JSON, one run or a list of them, or one run a line: {run_id, output, raw, trace,
+    memory_ids}; its member feedback, where there is one, is recorded too. A run that is there already is passed over.
+    """
+    given = _objects(read_text(file))
+    made: list[str] = []
+    with store.open() as memory, Progress() as progress:
+        for n, one in enumerate(given):
+            progress("recording runs", n, len(given))
+            run = {name: value for name, value in one.items() if name != "feedback"}
+            made.append(memory.record_run(run, **scope.named(), actor="user"))
+            if one.get("feedback") is not None:
+                memory.run_feedback(made[-1], one["feedback"], **scope.named(), actor="user")
+    store.answer(made, lambda ids: say(*map(on_one_line, ids)))
+
+
+@runs.command("list")
+@with_owner
+@LIMIT
+@with_store
+def list_runs(*, scope: Scope, limit: int, store: Store) -> None:
+    """List runs, newest first."""
+    with store.open() as memory:
+        found = memory.list_runs(**scope.named(), limit=limit)
+    store.answer(found, say_runs)
+
+
+@runs.command()
+@click.argument("run_id", metavar="ID")
+@with_owner
+@with_store
+def show(run_id: str, *, scope: Scope, store: Store) -> None:
+    """Show a run with its FACTS, what it read, its learns."""
+    with store.open() as memory:
+        found = memory.get_run(run_id, **scope.named())
+    store.answer(found, say_run)
+
+
+@runs.command()
+@click.argument("run_id", metavar="ID")
+@click.argument("file", type=click.File(encoding="utf-8"))
+@with_owner
+@with_store
+def feedback(run_id: str, file: IO[str], *, scope: Scope, store: Store) -> None:
+    """Say what a run came to.
+
+    FILE ('-': standard input) is JSON: {products: [{name, value, fraction}], pros, cons, other}. It takes the place of
+    what was said before.
+    """
+    given = _objects(read_text(file))
+    if len(given) != 1:
+        raise InputError("feedback: the file must hold one object", field="feedback")
+    with store.open() as memory:
+        result = memory.run_feedback(run_id, given[0], **scope.named(), actor="user")
+    store.answer(result, say_edited)
+
+
+@click.command()
+@click.argument("run_id", metavar="RUN_ID")
+@with_owner
+@with_store
+def learn(run_id: str, *, scope: Scope, store: Store) -> None:
+    """Weigh the bank's claims by a run.
+
+    Of the items that it used or resembles; 'rollback' takes it back.
+    """
+    with store.open() as memory:
+        result = memory.learn(run_id, **scope.named(), actor="user")
+        memory.flush()
+    store.answer(result, say_learned)
+
+
+def say_runs(found: Sequence[RunRecord]) -> None:
+    """Print runs, one a line."""
+    if not found:
+        say("no run is recorded there")
+        return
+    rows = [(run.run_id, second(run.recorded_at), _state(run), _label(run)) for run in found]
+    width = terminal_columns()
+    say(*(cut(line, width) for line in table(rows, head=("run", "recorded", "state", "output"))))
+
+
+def say_run(run: RunRecord) -> None:
+    """Print all that is known of a run."""
+    say(f"{on_one_line(run.run_id)}  {second(run.recorded_at)}  {_state(run)}  mem:{run.item_id}")
+    for name, value in run.facts.items():
+        say(f"    {on_one_line(name)}: {on_one_line(json.dumps(value, ensure_ascii=False))}")
+    for use in run.trace.get("memories", ()):
+        say(f"    read mem:{use.item_id} by {use.via}")
+        say(*(f"        {claim.claim_id}: {on_one_line(claim.snippet)}" for claim in use.matched_claims))
+    say(*(f"    learned in entry {entry_id}" for entry_id in run.learned))
+    if run.raw:
+        say("", clean(run.raw))
+
+
+def say_learned(result: LearnResult) -> None:
+    """Print how the run bears on each claim that it bears on, and what was made or dropped."""
+    if result.pending:
+        say(f"recorded as entry {result.entry_id}; it will be interpreted later")
+        return
+    bearing = [one for one in result.judged if one.verdict != "irrelevant"]
+    rows = [
+        (f"mem:{one.item_id}", one.claim_id, one.verdict, f"{one.support}:{one.contra}",
+         one.after if one.before == one.after else f"{one.before} → {one.after}")
+        for one in bearing
+    ]  # fmt: skip
+    say(f"{len(result.judged)} claims looked at, {len(bearing)} of them concerned")
+    say(*(table(rows, head=("item", "claim", "verdict", "for:against", "status")) if rows else ()))
+    for name, listed in (("added", result.added), ("updated", result.updated)):
+        say(*(f"{name}: {item.citation}  {on_one_line(item.topic)}" for item in listed))
+    for one in result.dropped:
+        reasons = ", ".join(dict.fromkeys(str(violation["rule"]) for violation in one.violations))
+        say(f"not taken ({reasons}): {cut(on_one_line(one.content), 80)}")
+    say(f"to take it back: phronesis rollback {result.entry_id}")
+
+
+def _state(run: RunRecord) -> str:
+    if run.status == "archived":
+        return "archived"
+    if run.learned:
+        return "learned"
+    return "no feedback" if run.feedback is None else "feedback"
+
+
+def _label(run: RunRecord) -> str:
+    told = " ".join(f"{name}={value}" for name, value in run.output.items() if isinstance(value, str | int | float))
+    return on_one_line(told or run.raw)
+
+
+def _objects(text: str) -> list[dict[str, Any]]:
+    """Read a JSON object, a list of them, or one a line."""
+    try:
+        whole = json.loads(text)
+    except json.JSONDecodeError:
+        lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+        return [_object(_line(line, number), f"line {number}") for number, line in lines]
+    listed = whole if isinstance(whole, list) else [whole]
+    return [_object(one, f"number {number}") for number, one in enumerate(listed, start=1)]
+
+
+def _line(line: str, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InputError(f"file: line {number} is not JSON ({error.msg})", field="file") from error
+
+
+def _object(value: Any, place: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"file: {place} must be a JSON object, not {type(value).__name__}", field="file")
+    return value

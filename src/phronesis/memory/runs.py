@@ -1,0 +1,148 @@
+"""The verbs of runs: what an agent did, what came of it, and what is learned from it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from phronesis.core.reasoning.learned import LearnResult, RunRecord
+from phronesis.core.results import EditResult
+from phronesis.core.scope import LaneName, make_scope
+from phronesis.core.text import check_id
+from phronesis.derive import runs
+from phronesis.derive.editor import Call
+from phronesis.derive.learning.learn import LEARN
+from phronesis.derive.writer import Written
+from phronesis.errors import Conflict, IdempotencyConflict
+from phronesis.memory.inside import Inside
+from phronesis.memory.reading import MAX_LIMIT
+from phronesis.truth import inputs
+
+
+class Runs(Inside):
+    """record_run, run_feedback, list_runs, get_run, learn."""
+
+    def record_run(
+        self,
+        run: Mapping[str, Any],
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> str:
+        """Record what an agent did: ``{run_id?, output: {M1, M2, atomic_ratio, modifier …}, raw, trace, memory_ids}``.
+
+        Gives the run's id; one is made when none is given. The same run again changes nothing; Conflict when the lane
+        has another run of that id. ``memory_ids`` are the memories that the run used.
+        """
+        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
+        call = self._call(actor, idempotency_key, wait)
+        payload = runs.run_payload(run)
+        given = payload.get("run_id")
+        if given is not None and idempotency_key is None and self._known(lane, given, payload):
+            return str(given)
+        written = self._write(call, lane, runs.RUN, payload)
+        if given is not None and not written.pending:
+            self._known(lane, given, payload)
+        return runs.run_id_of(written.entry)
+
+    def run_feedback(
+        self,
+        run_id: str,
+        feedback: Mapping[str, Any],
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> EditResult:
+        """Say what a run came to: ``{products: [{name, value, fraction}], pros, cons, other}``.
+
+        Given again, it takes the place of what was said before; history keeps that. What was learned from the run stays
+        as it is: roll the learn back and learn again. NotFound when there is no such run.
+        """
+        given = runs.feedback_payload(feedback)
+        lane, call, payload = self._about(run_id, user_id, namespace, self._call(actor, idempotency_key, wait))
+        written = self._write(call, lane, runs.FEEDBACK, {**payload, "feedback": given})
+        changed = () if written.pending else tuple(self._stages.browser.made_by(self._tenant, written.entry))
+        return EditResult(written.entry.id, changed, pending=written.pending)
+
+    def list_runs(
+        self, *, user_id: str | None = None, namespace: str | None = None, limit: int = 20
+    ) -> list[RunRecord]:
+        """Give the runs of a user, or of a namespace, newest first; archived ones are left out."""
+        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
+        count = inputs.limit(limit, most=MAX_LIMIT)
+        return self._open_stages().runs.listed(self._tenant, lane, limit=count)
+
+    def get_run(self, run_id: str, *, user_id: str | None = None, namespace: str | None = None) -> RunRecord:
+        """Give a run with its feedback, FACTS, what it read, and the learns from it; NotFound when there is none."""
+        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
+        return self._open_stages().runs.get(self._tenant, lane, check_id(run_id, field="run_id"))
+
+    def learn(
+        self,
+        run_id: str,
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> LearnResult:
+        """Learn from a run: weigh every claim of the items that it used or resembles, and take up what it adds.
+
+        Each claim that the run's FACTS support or contradict counts it once; hypotheses become conclusions and fall
+        back. All of it is one entry, which ``rollback(result.entry_id)`` takes back. Learning again changes nothing;
+        a run without feedback bears on nothing yet, and is learned again when there is some. NotFound: no such run.
+        """
+        lane, call, payload = self._about(run_id, user_id, namespace, self._call(actor, idempotency_key, wait))
+        stages = self._stages
+        stages.used.settle(self._tenant)
+        read = stages.runs.read_by(self._tenant, lane, payload["run_id"])
+        try:
+            written = self._write(call, lane, LEARN, {**payload, "read": read})
+        except IdempotencyConflict as conflict:
+            return self._same_learn(conflict, payload)
+        return self._learn_result(written, payload["run_id"])
+
+    def _learn_result(self, written: Written, run_id: str) -> LearnResult:
+        if written.pending:
+            return LearnResult(entry_id=written.entry.id, run_id=run_id, pending=True)
+        return self._stages.runs.learned(self._tenant, written.entry.id)
+
+    def _same_learn(self, conflict: IdempotencyConflict, payload: Mapping[str, Any]) -> LearnResult:
+        """Give the learn that a key names already, when it was of this run.
+
+        What a run had read by then is no part of what the caller says.
+        """
+        known = self._stages.runs.entry(self._tenant, str(conflict.details["entry_id"]))
+        if known.verb != LEARN or known.payload.get("item_id") != payload["item_id"]:
+            raise conflict
+        return self._stages.runs.learned(self._tenant, known.id)
+
+    def _about(
+        self, run_id: str, user_id: str | None, namespace: str | None, call: Call
+    ) -> tuple[LaneName, Call, dict[str, Any]]:
+        """Give the lane of a run, the call, and what an entry about the run says of it."""
+        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
+        stages = self._open_stages()
+        name = check_id(run_id, field="run_id")
+        behind = stages.runs.behind(self._tenant, lane)
+        if behind is not None:  # the run itself may wait there
+            stages.writer.interpreter.drain(self._tenant, behind)
+        item = stages.runs.need(self._tenant, lane, name)
+        return lane, call, {"run_id": name, "item_id": item.id}
+
+    def _known(self, lane: LaneName, run_id: str, payload: Mapping[str, Any]) -> bool:
+        """Tell whether the lane has this run; Conflict when it has another of the same id."""
+        held = self._open_stages().runs.find(self._tenant, lane, run_id)
+        if held is not None and not runs.same_run(held, payload):
+            raise Conflict(
+                f"run {run_id!r:.80} was recorded before with another content; a run is recorded once, so give this one"
+                " another run_id",
+                field="run_id",
+                details={"run_id": run_id, "item_id": held.id},
+            )
+        return held is not None

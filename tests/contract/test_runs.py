@@ -1,0 +1,228 @@
+"""Runs on both databases: recorded once, their feedback, what they read, and how they leave."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from phronesis import Memory
+from phronesis.core.scope import LaneName
+from phronesis.errors import Conflict, InputError, NotFound
+from phronesis.storage.schema import used_memories
+from phronesis.storage.used import KEPT, Use
+
+RUN = {
+    "run_id": "r1",
+    "output": {"M1": "Cu", "M2": "Zn", "atomic_ratio": "3:1", "small_molecule_modifier": "imidazole"},
+    "raw": "Prepared Cu–Zn at 3:1, as [C12] says.",
+    "trace": {"final_output": {"answer": 1}},
+    "note": "a member that nothing here knows",
+}
+FEEDBACK = {"products": [{"name": "formate", "value": 7.5, "fraction": 0.6}], "pros": "clean", "cons": "slow [C3]"}
+BLOCK = (
+    'RBMEM_CLAIMS_V1\nTOPIC=Cu–Zn\nCLAIMS_JSON=[{"claim_id":"c1","status":"hypothesis","facts":{"source_run_ids":["x"]},'
+    '"inference":"With Cu–Zn the selectivity of formate is at least 0.60."}]'
+)
+
+
+@pytest.fixture
+def memory(database_url: str) -> Iterator[Memory]:
+    with Memory.open(database_url, policy={"embedder": "none"}, tenant="acme") as opened:
+        yield opened
+
+
+def noted(memory: Memory) -> int:
+    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+        query = sa.select(sa.func.count()).where(used_memories.c.tenant_id == memory.tenant)
+        return int(unit.run(query).scalar_one())
+
+
+def test_a_run_is_recorded_once(memory: Memory) -> None:
+    assert memory.record_run(RUN, user_id="lin") == "r1"
+    entries = memory.rebuild(verify=True).entries
+    assert memory.record_run(dict(RUN), user_id="lin") == "r1"
+    assert memory.rebuild(verify=True).entries == entries
+    with pytest.raises(Conflict, match="another content") as refused:
+        memory.record_run({**RUN, "raw": "other"}, user_id="lin")
+    assert (refused.value.code, refused.value.field) == ("conflict", "run_id")
+    assert memory.record_run({**RUN, "raw": "other"}, user_id="bob") == "r1"
+    found = memory.get_run("r1", user_id="lin")
+    assert found.output == RUN["output"]
+    assert (found.raw, found.extra, found.feedback, found.learned) == (RUN["raw"], {"note": RUN["note"]}, None, ())
+    assert found.trace == RUN["trace"]
+    assert found.to_dict()["run_id"] == "r1"
+
+
+def test_an_id_is_made_once_for_a_key(memory: Memory) -> None:
+    first = memory.record_run({"raw": "what it did"}, idempotency_key="k")
+    assert memory.record_run({"raw": "what it did"}, idempotency_key="k") == first
+    assert memory.record_run({"raw": "what it did"}) != first
+    assert memory.get_run(first).raw == "what it did"
+    assert memory.rebuild(verify=True).equal
+
+
+@pytest.mark.parametrize("wrong", [{}, {"output": "text"}, {"raw": "x", "memory_ids": "m"}, {"raw": "x", "run_id": ""}])
+def test_what_is_no_run_is_refused(memory: Memory, wrong: dict[str, object]) -> None:
+    with pytest.raises(InputError, match=r"^run\."):
+        memory.record_run(wrong)
+    assert memory.list_runs() == []
+
+
+def test_feedback_is_replaced_and_history_keeps_it(memory: Memory) -> None:
+    memory.record_run(RUN, user_id="lin")
+    with pytest.raises(NotFound, match="record_run"):
+        memory.run_feedback("other", FEEDBACK, user_id="lin")
+    with pytest.raises(InputError, match=r"products\[0\]\.value"):
+        memory.run_feedback("r1", {"products": [{"name": "CO", "value": -1}]}, user_id="lin")
+    memory.run_feedback("r1", FEEDBACK, user_id="lin")
+    assert memory.run_feedback("r1", FEEDBACK, user_id="lin").items == ()
+    later = memory.run_feedback("r1", {**FEEDBACK, "pros": "very clean"}, user_id="lin")
+    run = memory.get_run("r1", user_id="lin")
+    assert run.feedback is not None
+    assert run.feedback["pros"] == "very clean"
+    assert [event.reason for event in memory.history(run.item_id)] == ["recorded", "feedback", "feedback"]
+    memory.rollback(later.entry_id)
+    assert (memory.get_run("r1", user_id="lin").feedback or {})["pros"] == "clean"
+    assert memory.rebuild(verify=True).equal
+
+
+def test_facts_are_codes_own(memory: Memory) -> None:
+    memory.record_run(RUN, user_id="lin")
+    memory.run_feedback("r1", FEEDBACK, user_id="lin")
+    facts = memory.get_run("r1", user_id="lin").facts
+    assert facts["run_id"] == "r1"
+    assert facts["source_run_ids"] == ["r1"]
+    assert facts["run_output"]["modifier"] == "imidazole"
+    assert facts["activity_total_value"] == 7.5
+    assert "[C" not in repr(facts)  # names of one run: no claim may hold them
+    assert facts["feedback_text"]["cons"].strip() == "slow"
+
+
+def test_a_run_that_waits_is_brought_up_to_date(memory: Memory) -> None:
+    memory.record_run(RUN, user_id="lin", wait=False)
+    done = memory.run_feedback("r1", FEEDBACK, user_id="lin")
+    assert not done.pending
+    assert memory.get_run("r1", user_id="lin").feedback is not None
+    waiting = memory.learn("r1", user_id="lin", wait=False)
+    assert waiting.pending
+    memory.flush()
+    assert memory.get_run("r1", user_id="lin").learned == (waiting.entry_id,)
+
+
+def test_runs_are_listed_newest_first_and_never_searched(memory: Memory) -> None:
+    assert memory.list_runs(user_id="lin") == []
+    for n in range(3):
+        memory.record_run({"run_id": f"r{n}", "raw": "imidazole over zinc"}, user_id="lin")
+    assert [run.run_id for run in memory.list_runs(user_id="lin", limit=2)] == ["r2", "r1"]
+    assert memory.list_runs(user_id="bob") == []
+    assert list(memory.search("imidazole over zinc", user_id="lin")) == []
+    assert [item.run_id for item in memory.get_all(user_id="lin", kinds=["run"])] == ["r2", "r1", "r0"]
+    memory.archive(memory.get_run("r1", user_id="lin").item_id)
+    assert [run.run_id for run in memory.list_runs(user_id="lin")] == ["r2", "r0"]
+    assert memory.get_run("r1", user_id="lin").status == "archived"
+
+
+def test_what_a_run_read_stands_in_its_trace(memory: Memory) -> None:
+    item = memory.add_reasoning(BLOCK, user_id="lin")
+    memory.mem_search("formate selectivity", user_id="lin", run_id="r1")
+    memory.mem_get(item.id, run_id="r1")
+    memory.mem_search("formate selectivity", user_id="lin")
+    assert memory.rebuild(verify=True).entries == 1  # reading is no entry
+    memory.record_run(RUN, user_id="lin")
+    trace = memory.get_run("r1", user_id="lin").to_dict()["trace"]
+    assert trace["final_output"] == {"answer": 1}
+    [seen] = trace["memories"]
+    assert (seen["item_id"], seen["via"]) == (item.id, "mem_get")
+    [claim] = seen["matched_claims"]
+    assert claim["claim_id"] == "c1"
+    assert claim["snippet"].startswith("With Cu–Zn")
+    assert 0 <= claim["distance"] <= 1
+    assert "lin" not in memory.get_run("r1", user_id="lin").raw
+
+
+def test_a_run_of_a_user_may_read_what_is_shared(memory: Memory) -> None:
+    item = memory.add_reasoning(BLOCK)
+    memory.mem_get(item.id, run_id="r1", user_id="lin")
+    memory.record_run({"run_id": "r1", "raw": "x", "trace": ["a", "b"]}, user_id="lin")
+    trace = memory.get_run("r1", user_id="lin").trace
+    assert trace["steps"] == ["a", "b"]
+    assert [seen.item_id for seen in trace["memories"]] == [item.id]
+
+
+def test_what_is_noted_is_bounded(memory: Memory) -> None:
+    item = memory.add_reasoning(BLOCK, user_id="lin")
+    lane = memory.stages.used
+    many = [Use(item.id, f"c{n}", "mem_search", 0.5) for n in range(KEPT + 5)]
+    lane.note("acme", LaneName("user", "lin"), "r1", many)
+    assert noted(memory) == KEPT
+    lane.note("acme", LaneName("user", "lin"), "r1", [Use("other", "", "mem_get")])
+    assert noted(memory) == KEPT
+
+
+def test_erasing_a_run_takes_all_that_came_of_it(memory: Memory) -> None:
+    item = memory.add_reasoning(BLOCK, user_id="lin")
+    memory.mem_search("formate", user_id="lin", run_id="r1")
+    memory.record_run({**RUN, "raw": "a secret recipe of ours"}, user_id="lin")
+    said = "The selectivity of formate with Cu–Zn is at least 0.55."
+    memory.run_feedback("r1", {**FEEDBACK, "pros": said}, user_id="lin")
+    result = memory.learn("r1", user_id="lin")
+    assert memory.mem_get(item.id).claims[0].support.run_ids == ("r1",)
+    assert len(result.added) == 1
+    assert memory.erase(id=memory.get_run("r1", user_id="lin").item_id).clean
+    assert noted(memory) == 0
+    assert memory.mem_get(item.id).claims[0].support.count == 0
+    assert [one.id for one in memory.get_all(user_id="lin")] == [item.id]
+    assert memory.record_run({**RUN, "raw": "another one"}, user_id="lin") == "r1"
+    assert memory.rebuild(verify=True).equal
+
+
+def test_erasing_an_item_takes_what_was_noted_of_it(memory: Memory) -> None:
+    kept = memory.add_reasoning(BLOCK.replace("0.60", "0.50"), user_id="lin")
+    gone = memory.add_reasoning(BLOCK, user_id="lin")
+    memory.record_run(RUN, user_id="lin")
+    memory.run_feedback("r1", FEEDBACK, user_id="lin")
+    memory.mem_search("formate selectivity", user_id="lin", run_id="r1")
+    memory.learn("r1", user_id="lin")
+    assert memory.erase(id=gone.id).clean
+    assert noted(memory) == 1
+    assert memory.mem_get(kept.id).claims[0].support.run_ids == ("r1",)  # prepared again without the other
+    assert [seen.item_id for seen in memory.get_run("r1", user_id="lin").trace["memories"]] == [kept.id]
+    assert memory.rebuild(verify=True).equal
+    assert memory.erase(user_id="lin").clean
+    assert noted(memory) == 0
+    assert memory.list_runs(user_id="lin") == []
+
+
+def test_erasing_what_was_learned_takes_the_words_it_was_taken_from(memory: Memory) -> None:
+    memory.record_run(RUN, user_id="lin")
+    memory.run_feedback("r1", {"pros": "The selectivity of formate is at least 0.5.",
+        "products": FEEDBACK["products"]}, user_id="lin")  # fmt: skip
+    [made] = memory.learn("r1", user_id="lin").added
+    assert memory.erase(id=made.id).clean
+    assert memory.get_run("r1", user_id="lin").feedback is None
+    assert memory.get_all(user_id="lin", kinds=["reasoning"]) == []
+    assert memory.rebuild(verify=True).equal
+
+
+def test_it_is_exported_and_taken_in(memory: Memory, tmp_path: Path) -> None:
+    item = memory.add_reasoning(BLOCK, user_id="lin")
+    memory.mem_get(item.id, run_id="r1")
+    memory.record_run(RUN, user_id="lin")
+    memory.run_feedback("r1", FEEDBACK, user_id="lin")
+    result = memory.learn("r1", user_id="lin")
+    memory.export(tmp_path / "log.jsonl")
+    with Memory.open(f"sqlite:///{tmp_path / 'other.db'}", policy={"embedder": "none"}, tenant="acme") as other:
+        other.import_(tmp_path / "log.jsonl")
+        assert other.mem_get(item.id).content == memory.mem_get(item.id).content
+        assert other.get_run("r1", user_id="lin").learned == (result.entry_id,)
+        assert other.rebuild(verify=True).equal
+
+
+def test_tenants_are_apart(memory: Memory) -> None:
+    memory.record_run(RUN, user_id="lin")
+    with memory.for_tenant("rival") as rival:
+        with pytest.raises(NotFound):
+            rival.get_run("r1", user_id="lin")
+        assert rival.list_runs(user_id="lin") == []
+        assert rival.record_run({**RUN, "raw": "theirs"}, user_id="lin") == "r1"

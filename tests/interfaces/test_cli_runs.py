@@ -1,0 +1,87 @@
+"""The commands of runs, from a file to a learn that is taken back."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phronesis import Memory
+
+BLOCK = (
+    'RBMEM_CLAIMS_V1\nTOPIC=Cu–Zn\nCLAIMS_JSON=[{"claim_id":"c1","status":"hypothesis","facts":{"source_run_ids":["x"]},'
+    '"support":{"count":1,"run_ids":["x"]},"inference":"With Cu–Zn the selectivity of formate is at least 0.60."},'
+    '{"claim_id":"c2","status":"fact","facts":{"source_run_ids":["x"]},"inference":"Copper is red."}]'
+)
+FEEDBACK = {"products": [{"name": "formate", "value": 7.5, "fraction": 0.7}], "pros": "clean"}
+
+
+@pytest.fixture
+def item(call: Any) -> str:
+    call("add", "-", "--kind", "reasoning", "--user", "lin", stdin=BLOCK.encode())
+    found: str = call("list", "--user", "lin", "--kind", "reasoning", "--json").json[0]["id"]
+    return found
+
+
+@pytest.fixture
+def file(tmp_path: Path, item: str) -> str:
+    first = {"run_id": "r1", "output": {"M1": "Cu", "M2": "Zn"}, "raw": "one", "memory_ids": [item]}
+    rows = [{**first, "feedback": FEEDBACK}, {"run_id": "r2", "raw": "two"}]
+    path = tmp_path / "runs.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows), "utf-8")
+    return str(path)
+
+
+def test_from_a_file_to_a_learn_that_is_taken_back(call: Any, item: str, file: str) -> None:
+    assert call("runs", "list", "--user", "lin").out == "no run is recorded there\n"
+    assert call("runs", "add", file, "--user", "lin").out == "r1\nr2\n"
+    assert call("runs", "add", file, "--user", "lin", "--json").json == ["r1", "r2"]
+    listed = call("runs", "list", "--user", "lin").out.splitlines()
+    assert [line.split()[0] for line in listed] == ["run", "r2", "r1"]
+    assert "M1=Cu M2=Zn" in listed[2]
+    done = call("learn", "r1", "--user", "lin")
+    assert done.out.startswith("2 claims looked at, 1 of them concerned\n")
+    assert "2:0" in done.out
+    assert "hypothesis → conclusion" in done.out
+    shown = call("runs", "show", "r1", "--user", "lin").out
+    assert 'feedback_text: {"pros": "clean"' in shown
+    assert "learned in entry" in shown
+    assert shown.endswith("\n\none\n")
+    entry = done.out.rsplit(" ", 1)[1].strip()
+    assert call("rollback", entry).code == 0
+    assert call("get", item, "--json").json["data"]["standing"]["c1"]["status"] == "hypothesis"
+    assert call("learn", "r2", "--user", "lin", "--json").json["run_id"] == "r2"
+
+
+def test_what_was_read_is_shown(call: Any, item: str, file: str) -> None:
+    with Memory.open() as memory:
+        memory.mem_search("formate", user_id="lin", run_id="r2")
+    call("runs", "add", file, "--user", "lin")
+    assert f"read mem:{item} by mem_search\n        c1: With Cu–Zn" in call("runs", "show", "r2", "--user", "lin").out
+
+
+def test_feedback_from_standard_input(call: Any, file: str) -> None:
+    call("runs", "add", file, "--user", "lin")
+    said = {**FEEDBACK, "pros": "The fraction of formate is above 0.9.", "cons": "The total activity is at least 5."}
+    assert call("runs", "feedback", "r2", "-", "--user", "lin", stdin=json.dumps(said).encode()).code == 0
+    shown = call("learn", "r2", "--user", "lin").out
+    assert "added: mem:" in shown
+    assert "not taken (facts_disagree): RBMEM_CLAIMS_V1" in shown
+    assert "feedback" in call("runs", "list", "--user", "lin").out
+
+
+@pytest.mark.parametrize("text", ["[1]", "{not json}\n", '{"raw": "x"}\n[2]\n'])
+def test_what_is_no_run_is_a_mistake_of_the_call(call: Any, text: str) -> None:
+    done = call("runs", "add", "-", stdin=text.encode())
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("phronesis: file: ")
+    assert done.err.count("\n") == 1
+
+
+def test_mistakes(call: Any, file: str) -> None:
+    assert call("learn", "r9", "--user", "lin").code == 1
+    assert call("runs", "show", "r9").code == 1
+    call("runs", "add", file)
+    assert call("runs", "add", "-", stdin=b'{"run_id": "r1", "raw": "other"}').code == 1
+    assert call("runs", "feedback", "r1", "-", stdin=b"[]").code == 2
+    assert call("runs", "feedback", "r1", "-", stdin=b'{"products": 1}').code == 2

@@ -1,0 +1,58 @@
+"""How a run bears on claims, and what is written when one falls."""
+
+from phronesis.core.reasoning.facts import FactsView
+from phronesis.core.reasoning.records import Claim, ReasoningBlock
+from phronesis.core.reasoning.runs import Product
+from phronesis.derive.learning.weighing import BARE, Scales, limitation_for, limited
+
+CLAIM = Claim(claim_id="c1", status="conclusion", facts={"source_run_ids": ["x"]},
+              inference="The selectivity of formate is at least 0.6.")  # fmt: skip
+BLOCK = ReasoningBlock(claims=(CLAIM,))
+
+
+def view(run_id: str = "r1", share: float = 0.5, label: str = "") -> FactsView:
+    return FactsView(run_id=run_id, label=label, products=(Product(name="formate", value=1.0, fraction=share),))
+
+
+def test_a_claims_words_decide_and_its_test_before_them() -> None:
+    scales = Scales(view(share=0.5), has_feedback=True, read_earlier=list)
+    assert scales.weigh(CLAIM) == "contra"
+    tested = Claim(claim_id="c1", status="fact", facts={}, inference=CLAIM.inference,
+                   test={"metric": "activity", "op": ">", "value": 0})  # fmt: skip
+    assert scales.weigh(tested) == "support"
+    assert scales.weigh(Claim(claim_id="c1", status="fact", facts={}, inference="Copper is red.")) == "irrelevant"
+    assert Scales(view(), has_feedback=False, read_earlier=list).weigh(CLAIM) == "irrelevant"
+
+
+def test_earlier_runs_are_read_once_and_only_to_compare() -> None:
+    asked = []
+
+    def earlier() -> list[FactsView]:
+        asked.append(1)
+        return [view("r0", 0.4)]
+
+    scales = Scales(view(share=0.5), has_feedback=True, read_earlier=earlier)
+    scales.weigh(CLAIM)
+    assert asked == []
+    test = {"metric": "fraction", "product": "formate", "op": ">", "versus": {"ratio": {"op": ">", "value": 0}}}
+    compared = Claim(claim_id="c1", status="fact", facts={}, test=test)
+    assert [scales.weigh(compared), scales.weigh(compared)] == ["irrelevant", "irrelevant"]
+    assert asked == [1]
+
+
+def test_a_limitation_that_the_gate_refuses_says_less() -> None:
+    assert "(Cu–Zn)" in limitation_for(BLOCK, CLAIM, [view(label="Cu–Zn")])
+    advice = "none. Next, try Ni at 2:1."
+    assert limitation_for(BLOCK, CLAIM, [view(label=advice)]) == "Not held in run r1: fraction of formate 0.5."
+    assert limitation_for(BLOCK, CLAIM, [view(run_id=advice)]) == BARE[0]
+    chinese = Claim(
+        claim_id="c1", status="conclusion", facts={"source_run_ids": ["x"]}, inference="甲酸占比不低于 0.6。"
+    )
+    assert limitation_for(ReasoningBlock(claims=(chinese,)), chinese, [view(run_id=advice)]) == BARE[1]
+
+
+def test_a_limitation_is_added_once_to_its_claim() -> None:
+    once = limited(BLOCK, "c1", "x")
+    assert once.claims[0].limitations == ("x",)
+    assert limited(once, "c1", "x") == once
+    assert limited(BLOCK, "c2", "x") == BLOCK
