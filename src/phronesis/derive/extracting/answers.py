@@ -44,6 +44,16 @@ _ENTRY: Final = re.compile(
 )
 """A calendar's line before its date."""
 
+_LABEL: Final = re.compile(
+    r"^(?:已(?:经)?)?(?:成功)?(?:添加|创建|新建|新增|安排|预约|预订|更新|设置)?(?:新的?)?(?:日程|会议|预约|预订|日历事件|事件)(?:已?(?:添加|创建))?(?:成功)?"
+    r"\s*[:：]\s*$"
+)
+"""What a calendar says before a date that its title follows: 已添加日程：11月9日 19:00 会员体测."""
+
+_TITLE: Final = re.compile(
+    r"[\s,，]*(?:\d{1,2}[:：]\d\d(?:\s?[-–~至]\s?\d{1,2}[:：]\d\d)?)?[\s,，]*(?P<title>[^\s\d,，。.][^\n,，。]{1,59}?)[\s。.]*$"
+)
+
 _THE_USER: Final = frozenset({"user", "the user", "用户", "you", "您"})
 
 
@@ -75,6 +85,13 @@ def _record(reading: Reading, types: MemoryTypes) -> None:
     entry = _ENTRY.match(reading.text[: times[0].start]) if times else None
     if entry is not None:
         _appointment(reading, types, entry["title"], reading.text[times[0].start :].strip(" .。"))
+        return
+    if (
+        times
+        and _LABEL.match(reading.text[: times[0].start])
+        and (title := _TITLE.match(reading.text[times[-1].end :]))
+    ):
+        _appointment(reading, types, title["title"], reading.text[times[0].start : times[-1].end])
         return
     reading.read()
     stated = [one for one in reading.proposals if _states_a_record(one, reading.cast.speaker)]

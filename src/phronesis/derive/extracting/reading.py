@@ -43,7 +43,8 @@ _TIMED: Final = _UNDATED | {"life_event"}
 _PEOPLE: Final = frozenset({"partner", "child", "parent", "sibling", "friend", "colleague", "pet"})
 """Keys that name somebody, of whom the next words may speak."""
 
-_HUMAN: Final = _PEOPLE - {"pet"}
+_NAMES_SOMEBODY: Final = (_PEOPLE - {"pet"}) | {"name"}
+"""Slots after which whoever was named in them is spoken of: 咱家那口子叫刘芳，爱跳舞."""
 
 _NEAR: Final = 40
 """Characters between two values of which one holds the other, for them to be the same thing said again."""
@@ -206,7 +207,9 @@ class Reading:
         if taken:
             self.cast.subject = (
                 self.cast.person
-                if language.code == "zh" and self.cast.person and (spoken.names or not _HUMAN.isdisjoint(matched.slots))
+                if language.code == "zh"
+                and self.cast.person
+                and (spoken.names or not _NAMES_SOMEBODY.isdisjoint(matched.slots))
                 else subject
             )
             self.cast.thing = subject if spoken.thing else self.cast.thing

@@ -44,7 +44,7 @@ SEVERAL: Final = frozenset(
 _FREE: Final = frozenset({"employer", "school", "address_as"})
 """Keys of names that may look like anything: "The Railways", 陈老师."""
 
-_SAID: Final = frozenset({"reply_style", "decision", "fact"})
+_SAID: Final = frozenset({"reply_style", "decision", "fact", "relationship_status"})
 """Keys whose value is a predicate, and may begin with "not" or 不."""
 
 _CHOSEN: Final = frozenset({"prefers", "favorite.*"})
