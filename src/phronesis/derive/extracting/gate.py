@@ -33,6 +33,9 @@ MAX_EXCERPT: Final = 160
 INFERRED_AT_MOST: Final = 0.6
 """The confidence of what nobody said, but something was concluded from (the issue's figure)."""
 
+_TAG: Final = 4
+"""Words of a clause that does no more than say whose words stand before it."""
+
 _SENTENCE_RULES: Final = ("instruction", "fiction", "quotation", "hypothesis", "chit_chat")
 _CLAUSE_RULES: Final = ("supposed", "hearsay", "passing")
 _NAMED: Final = {"supposed": "hypothesis", "hearsay": "third_party_unknown", "passing": "chit_chat"}
@@ -69,6 +72,18 @@ def message_rule(text: str, language: Language) -> str | None:
 def sentence_rule(text: str, language: Language) -> str | None:
     """Give the rule that refuses a sentence, in small letters."""
     return next((rule for rule in _SENTENCE_RULES if language.gates[rule].search(text)), None)
+
+
+def before_quotation(sentence: Sentence, found: list[Clause], language: Language) -> int:
+    """Give how many of a sentence's clauses stand before the one with somebody's words, and are its speaker's own.
+
+    None, where that is a tag that gives the words before it to somebody else: "the best ever, my mum says".
+    """
+    said = language.gates["quotation"].search(sentence.raw.lower())
+    place = sentence.start + (said.end() if said is not None else 0)
+    own = sum(clause.end < place for clause in found)
+    tag = len(found) <= own or len(found[own].raw.split()) <= _TAG
+    return 0 if tag or language.gates["tagging"].match(found[own].raw.lower()) else own
 
 
 def clause_rule(text: str, language: Language) -> str | None:

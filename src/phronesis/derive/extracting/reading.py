@@ -1,7 +1,7 @@
 """Reading one message: each clause is gated, matched against the tables, and said of somebody."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -23,7 +23,7 @@ from phronesis.derive.extracting.clauses import (
     without_times,
     written_out,
 )
-from phronesis.derive.extracting.gate import MAX_REFUSALS, clause_rule, message_rule, refusal, sentence_rule, stated
+from phronesis.derive.extracting.gate import MAX_REFUSALS, before_quotation, clause_rule, message_rule, refusal, sentence_rule, stated
 from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
 from phronesis.derive.extracting.phrasing import ahead, coarse, content_of, days_of, joined
@@ -57,6 +57,9 @@ _NEAREST: Final = frozenset({"child", "pet", "sibling", "partner"})
 
 _NO_VALUES: Final = frozenset({"subject", "word"})
 
+_LAUGH: Final = 24
+"""Characters between what is said and a laugh that is about it; a clause between takes the laugh."""
+
 _SERIOUS: Final = frozenset({"preference", "task", "decision", "intention"})
 """Kinds that are meant even with a laugh; a joke is made about who one is and what befell one."""
 
@@ -80,7 +83,7 @@ class Reading:
     last: Clause | None = None
     times: list[TimeSpan] = field(default_factory=list)
     listing: bool = False
-    laughs: bool = False
+    laughs: Sequence[int] = ()
     doubtful: bool = False
 
     def read(self) -> None:
@@ -93,13 +96,19 @@ class Reading:
             mask = replace(mask, text=with_capitals(mask.text, language))
         whole = message_rule(mask.text.lower(), language)
         times = self.times = times_of(mask.text, self.at)
-        self.laughs = language.gates["laugh"].search(mask.text.lower()) is not None
+        self.laughs = [laugh.start() for laugh in language.gates["laugh"].finditer(mask.text.lower())]
         for sentence in sentences(mask.text):
             language = self.languages["zh" if is_chinese(sentence.raw) else "en"]
             found = clauses(sentence, times, language)
             self.cast.subject = self.matching.lead = None
             self.cast.unknown = False
             rule = whole or sentence_rule(sentence.raw.lower(), language)
+            if rule == "quotation" and whole is None:
+                kept = before_quotation(sentence, found, language)
+                if kept == 0 and found:
+                    self._quoted(found[0], language)
+                rule = rule if kept == 0 else None
+                found = found[:kept] or found
             count = 0 if rule else stated(sentence, found, language)
             whole_text = written_out(sentence.raw.replace("’", "'"), language).lower()
             self.doubtful = clause_rule(whole_text, language) is not None
@@ -114,6 +123,13 @@ class Reading:
         if mask.quoted or mask.code:
             self.rule = self.rule or ("code" if mask.code else "quotation")
         self._settle()
+
+    def _quoted(self, clause: Clause, language: Language) -> None:
+        """Take who it is that says something: "my girlfriend Kelsey says hi" tells her name."""
+        said = language.text["quoted"].match(clause.plain)
+        if said is not None:
+            key = language.relations[said["rel"].lower()]
+            self._related(clause, key, said["relname"], language)
 
     def _clause(self, clause: Clause, language: Language) -> None:
         low = clause.plain.lower()
@@ -256,7 +272,8 @@ class Reading:
         key = language.relations.get(spoken.subject or "")
         relation = spoken.relation or self.cast.pending or ((key, spoken.subject) if key and spoken.subject else None)
         if relation is not None and relation[1] == spoken.subject:
-            self._related(clause, relation[0], name, language)
+            for one in _NAMES.split(name) if self.cast.several else [name]:
+                self._related(clause, relation[0], one, language)
             if not language.text["one_of"].match(clause.bare):
                 self.cast.pending = None
 
@@ -305,6 +322,10 @@ class Reading:
                     self.cast.pending = None  # "three kids: Mason is 9, Lily is 6"
                 self._related(clause, key, str(groups["name"]), language, was)
                 return
+        is_my = language.text["is_my"].match(clause.bare)
+        if is_my is not None and (name := self._last_named(language)) is not None:
+            self._related(clause, language.relations[is_my["rel"].lower()], name, language)
+            return
         for found in language.text["with_relative"].finditer(clause.bare):
             self._related(clause, language.relations[found["rel"].lower()], found["relname"], language)
             if found.end() == len(clause.bare):
@@ -320,6 +341,11 @@ class Reading:
             self.cast.person = None
             if language.code == "zh":
                 self.cast.subject = found["rel"]  # 我有个弟弟，在部队当兵
+
+    def _last_named(self, language: Language) -> str | None:
+        """Give whom the clause before names last: "I'm meeting Farah, she's my boss"."""
+        names = list(language.text["whom"].finditer(self.last.raw)) if self.last is not None else []
+        return names[-1]["relname"] if names else None
 
     def _corrected(self, old: str) -> None:
         old = as_said(old.strip(_MARKS), self.simple, self.text, self.proposals[-1].end)
@@ -374,10 +400,14 @@ class Reading:
     def _as_said(self, text: str, clause: Clause) -> str:
         return as_said(text, self.simple, self.text, clause.start)
 
+    def _laughed_at(self, one: Proposal) -> bool:
+        """Tell whether a laugh is about a proposal: not where another clause stands between."""
+        return any(place - one.end <= _LAUGH for place in self.laughs)
+
     def _settle(self) -> None:
         """Join what belongs together, and take back what was said with a laugh."""
         kept = joined(self.proposals)
-        if self.laughs and len(kept) == 1 and kept[0].kind not in _SERIOUS:
+        if len(kept) == 1 and kept[0].kind not in _SERIOUS and kept[0].act == "assert" and self._laughed_at(kept[0]):
             self.rule = "joke"
             self.refusals.append(refusal(self.n, kept.pop().quote, "joke"))
         self.proposals = kept[:MAX_PROPOSALS]
