@@ -109,7 +109,8 @@ class Cast:
         subject = self.person or (self.pending[1] if self.pending else None)
         if subject is None and self.subject in language.relations:
             subject = self.subject
-        if groups["third"].lower().startswith("they") and not (self.several and self.pending):
+        named = self.several and self.pending and language.text["are_called"].match(text)
+        if groups["third"].lower().startswith("they") and not named:
             subject = None  # "they" may be anybody
         return Spoken(subject, found.end(), text)
 

@@ -402,7 +402,9 @@ class Reading:
 
     def _laughed_at(self, one: Proposal) -> bool:
         """Tell whether a laugh is about a proposal: not where another clause stands between."""
-        return any(place - one.end <= _LAUGH for place in self.laughs)
+        meant = self.languages["zh" if is_chinese(self.simple) else "en"].text["meant"]
+        near = [place for place in self.laughs if place - one.end <= _LAUGH]
+        return any(meant.search(self.simple[one.end : place].lower()) is None for place in near)
 
     def _settle(self) -> None:
         """Join what belongs together, and take back what was said with a laugh."""

@@ -50,7 +50,7 @@ _SAID: Final = frozenset({"reply_style", "decision", "fact"})
 _CHOSEN: Final = frozenset({"prefers", "favorite.*"})
 """Keys whose value may be "the train": it is one of several, not something that was just spoken of."""
 
-_DOINGS: Final = frozenset({"task", "intention", "decision", "episodic"})
+_DOINGS: Final = frozenset({"task", "intention", "decision", "episodic", "event"})
 """Kinds whose value is what is done, and may end in how long: "lived there for two years"."""
 
 _CAPITAL: Final = re.compile(
