@@ -301,7 +301,8 @@ class Reading:
             key, _, was = self.cast.pending
             for name in _NAMES.split(clause.bare):
                 self._related(clause, key, name, language, was)
-            self.cast.pending = None
+            if not self.cast.several or self.simple[clause.end : clause.end + 1] != ",":
+                self.cast.pending = None  # "three kids, Ann, Bo and Cy"
             if language.text["kin_only"].match(self.matching.before):
                 self.cast.subject = self.cast.person  # "my dad, Frank, is a driver"
             return
@@ -402,7 +403,10 @@ class Reading:
 
     def _laughed_at(self, one: Proposal) -> bool:
         """Tell whether a laugh is about a proposal: not where another clause stands between."""
-        meant = self.languages["zh" if is_chinese(self.simple) else "en"].text["meant"]
+        language = self.languages["zh" if is_chinese(self.simple) else "en"]
+        if language.text["quoted"].match(with_capitals(one.quote, language)):
+            return False  # who says something is no joke
+        meant = language.text["meant"]
         near = [place for place in self.laughs if place - one.end <= _LAUGH]
         return any(meant.search(self.simple[one.end : place].lower()) is None for place in near)
 
