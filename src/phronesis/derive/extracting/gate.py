@@ -1,11 +1,13 @@
 """The gate: what is said and yet is not remembered, and why (tables ``[gates]``)."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from phronesis.core.proposals import Basis, Refusal
-from phronesis.derive.extracting.clauses import Clause, Sentence
+from phronesis.core.proposals import Basis, Proposal, Refusal
+from phronesis.derive.extracting.cast import quoted_one
+from phronesis.derive.extracting.clauses import Clause, Sentence, with_capitals
 from phronesis.derive.extracting.tables import Language
 
 REASONS: Final = {
@@ -23,6 +25,12 @@ REASONS: Final = {
     "low_confidence": "the wording is not clear enough for what its source must have",
 }
 """What each rule says of a text that it refuses."""
+
+LAUGH: Final = 24
+"""Characters between what is said and a laugh that is about it; a clause between takes the laugh."""
+
+_SERIOUS: Final = frozenset({"preference", "task", "decision", "intention"})
+"""Kinds that are meant even with a laugh; a joke is made about who one is and what befell one."""
 
 MAX_REFUSALS: Final = 3
 """Refusals of one message: they are examples, not a copy of it."""
@@ -84,6 +92,19 @@ def before_quotation(sentence: Sentence, found: list[Clause], language: Language
     own = sum(clause.end < place for clause in found)
     tag = len(found) <= own or len(found[own].raw.split()) <= _TAG
     return 0 if tag or language.gates["tagging"].match(found[own].raw.lower()) else own
+
+
+def laughed_at(one: Proposal, text: str, laughs: Sequence[int], language: Language) -> bool:
+    """Tell whether one of the laughs in a text is about a proposal.
+
+    Not where another clause or a request stands between, and not where it tells no more than who says something.
+    """
+    if one.kind in _SERIOUS or one.act != "assert":
+        return False
+    if quoted_one(with_capitals(one.quote, language), language) is not None:
+        return False
+    near = [place for place in laughs if place - one.end <= LAUGH]
+    return any(language.text["meant"].search(text[one.end : place].lower()) is None for place in near)
 
 
 def clause_rule(text: str, language: Language) -> str | None:

@@ -9,7 +9,7 @@ from typing import Final
 from phronesis.core.calendar import TimeSpan
 from phronesis.core.proposals import Act, Basis, Proposal, Refusal
 from phronesis.core.values import normal_value
-from phronesis.derive.extracting.cast import Cast, Spoken
+from phronesis.derive.extracting.cast import Cast, Spoken, last_named, quoted_one
 from phronesis.derive.extracting.clauses import (
     Clause,
     clauses,
@@ -23,22 +23,25 @@ from phronesis.derive.extracting.clauses import (
     without_times,
     written_out,
 )
-from phronesis.derive.extracting.gate import MAX_REFUSALS, before_quotation, clause_rule, message_rule, refusal, sentence_rule, stated
+from phronesis.derive.extracting.gate import (
+    MAX_REFUSALS,
+    before_quotation,
+    clause_rule,
+    laughed_at,
+    message_rule,
+    refusal,
+    sentence_rule,
+    stated,
+)
 from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
 from phronesis.derive.extracting.phrasing import ahead, coarse, content_of, days_of, joined
 from phronesis.derive.extracting.script import as_said, common_end
-from phronesis.derive.extracting.slots import SEVERAL, trimmed, values_of
+from phronesis.derive.extracting.slots import SEVERAL, TIMED, UNDATED, trimmed, values_of
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
 
 MAX_PROPOSALS: Final = 24
 """Proposals of one message."""
-
-_UNDATED: Final = frozenset({"birthday", "attribute.*", "favorite.*", "age", "timezone", "reply_style", "fact"})
-"""Keys that hold a date themselves, or none."""
-
-_TIMED: Final = _UNDATED | {"life_event"}
-"""Keys whose value keeps the words of a time: 老伴前年走."""
 
 _PEOPLE: Final = frozenset({"partner", "child", "parent", "sibling", "friend", "colleague", "pet"})
 """Keys that name somebody, of whom the next words may speak."""
@@ -56,12 +59,6 @@ _NEAREST: Final = frozenset({"child", "pet", "sibling", "partner"})
 """Relations whose name may follow: "We have a daughter. Mia is five." """
 
 _NO_VALUES: Final = frozenset({"subject", "word"})
-
-_LAUGH: Final = 24
-"""Characters between what is said and a laugh that is about it; a clause between takes the laugh."""
-
-_SERIOUS: Final = frozenset({"preference", "task", "decision", "intention"})
-"""Kinds that are meant even with a laugh; a joke is made about who one is and what befell one."""
 
 
 @dataclass(slots=True)
@@ -105,8 +102,8 @@ class Reading:
             rule = whole or sentence_rule(sentence.raw.lower(), language)
             if rule == "quotation" and whole is None:
                 kept = before_quotation(sentence, found, language)
-                if kept == 0 and found:
-                    self._quoted(found[0], language)
+                if kept == 0 and found and (said := quoted_one(found[0].plain, language)) is not None:
+                    self._related(found[0], *said, language)
                 rule = rule if kept == 0 else None
                 found = found[:kept] or found
             count = 0 if rule else stated(sentence, found, language)
@@ -123,13 +120,6 @@ class Reading:
         if mask.quoted or mask.code:
             self.rule = self.rule or ("code" if mask.code else "quotation")
         self._settle()
-
-    def _quoted(self, clause: Clause, language: Language) -> None:
-        """Take who it is that says something: "my girlfriend Kelsey says hi" tells her name."""
-        said = language.text["quoted"].match(clause.plain)
-        if said is not None:
-            key = language.relations[said["rel"].lower()]
-            self._related(clause, key, said["relname"], language)
 
     def _clause(self, clause: Clause, language: Language) -> None:
         low = clause.plain.lower()
@@ -249,7 +239,7 @@ class Reading:
             if spoken.elided and spoken.subject == self.cast.thing:
                 row = self.types.find(row.key, "fact") or row  # a thing uses, it does not prefer
             surface = spoken.text[start:end]
-            surface = with_times(surface, clause) if row.key in _TIMED or row.kind == "decision" else surface
+            surface = with_times(surface, clause) if row.key in TIMED or row.kind == "decision" else surface
             values = values_of(row, surface, language, small=self.matching.small, free=matched.pattern.free)
             proper = matched.pattern.proper and row.key != "job"
             if not values or (proper and not values[0][:1].isupper()):
@@ -324,7 +314,7 @@ class Reading:
                 self._related(clause, key, str(groups["name"]), language, was)
                 return
         is_my = language.text["is_my"].match(clause.bare)
-        if is_my is not None and (name := self._last_named(language)) is not None:
+        if is_my is not None and (name := last_named(self.last, language)) is not None:
             self._related(clause, language.relations[is_my["rel"].lower()], name, language)
             return
         for found in language.text["with_relative"].finditer(clause.bare):
@@ -342,11 +332,6 @@ class Reading:
             self.cast.person = None
             if language.code == "zh":
                 self.cast.subject = found["rel"]  # 我有个弟弟，在部队当兵
-
-    def _last_named(self, language: Language) -> str | None:
-        """Give whom the clause before names last: "I'm meeting Farah, she's my boss"."""
-        names = list(language.text["whom"].finditer(self.last.raw)) if self.last is not None else []
-        return names[-1]["relname"] if names else None
 
     def _corrected(self, old: str) -> None:
         old = as_said(old.strip(_MARKS), self.simple, self.text, self.proposals[-1].end)
@@ -367,7 +352,7 @@ class Reading:
                                        and clause.start - one.end <= _NEAR):  # fmt: skip
                     return
         timed = self.last if pattern.after and self.last and not clause.times else clause
-        times = [] if row.key in _UNDATED or row.key in _PEOPLE else days_of(timed, self.at, pattern.lean, language)
+        times = [] if row.key in UNDATED or row.key in _PEOPLE else days_of(timed, self.at, pattern.lean, language)
         self.proposals.append(
             Proposal(
                 n=self.n,
@@ -401,19 +386,11 @@ class Reading:
     def _as_said(self, text: str, clause: Clause) -> str:
         return as_said(text, self.simple, self.text, clause.start)
 
-    def _laughed_at(self, one: Proposal) -> bool:
-        """Tell whether a laugh is about a proposal: not where another clause stands between."""
-        language = self.languages["zh" if is_chinese(self.simple) else "en"]
-        if language.text["quoted"].match(with_capitals(one.quote, language)):
-            return False  # who says something is no joke
-        meant = language.text["meant"]
-        near = [place for place in self.laughs if place - one.end <= _LAUGH]
-        return any(meant.search(self.simple[one.end : place].lower()) is None for place in near)
-
     def _settle(self) -> None:
         """Join what belongs together, and take back what was said with a laugh."""
         kept = joined(self.proposals)
-        if len(kept) == 1 and kept[0].kind not in _SERIOUS and kept[0].act == "assert" and self._laughed_at(kept[0]):
+        language = self.languages["zh" if is_chinese(self.simple) else "en"]
+        if len(kept) == 1 and laughed_at(kept[0], self.simple, self.laughs, language):
             self.rule = "joke"
             self.refusals.append(refusal(self.n, kept.pop().quote, "joke"))
         self.proposals = kept[:MAX_PROPOSALS]
