@@ -87,7 +87,16 @@ def test_the_second_authors_turns_are_all_dev_and_have_labels_or_a_gate(language
 
 
 @pytest.mark.parametrize(
-    "name", ["turns_en.jsonl", "turns_zh.jsonl", "more_en.jsonl", "more_zh.jsonl", "third_en.jsonl", "fourth_en.jsonl"]
+    "name",
+    [
+        "turns_en.jsonl",
+        "turns_zh.jsonl",
+        "more_en.jsonl",
+        "more_zh.jsonl",
+        "third_en.jsonl",
+        "fourth_en.jsonl",
+        "fifth_en.jsonl",
+    ],
 )
 def test_a_label_is_a_memory_type_in_the_words_of_its_turn(name: str) -> None:
     for turn in lines(name):

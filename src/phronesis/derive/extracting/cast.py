@@ -109,7 +109,8 @@ class Cast:
         subject = self.person or (self.pending[1] if self.pending else None)
         if subject is None and self.subject in language.relations:
             subject = self.subject
-        if groups["third"].lower().startswith("they"):
+        named = self.several and self.pending and language.text["are_called"].match(text)
+        if groups["third"].lower().startswith("they") and not named:
             subject = None  # "they" may be anybody
         return Spoken(subject, found.end(), text)
 
@@ -119,3 +120,15 @@ def _left_out(text: str, language: Language) -> bool:
     if language.text["alone"].match(text) is not None:
         return True
     return language.code == "zh" and language.text["order"].match(text) is None
+
+
+def quoted_one(text: str, language: Language) -> tuple[str, str] | None:
+    """Give who it is that says something, as a relation's key and a name: "my girlfriend Kelsey says hi" tells both."""
+    said = language.text["quoted"].match(text)
+    return None if said is None else (language.relations[said["rel"].lower()], said["relname"])
+
+
+def last_named(clause: Clause | None, language: Language) -> str | None:
+    """Give whom a clause names last: "I'm meeting Farah" before "she's my boss"."""
+    names = list(language.text["whom"].finditer(clause.raw)) if clause is not None else []
+    return names[-1]["relname"] if names else None

@@ -1,10 +1,12 @@
 """The gate: what is said and yet is not remembered, and why (tables ``[gates]``)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from phronesis.core.proposals import Basis, Refusal
-from phronesis.derive.extracting.clauses import Clause, Sentence
+from phronesis.core.proposals import Basis, Proposal, Refusal
+from phronesis.derive.extracting.cast import quoted_one
+from phronesis.derive.extracting.clauses import Clause, Sentence, with_capitals
 from phronesis.derive.extracting.tables import Language
 
 REASONS: Final = {
@@ -23,6 +25,12 @@ REASONS: Final = {
 }
 """What each rule says of a text that it refuses."""
 
+LAUGH: Final = 24
+"""Characters between what is said and a laugh that is about it; a clause between takes the laugh."""
+
+_SERIOUS: Final = frozenset({"preference", "task", "decision", "intention"})
+"""Kinds that are meant even with a laugh; a joke is made about who one is and what befell one."""
+
 MAX_REFUSALS: Final = 3
 """Refusals of one message: they are examples, not a copy of it."""
 
@@ -31,6 +39,9 @@ MAX_EXCERPT: Final = 160
 
 INFERRED_AT_MOST: Final = 0.6
 """The confidence of what nobody said, but something was concluded from (the issue's figure)."""
+
+_TAG: Final = 4
+"""Words of a clause that does no more than say whose words stand before it."""
 
 _SENTENCE_RULES: Final = ("instruction", "fiction", "quotation", "hypothesis", "chit_chat")
 _CLAUSE_RULES: Final = ("supposed", "hearsay", "passing")
@@ -70,6 +81,31 @@ def sentence_rule(text: str, language: Language) -> str | None:
     return next((rule for rule in _SENTENCE_RULES if language.gates[rule].search(text)), None)
 
 
+def before_quotation(sentence: Sentence, found: list[Clause], language: Language) -> int:
+    """Give how many of a sentence's clauses stand before the one with somebody's words, and are its speaker's own.
+
+    None, where that is a tag that gives the words before it to somebody else: "the best ever, my mum says".
+    """
+    said = language.gates["quotation"].search(sentence.raw.lower())
+    place = sentence.start + (said.end() if said is not None else 0)
+    own = sum(clause.end < place for clause in found)
+    tag = len(found) <= own or len(found[own].raw.split()) <= _TAG
+    return 0 if tag or language.gates["tagging"].match(found[own].raw.lower()) else own
+
+
+def laughed_at(one: Proposal, text: str, laughs: Sequence[int], language: Language) -> bool:
+    """Tell whether one of the laughs in a text is about a proposal.
+
+    Not where another clause or a request stands between, and not where it tells no more than who says something.
+    """
+    if one.kind in _SERIOUS or one.act != "assert":
+        return False
+    if quoted_one(with_capitals(one.quote, language), language) is not None:
+        return False
+    near = [place for place in laughs if place - one.end <= LAUGH]
+    return any(language.text["meant"].search(text[one.end : place].lower()) is None for place in near)
+
+
 def clause_rule(text: str, language: Language) -> str | None:
     """Give the rule that refuses a clause, in small letters."""
     return next((_NAMED[rule] for rule in _CLAUSE_RULES if language.gates[rule].search(text)), None)
@@ -85,5 +121,5 @@ def stated(sentence: Sentence, found: list[Clause], language: Language) -> int:
         return 0
     asked = [n for n, clause in enumerate(found) if opens.match(clause.plain.lower())]
     before = asked[0] if asked and asked[-1] == len(found) - 1 else 0
-    wish: re.Pattern[str] = language.gates["wish"]  # 想学吉他，从哪开始: the wish is part of what is asked
+    wish = language.gates["wish"]  # 想学吉他，从哪开始: the wish is part of what is asked
     return next((n for n, clause in enumerate(found[:before]) if wish.match(clause.plain.lower())), before)

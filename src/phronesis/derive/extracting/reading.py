@@ -1,7 +1,7 @@
 """Reading one message: each clause is gated, matched against the tables, and said of somebody."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -9,7 +9,7 @@ from typing import Final
 from phronesis.core.calendar import TimeSpan
 from phronesis.core.proposals import Act, Basis, Proposal, Refusal
 from phronesis.core.values import normal_value
-from phronesis.derive.extracting.cast import Cast, Spoken
+from phronesis.derive.extracting.cast import Cast, Spoken, last_named, quoted_one
 from phronesis.derive.extracting.clauses import (
     Clause,
     clauses,
@@ -23,22 +23,25 @@ from phronesis.derive.extracting.clauses import (
     without_times,
     written_out,
 )
-from phronesis.derive.extracting.gate import MAX_REFUSALS, clause_rule, message_rule, refusal, sentence_rule, stated
+from phronesis.derive.extracting.gate import (
+    MAX_REFUSALS,
+    before_quotation,
+    clause_rule,
+    laughed_at,
+    message_rule,
+    refusal,
+    sentence_rule,
+    stated,
+)
 from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
 from phronesis.derive.extracting.phrasing import ahead, coarse, content_of, days_of, joined
 from phronesis.derive.extracting.script import as_said, common_end
-from phronesis.derive.extracting.slots import SEVERAL, trimmed, values_of
+from phronesis.derive.extracting.slots import SEVERAL, TIMED, UNDATED, trimmed, values_of
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
 
 MAX_PROPOSALS: Final = 24
 """Proposals of one message."""
-
-_UNDATED: Final = frozenset({"birthday", "attribute.*", "favorite.*", "age", "timezone", "reply_style", "fact"})
-"""Keys that hold a date themselves, or none."""
-
-_TIMED: Final = _UNDATED | {"life_event"}
-"""Keys whose value keeps the words of a time: 老伴前年走."""
 
 _PEOPLE: Final = frozenset({"partner", "child", "parent", "sibling", "friend", "colleague", "pet"})
 """Keys that name somebody, of whom the next words may speak."""
@@ -60,9 +63,6 @@ _NEAREST: Final = frozenset({"child", "pet", "sibling", "partner"})
 
 _NO_VALUES: Final = frozenset({"subject", "word"})
 
-_SERIOUS: Final = frozenset({"preference", "task", "decision", "intention"})
-"""Kinds that are meant even with a laugh; a joke is made about who one is and what befell one."""
-
 
 @dataclass(slots=True)
 class Reading:
@@ -83,7 +83,7 @@ class Reading:
     last: Clause | None = None
     times: list[TimeSpan] = field(default_factory=list)
     listing: bool = False
-    laughs: bool = False
+    laughs: Sequence[int] = ()
     doubtful: bool = False
 
     def read(self) -> None:
@@ -96,13 +96,19 @@ class Reading:
             mask = replace(mask, text=with_capitals(mask.text, language))
         whole = message_rule(mask.text.lower(), language)
         times = self.times = times_of(mask.text, self.at)
-        self.laughs = language.gates["laugh"].search(mask.text.lower()) is not None
+        self.laughs = [laugh.start() for laugh in language.gates["laugh"].finditer(mask.text.lower())]
         for sentence in sentences(mask.text):
             language = self.languages["zh" if is_chinese(sentence.raw) else "en"]
             found = clauses(sentence, times, language)
             self.cast.subject = self.matching.lead = None
             self.cast.unknown = False
             rule = whole or sentence_rule(sentence.raw.lower(), language)
+            if rule == "quotation" and whole is None:
+                kept = before_quotation(sentence, found, language)
+                if kept == 0 and found and (said := quoted_one(found[0].plain, language)) is not None:
+                    self._related(found[0], *said, language)
+                rule = rule if kept == 0 else None
+                found = found[:kept] or found
             count = 0 if rule else stated(sentence, found, language)
             whole_text = written_out(sentence.raw.replace("’", "'"), language).lower()
             self.doubtful = clause_rule(whole_text, language) is not None
@@ -238,7 +244,7 @@ class Reading:
             if spoken.elided and spoken.subject == self.cast.thing:
                 row = self.types.find(row.key, "fact") or row  # a thing uses, it does not prefer
             surface = spoken.text[start:end]
-            surface = with_times(surface, clause) if row.key in _TIMED or row.kind == "decision" else surface
+            surface = with_times(surface, clause) if row.key in TIMED or row.kind == "decision" else surface
             values = values_of(row, surface, language, small=self.matching.small, free=matched.pattern.free)
             proper = matched.pattern.proper and row.key != "job"
             if not values or (proper and not values[0][:1].isupper()):
@@ -261,7 +267,8 @@ class Reading:
         key = language.relations.get(spoken.subject or "")
         relation = spoken.relation or self.cast.pending or ((key, spoken.subject) if key and spoken.subject else None)
         if relation is not None and relation[1] == spoken.subject:
-            self._related(clause, relation[0], name, language)
+            for one in _NAMES.split(name) if self.cast.several else [name]:
+                self._related(clause, relation[0], one, language)
             if not language.text["one_of"].match(clause.bare):
                 self.cast.pending = None
 
@@ -288,7 +295,8 @@ class Reading:
             key, _, was = self.cast.pending
             for name in _NAMES.split(clause.bare):
                 self._related(clause, key, name, language, was)
-            self.cast.pending = None
+            if not self.cast.several or self.simple[clause.end : clause.end + 1] != ",":
+                self.cast.pending = None  # "three kids, Ann, Bo and Cy"
             if language.text["kin_only"].match(self.matching.before):
                 self.cast.subject = self.cast.person  # "my dad, Frank, is a driver"
             return
@@ -309,6 +317,10 @@ class Reading:
                     self.cast.pending = None  # "three kids: Mason is 9, Lily is 6"
                 self._related(clause, key, str(groups["name"]), language, was)
                 return
+        is_my = language.text["is_my"].match(clause.bare)
+        if is_my is not None and (name := last_named(self.last, language)) is not None:
+            self._related(clause, language.relations[is_my["rel"].lower()], name, language)
+            return
         for found in language.text["with_relative"].finditer(clause.bare):
             self._related(clause, language.relations[found["rel"].lower()], found["relname"], language)
             if found.end() == len(clause.bare):
@@ -344,7 +356,7 @@ class Reading:
                                        and clause.start - one.end <= _NEAR):  # fmt: skip
                     return
         timed = self.last if pattern.after and self.last and not clause.times else clause
-        times = [] if row.key in _UNDATED or row.key in _PEOPLE else days_of(timed, self.at, pattern.lean, language)
+        times = [] if row.key in UNDATED or row.key in _PEOPLE else days_of(timed, self.at, pattern.lean, language)
         self.proposals.append(
             Proposal(
                 n=self.n,
@@ -381,7 +393,8 @@ class Reading:
     def _settle(self) -> None:
         """Join what belongs together, and take back what was said with a laugh."""
         kept = joined(self.proposals)
-        if self.laughs and len(kept) == 1 and kept[0].kind not in _SERIOUS:
+        language = self.languages["zh" if is_chinese(self.simple) else "en"]
+        if len(kept) == 1 and laughed_at(kept[0], self.simple, self.laughs, language):
             self.rule = "joke"
             self.refusals.append(refusal(self.n, kept.pop().quote, "joke"))
         self.proposals = kept[:MAX_PROPOSALS]

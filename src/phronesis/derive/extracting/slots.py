@@ -41,6 +41,12 @@ SEVERAL: Final = frozenset(
 )
 """Keys whose value may be a list: "tea and coffee" are two."""
 
+UNDATED: Final = frozenset({"birthday", "attribute.*", "favorite.*", "age", "timezone", "reply_style", "fact"})
+"""Keys that hold a date themselves, or none."""
+
+TIMED: Final = UNDATED | {"life_event"}
+"""Keys whose value keeps the words of a time: 老伴前年走."""
+
 _FREE: Final = frozenset({"employer", "school", "address_as"})
 """Keys of names that may look like anything: "The Railways", 陈老师."""
 
@@ -100,7 +106,7 @@ def values_of(row: MemoryType, surface: str, language: Language, *, small: bool,
 
 def trimmed(surface: str, row: MemoryType, language: Language) -> str:
     """Give a slot's words without what is said beside them: a reason, a time, a filler."""
-    stop = language.text["stop_task"] if row.kind in _DOINGS else language.text["stop"]
+    stop = language.text["stop_task"] if row.kind in _DOINGS or row.key == "appointment" else language.text["stop"]
     if row.kind != "fact" and row.key not in {"reply_style", "attribute.*"}:
         found = stop.search(surface)
         surface = surface[: found.start()] if found else surface

@@ -70,6 +70,45 @@ SAID = [
     ("the store is closed on Mondays", "fact", "closed on Mondays"),
     ("staging is in Mumbai", "located_in", "Mumbai"),
     ("deadline for Harbor is May 18 now", "attribute.deadline", "May 18"),
+    # who says something, and whom a clause names before
+    ("my girlfriend kelsey says hi lol", "partner", "kelsey"),
+    ("My labmate Yuting thinks reviewer 2 is unfair", "colleague", "Yuting"),
+    ("My boss Omar told me it can wait", "colleague", "Omar"),
+    ("I had lunch with Farid, he's my supervisor", "colleague", "Farid"),
+    ("My wife tells me I ought to mention that I have atrial fibrillation", "health", "atrial fibrillation"),
+    ("Hello, I study at the University of Leeds, the weather is like everybody said", "school", "University of Leeds"),
+    # a laugh about something else, run-on speech, several at once
+    ("My major is computational biology so please no wet lab advice haha", "field_of_study", "computational biology"),
+    ("we have twins they are called Leo and Nora and I have not slept", "child", "Nora"),
+    ("We have three kids, Ann, Bo and Cy.", "child", "Cy"),
+    ("we have a little girl, her name is Rosa", "child", "Rosa"),
+    ("My boy Wyatt starts school in September", "child", "Wyatt"),
+    ("I use Overleaf for writing and Zotero for the references", "uses", "Zotero"),
+    ("I use Xero for nearly everything", "uses", "Xero"),
+    ("packed in uber eats, im with deliveroo now", "employer", "deliveroo"),
+    ("My hobby these days is model steam engines", "hobby", "model steam engines"),
+    ("I'm a corn and soybean farmer, third generation", "job", "corn and soybean farmer"),
+    ("I'm a stay at home dad of three", "job", "stay at home dad"),
+    ("I lead the design team at Figma", "employer", "Figma"),
+    ("I recently qualified as a vet", "job", "vet"),
+    ("I'm doing an apprenticeship at Rolls-Royce", "employer", "Rolls-Royce"),
+    ("I'm coeliac so I don't eat bread", "health", "coeliac"),
+    ("I can't do gluten", "diet", "gluten"),
+    ("Nuts make my throat swell", "allergy", "Nuts"),
+    ("I sing in a choir on Tuesdays", "hobby", "choir"),
+    ("as a Kenyan I find the winters hard", "nationality", "Kenyan"),
+    ("Pune is where I grew up", "hometown", "Pune"),
+    ("As a young man I worked on the Humber Bridge", "experience", "Humber Bridge"),
+    ("in my twenties I lived in Kyoto", "experience", "Kyoto"),
+    ("came off the bike on tuesday", "event", "bike"),
+    ("I've got an interview for the supervisor post tomorrow", "appointment", "interview for the supervisor post"),
+    ("got a gig in Leeds tomorrow night", "appointment", "gig in Leeds"),
+    ("The plumber is coming on Tuesday", "appointment", "plumber"),
+    ("I must remember to water the plants", "task", "water the plants"),
+    ("I decided against the surgery", "decision", "against the surgery"),
+    ("Don't sugarcoat things.", "reply_style", "sugarcoat"),
+    ("prod cluster is in eu-west-1 fyi", "located_in", "eu-west-1"),
+    ("the staging db gets wiped every Sunday night", "fact", "gets wiped every Sunday night"),
 ]
 
 
@@ -87,6 +126,9 @@ def test_the_same_is_understood_in_other_peoples_words(text: str, key: str, valu
         ("We are not going to build the garage", "plan", "build the garage"),
         ("the backend doesn't use Redis any more", "uses", "Redis"),
         ("I'm not with Bruna anymore", "partner", "Bruna"),
+        ("Oh and I'm not vegan any more, so you can stop with the tofu haha", "diet", "vegan"),
+        ("by the way I am not a surveyor any more you can drop that", "job", "surveyor"),
+        ("I handed in my notice at Tesco", "employer", "Tesco"),
     ],
 )
 def test_what_no_longer_holds_is_taken_back_in_other_words(text: str, key: str, value: str) -> None:
@@ -116,6 +158,17 @@ def test_what_no_longer_holds_is_taken_back_in_other_words(text: str, key: str, 
         "Python uses indentation", "the value is at index 3", "the button is on the right", "Rome is home to many cats",
         "I'm a regular at Joe's", "I'm a bit of a mess by trade", "sure, and I'm the Pope", "Frosty here again",
         "the joke is on me", "driving me nuts today", "I collect my thoughts", "Enjoy yourself",
+        # irony, and laughs about what is said
+        "oh sure, I just love getting paged at 3am, best hobby ever", "I love being woken at 5am",
+        "I'm married to my job lol", "I've got a PhD in procrastination, minor in snacking lol",
+        # whose words they are
+        "I'm the best, my mum says", "he said he lives in Rome", "a boy called out to me", "they are called arrays",
+        # what one has at hand, does now, or is told of the whole world
+        "I have the car today", "I have no car", "I'm from the marketing team", "I can cook dinner tonight",
+        "gotta stay focused", "I'll keep you posted", "my diet starts tomorrow", "the interview on Monday was odd",
+        "I need to learn from you", "the files are sent at random", "the data is in the table", "my name is mud",
+        "the color of the sky is blue", "My wife's sister lives in Rome", "Pets are great at hiding",
+        "Don't use emojis in this email", "I decided to ask you", "We went with the second option",
     ],
 )  # fmt: skip
 def test_what_only_looks_so_is_not_taken(text: str) -> None:
