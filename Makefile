@@ -3,7 +3,8 @@
 # configuration are respected. Nothing is installed again until pyproject.toml changes.
 
 PYTHON ?= python3
-WORKERS ?= auto
+# One more than the processors: many tests wait for processes of their own.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 
 VENV := .venv
 BIN := $(VENV)/bin
