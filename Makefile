@@ -3,8 +3,7 @@
 # configuration are respected. Nothing is installed again until pyproject.toml changes.
 
 PYTHON ?= python3
-# One more than the processors: many tests wait for processes of their own.
-WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
+WORKERS ?= auto
 
 VENV := .venv
 BIN := $(VENV)/bin
