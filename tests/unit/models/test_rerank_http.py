@@ -38,7 +38,7 @@ TEXTS = ["the patient's diagnosis", "the weather", "the patient's words"]
 SHAPES = ["vllm", "llama.cpp", "jina", "cohere", "tei"]
 
 
-def limits(seconds: float = 0.5, *, max_bytes: int = 8 << 20) -> Limits:
+def limits(seconds: float = 5.0, *, max_bytes: int = 8 << 20) -> Limits:
     return Limits(time.monotonic, time.monotonic() + seconds, never, max_bytes)
 
 
