@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from typing import Final
 
 from phronesis.compose.assembly import Assembler
 from phronesis.compose.core_memory import CorePolicy
@@ -37,6 +38,7 @@ from phronesis.derive.learning.candidates import Candidates
 from phronesis.derive.learning.learn import Learning
 from phronesis.derive.learning.learn import handlers as learn_handlers
 from phronesis.derive.learning.telling import Telling
+from phronesis.derive.parting import with_names
 from phronesis.derive.rederive import rederive_handler
 from phronesis.derive.replay import Replayer
 from phronesis.derive.retry import retry_handler
@@ -68,6 +70,9 @@ from phronesis.storage.shown import ShownContexts
 from phronesis.storage.used import UsedMemories
 from phronesis.truth.recorder import Recorder
 
+CONSEQUENCES: Final = (with_names,)
+"""What follows from changes, whatever verb wished them."""
+
 
 def make_registry(extract: Prepare | None = None, learn: Prepare | None = None) -> Registry:
     """Give every verb's handler; a new engine is a new line here.
@@ -94,7 +99,8 @@ def make_projector() -> Projector:
 def with_keeping(handlers: Sequence[Handler], folds: Mapping[str, Fold]) -> Registry:
     """Give a registry of ``handlers`` and of the verbs that stand on them all: retry and rederive."""
     retrying = [*handlers, retry_handler(Registry(handlers, folds))]
-    return Registry([*retrying, rederive_handler(Stepper(Registry(retrying, folds), make_projector()))], folds)
+    again = Stepper(Registry(retrying, folds, CONSEQUENCES), make_projector())
+    return Registry([*retrying, rederive_handler(again)], folds, CONSEQUENCES)
 
 
 def open_memory(

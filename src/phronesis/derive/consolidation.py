@@ -20,7 +20,7 @@ from phronesis.core.proposals import Outcomes, Proposal, echoing, judgements_in,
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.statements import COMPARED, OPPOSITE, STATED, Held, Saying, Statement, plain_form
 from phronesis.derive.mentions import make_mention
-from phronesis.derive.names import Names, names_stated
+from phronesis.derive.names import ALIAS_KEY, NAMED, Names, names_stated, said_subject
 from phronesis.derive.verdicts import Stated, Working
 from phronesis.index.tokens import tokenize
 from phronesis.storage.lane_view import LaneView
@@ -129,16 +129,21 @@ class _Judging:
         subject = self.names.entity(proposal.subject)
         # What a message says of somebody stands under their first name; what a caller states, under the name given.
         called = subject if one.source is None else self.names.root(proposal.subject)
-        item = replace(one.item, id=self.work.free_id(one.item.id), subject=called.name)
+        data = one.item.data if called.normal == subject.normal else {**one.item.data, NAMED: proposal.subject}
+        item = replace(one.item, id=self.work.free_id(one.item.id), subject=called.name, data=data)
         one = replace(one, item=item)
-        about = self._about(proposal.subject)
+        about = self._about(proposal)
         statement = self._statement(one, about)
         verdict = _by_judgement(one, statement, about) or _by_rule(one, statement, about)
         if self.work.carry_out(one, verdict):
             self.mentions.append(make_mention(replace(subject, entry_id=self.work.entry.id), item.id, 0, 0))
 
-    def _about(self, subject: str) -> list[Held]:
-        names = self.names.normals(subject)
+    def _about(self, proposal: Proposal) -> list[Held]:
+        if proposal.key == ALIAS_KEY:
+            # Each name that is said to be another is a statement of its own: taking one back leaves the others.
+            own = normal_name(proposal.subject)
+            return [one for one in self.work.held.values() if normal_name(said_subject(one.item)) == own]
+        names = self.names.normals(proposal.subject)
         return [one for one in self.work.held.values() if normal_name(one.item.subject or "") in names]
 
     @staticmethod

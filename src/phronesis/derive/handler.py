@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from phronesis.core.changes import Changes, Fold
 from phronesis.core.entries import Entry, Outcome
+from phronesis.core.items import Item
 from phronesis.errors import HandlerMissing, PhronesisError
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.lane_view import LaneView
@@ -100,11 +101,22 @@ class Effect(Protocol):
         ...
 
 
-class Registry:
-    """The handlers by verb, and by kind the folds of what they make."""
+Consequence = Callable[[LaneView, Entry, Changes, Mapping[str, Item]], Changes]
+"""What follows from changes whatever verb wished them: the lane before, the entry, its changes and the items that they
+touch give the changes with their consequences. Pure, and quick where there are none: every entry comes by."""
 
-    def __init__(self, handlers: Iterable[Handler], folds: Mapping[str, Fold] | None = None) -> None:
+
+class Registry:
+    """The handlers by verb, by kind the folds of what they make, and what follows from any change."""
+
+    def __init__(
+        self,
+        handlers: Iterable[Handler],
+        folds: Mapping[str, Fold] | None = None,
+        consequences: Sequence[Consequence] = (),
+    ) -> None:
         self.folds: Mapping[str, Fold] = dict(folds or {})
+        self.consequences = tuple(consequences)
         self._handlers: dict[str, Handler] = {}
         for handler in handlers:
             if handler.verb in self._handlers:

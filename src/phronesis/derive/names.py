@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from phronesis.core.entities import Entity, normal_name
+from phronesis.core.items import Item
 from phronesis.core.proposals import USER
 from phronesis.core.text import MAX_ID_LENGTH
 from phronesis.derive.mentions import entity_id, make_entity
@@ -19,6 +20,9 @@ ALIAS_KEY: Final = "alias"
 
 NAMING: Final = frozenset({ALIAS_KEY, "name"})
 """Keys whose value is a name of their subject."""
+
+NAMED: Final = "named"
+"""The member of an item's ``data`` that keeps the name that was said, where it stands under another of the family."""
 
 _KIND: Final = "name"
 
@@ -41,6 +45,11 @@ class Names:
         self._known = {entity.id: entity for entity in (*found, *family)}
         self._changed: dict[str, Entity] = {}
         self._user = entity_id(self._lane, _KIND, USER)
+
+    @property
+    def known(self) -> list[Entity]:
+        """The entities of all families that were read."""
+        return list(self._known.values())
 
     @property
     def changed(self) -> list[Entity]:
@@ -80,6 +89,17 @@ class Names:
         joins = len(self.family(subject)) == 1 < len(self.family(alias)) and one != self._user
         self._unite(*((other, one) if other == self._user or joins else (one, other)))
 
+    def regroup(self, joined: Iterable[tuple[str, str]]) -> None:
+        """Part every name that was read, and join again those that are still said to be one, in this order."""
+        before = dict(self._known)
+        self._known = {known.id: replace(known, canonical_id=None) for known in before.values()}
+        for known in before.values():
+            if known.normal == self._user_id:
+                self.entity(known.name)
+        for subject, alias in joined:
+            self.join(subject, alias)
+        self._changed = {known.id: known for known in self._known.values() if before.get(known.id) != known}
+
     def _unite(self, root: str, joined: str) -> None:
         for entity in [entity for entity in self._known.values() if self._root(entity) == joined]:
             self._noted(replace(entity, canonical_id=root))
@@ -99,3 +119,19 @@ def names_stated(subject: str, key: str | None, value: object, content: str) -> 
         return ()
     stated = value if isinstance(value, str) and value.strip() else content
     return () if normal_name(stated) == normal_name(subject) else (stated,)
+
+
+def said_subject(item: Item) -> str:
+    """Give the name under which an item's subject was spoken of; empty when it has none."""
+    return str(item.data.get(NAMED) or item.subject or "")
+
+
+def joined_by(item: Item) -> list[tuple[str, str]]:
+    """Give the pairs of names that an item makes one: a naming item does, until it is taken back or put away.
+
+    One that another superseded still does: whoever took a new name was called by the old one.
+    """
+    counts = item.status == "active" and item.quarantine is None and item.ended in {None, "superseded"}
+    if item.subject is None or not counts:
+        return []
+    return [(said_subject(item), name) for name in names_stated(item.subject, item.key, item.value, item.content)]

@@ -1,11 +1,12 @@
 """Applying one entry to one store: the same code for the live lane and for a replay."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from phronesis.core.changes import ChildEntry, Existing, Settled, settle
+from phronesis.core.changes import Changes, ChildEntry, Existing, Settled, settle
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.instants import to_micros
+from phronesis.core.items import Item
 from phronesis.core.proposals import Refusal, refusals_in
 from phronesis.core.results import Degraded
 from phronesis.derive.handler import DEGRADED_ROLE, FAILED_ROLE, Outcomes, Registry, by_role
@@ -49,8 +50,11 @@ class Stepper:
         payload = fit(entry.payload)
         clean = entry if payload is entry.payload else replace(entry, payload=payload)
         changes = self.registry[entry.verb].apply_of(entry.handler_version)(view, clean, roles)
+        held = _held(view, changes)
+        if changes.patches:
+            changes, held = self._followed(view, clean, changes, held)
         touched = changes.touched
-        existing = Existing(items=view.items([*touched, *(item.id for item in changes.items)]) if touched else {})
+        existing = Existing(items=held)
         folded = any(item.kind in self.registry.folds for item in existing.items.values())
         if folded or changes.evidence or changes.dropped_evidence:
             existing = replace(existing, evidence=[row for rows in view.evidence(touched).values() for row in rows])
@@ -71,6 +75,22 @@ class Stepper:
             settled, changes.children, documents_changed=moved, degraded=degraded_in(roles),
             refusals=refusals_in(clean, roles),
         )  # fmt: skip
+
+    def _followed(
+        self, view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]
+    ) -> tuple[Changes, Mapping[str, Item]]:
+        """Give the changes with what follows from them, and the items that they touch then."""
+        for follow in self.registry.consequences:
+            followed = follow(view, entry, changes, held)
+            if followed is not changes:
+                changes, held = followed, _held(view, followed)
+        return changes, held
+
+
+def _held(view: LaneView, changes: Changes) -> Mapping[str, Item]:
+    """Give what the lane holds of the items that some changes touch or would make."""
+    touched = changes.touched
+    return view.items([*touched, *(item.id for item in changes.items)]) if touched else {}
 
 
 def degraded_in(roles: Outcomes) -> tuple[Degraded, ...]:

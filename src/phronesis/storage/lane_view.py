@@ -81,6 +81,10 @@ class LaneView:
             items.c.kind.in_(sorted(kinds)), items.c.status == "active", items.c.quarantine.is_(None),
         )  # fmt: skip
 
+    def about(self, subjects: Collection[str]) -> list[Item]:
+        """Give all that stands under these subjects (as spelled in the items), whatever became of it, oldest first."""
+        return read_where(self.unit, self.lane, items.c.subject.in_(sorted(subjects)))
+
     def edges_from(self, ids: Iterable[str], *types: str) -> list[Edge]:
         """Give the edges that leave these nodes."""
         return relations.read_edges(self.unit, self.lane_id, ids, types=types)

@@ -1,0 +1,136 @@
+"""Names that are one part again when what joined them is taken back, and join again when it comes back."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from phronesis import Memory
+from phronesis.core.items import Item
+
+POLICY = {"embedder": "none"}
+
+
+@pytest.fixture
+def memory(database_url: str) -> Iterator[Memory]:
+    with Memory.open(database_url, policy=POLICY, tenant="acme") as opened:
+        yield opened
+        verified = opened.rebuild(verify=True)
+        assert verified.equal, verified.differences
+
+
+def joined(memory: Memory, one: str, other: str) -> Item:
+    return memory.add(f"{one} is {other}", kind="fact", subject=one, key="alias", value=other).items[0]
+
+
+def told(memory: Memory, text: str) -> Item:
+    (item,) = [item for item in memory.add([{"role": "user", "content": text}]).items if item.kind != "message"]
+    return item
+
+
+def families(memory: Memory) -> set[frozenset[str]]:
+    """Give the names that are one, of those that have another."""
+    with memory._stages.database.transaction(memory.tenant, "read") as unit:
+        rows = unit.connection.exec_driver_sql(
+            "SELECT id, canonical_id, normal FROM entities WHERE kind = 'name'"
+        ).all()
+    grouped: dict[str, set[str]] = {}
+    for id_, canonical, normal in rows:
+        grouped.setdefault(str(canonical or id_), set()).add(normal)
+    return {frozenset(family) for family in grouped.values() if len(family) > 1}
+
+
+def test_a_wrong_alias_taken_back_parts_the_names(memory: Memory) -> None:
+    wrong = joined(memory, "Robert", "Bob")
+    assert families(memory) == {frozenset({"robert", "bob"})}
+    memory.rollback(wrong.entry_id)
+    assert families(memory) == set()
+
+
+@pytest.mark.parametrize(("put_away", "back"), [("archive", "unarchive"), ("delete", "unarchive")])
+def test_what_is_put_away_joins_nobody_until_it_is_taken_out_again(memory: Memory, put_away: str, back: str) -> None:
+    alias = joined(memory, "Robert", "Bob")
+    getattr(memory, put_away)(alias.id)
+    assert families(memory) == set()
+    getattr(memory, back)(alias.id)
+    assert families(memory) == {frozenset({"robert", "bob"})}
+
+
+def test_a_retraction_parts_and_rolling_it_back_joins_again(memory: Memory) -> None:
+    alias = joined(memory, "老王", "Robert")
+    retracted = memory.retract(alias.id)
+    assert families(memory) == set()
+    memory.rollback(retracted.entry_id)
+    assert families(memory) == {frozenset({"老王", "robert"})}
+
+
+def test_names_that_something_else_joins_stay_one(memory: Memory) -> None:
+    first = joined(memory, "Robert", "Bob")
+    joined(memory, "Bob", "Bobby")
+    joined(memory, "Robert", "Bobby")
+    memory.rollback(first.entry_id)
+    assert families(memory) == {frozenset({"robert", "bob", "bobby"})}
+
+
+def test_what_was_said_under_the_other_name_goes_back_to_it(memory: Memory) -> None:
+    first = told(memory, "Bob lives in Paris.")
+    wrong = joined(memory, "Bob", "Robert")
+    said = told(memory, "Robert lives in Lyon.")
+    assert (first.subject, said.subject) == ("Bob", "Bob")
+    undone = memory.rollback(wrong.entry_id)
+    assert (memory.get(first.id).subject, memory.get(said.id).subject) == ("Bob", "Robert")
+    now = told(memory, "Robert works at Siemens.")
+    assert now.subject == "Robert"
+    memory.rollback(undone.entry_id)
+    assert {memory.get(item.id).subject for item in (first, said)} == {"Bob"}
+    assert families(memory) == {frozenset({"robert", "bob"})}
+
+
+def test_after_they_part_one_no_longer_replaces_what_the_other_is(memory: Memory) -> None:
+    wrong = joined(memory, "Bob", "Robert")
+    bob = told(memory, "Bob lives in Paris.")
+    memory.retract(wrong.id)
+    told(memory, "Robert lives in Lyon.")
+    assert memory.get(bob.id).live
+
+
+def test_another_name_by_hand_moves_the_alias(memory: Memory) -> None:
+    alias = memory.add("Bob", kind="fact", subject="Robert", key="alias").items[0]
+    memory.update(alias.id, content="Rob")
+    assert families(memory) == {frozenset({"robert", "rob"})}
+
+
+NAMES = ("Ann", "Ben", "Cy", "Di", "user")
+_STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)),
+        st.tuples(st.sampled_from(["archive", "unarchive", "retract"]), st.integers(0, 9)),
+    ),
+    max_size=12,
+)
+
+
+def _do(memory: Memory, made: list[Item], step: tuple[str, str] | tuple[str, int]) -> None:
+    verb, which = step
+    if isinstance(which, str):
+        made.append(joined(memory, verb, which))
+    elif made:
+        act: Callable[[str], object] = getattr(memory, verb)
+        act(made[which % len(made)].id)
+
+
+@given(_STEPS)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_the_families_are_those_of_the_statements_that_stand(steps: list[tuple[str, str] | tuple[str, int]]) -> None:
+    with Memory.open("sqlite://", policy=POLICY) as memory:
+        made: list[Item] = []
+        for step in steps:
+            _do(memory, made, step)
+        groups = {name: {name} for name in map(str.casefold, NAMES)}
+        for item in (memory.get(item.id) for item in made):
+            if item.status == "active" and item.ended in {None, "superseded"}:
+                merged = groups[str(item.subject).casefold()] | groups[str(item.value).casefold()]
+                groups.update(dict.fromkeys(merged, merged))
+        assert families(memory) == {frozenset(group) for group in groups.values() if len(group) > 1}
+        assert memory.rebuild(verify=True).equal
