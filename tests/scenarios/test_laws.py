@@ -13,7 +13,7 @@ from scenarios.writers import POLICY, heard, start, turn_of, verify_copy
 
 
 @pytest.mark.parametrize(
-    ("examples", "steps"), [(6, 20), pytest.param(15, 40, marks=[pytest.mark.slow, pytest.mark.no_cover])]
+    ("examples", "steps"), [(6, 20), pytest.param(10, 30, marks=[pytest.mark.slow, pytest.mark.no_cover])]
 )
 def test_any_sequence_of_verbs_keeps_the_laws(tmp_path: Path, examples: int, steps: int) -> None:
     template = tmp_path / "template.db"

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phronesis.core.canonical import decode, encode
@@ -52,6 +52,7 @@ ROWS = st.lists(
 
 
 @given(BLOCKS)
+@settings(max_examples=40)  # a block is large
 def test_a_block_is_kept_and_the_content_says_it(block: ReasoningBlock) -> None:
     item = written(block)
     assert parse(item.content) == block
@@ -60,6 +61,7 @@ def test_a_block_is_kept_and_the_content_says_it(block: ReasoningBlock) -> None:
 
 
 @given(BLOCKS)
+@settings(max_examples=40)  # a block is large
 def test_the_text_does_not_depend_on_the_order_of_members(block: ReasoningBlock) -> None:
     claims = tuple(replace(one, facts=dict(list(one.facts.items())[::-1])) for one in block.claims)
     assert written(replace(block, claims=claims)).content == written(block).content
