@@ -13,10 +13,11 @@ import socketserver
 import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import parse_qsl
 
 JSON = "application/json"
 
@@ -30,6 +31,9 @@ class Received:
     body: Any
     peer: tuple[str, int]
     """The client's end: the same for two requests on one connection."""
+    form: Mapping[str, str] = field(default_factory=dict)
+    """The fields of a form that was posted."""
+    method: str = "POST"
 
 
 class Reply:
@@ -295,7 +299,9 @@ class ModelServer:
                 except ValueError:
                     body = None
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                asked = Received(self.path, headers, body, self.client_address)
+                is_form = headers.get("content-type") == "application/x-www-form-urlencoded"
+                form = dict(parse_qsl(raw.decode("ascii"), strict_parsing=True)) if is_form else {}
+                asked = Received(self.path, headers, body, self.client_address, form, self.command)
                 owner._next(asked)(Reply(self, owner._closing, asked))
 
             def do_GET(self) -> None:

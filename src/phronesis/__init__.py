@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from phronesis.core.reasoning.item import ReasoningItem
     from phronesis.core.reasoning.learned import LearnResult, RunRecord
     from phronesis.core.reasoning.records import Claim
+    from phronesis.core.reasoning.review import Review
     from phronesis.core.results import AddResult, CommitResult, EditResult, Evidence, SearchResult, Source
     from phronesis.errors import ClaimsRefused, PhronesisError, Violation
     from phronesis.memory import Memory
@@ -29,6 +30,7 @@ _HOMES = {
     "Memory": "phronesis.memory",
     "PhronesisError": "phronesis.errors",
     "ReasoningItem": "phronesis.core.reasoning.item",
+    "Review": "phronesis.core.reasoning.review",
     "RunRecord": "phronesis.core.reasoning.learned",
     "SearchResult": "phronesis.core.results",
     "Source": "phronesis.core.results",
@@ -50,6 +52,7 @@ __all__ = [
     "Memory",
     "PhronesisError",
     "ReasoningItem",
+    "Review",
     "RunRecord",
     "SearchResult",
     "Source",

@@ -122,6 +122,7 @@ class AsyncMemory:
     reembed = _verb(Memory.reembed)
     retract = _verb(Memory.retract)
     retry = _verb(Memory.retry)
+    review_run = _verb(Memory.review_run)
     rollback = _verb(Memory.rollback)
     run_feedback = _verb(Memory.run_feedback)
     search = _verb(Memory.search)

@@ -46,6 +46,8 @@ from phronesis.derive.rollback import undo_handler
 from phronesis.derive.step import Stepper
 from phronesis.derive.summarising import Summarising
 from phronesis.derive.writer import Writer
+from phronesis.domains.catalysis.pubchem import PubChem
+from phronesis.domains.catalysis.reviewing import ModifierReviews
 from phronesis.domains.fields import BUILDERS
 from phronesis.errors import InputError
 from phronesis.index.projections import Projector
@@ -152,6 +154,7 @@ def open_memory(
         shown=ShownContexts.over(database),
         used=UsedMemories.over(database),
         runs=RunBook(database, telling),
+        reviews=ModifierReviews(database, PubChem(settings.pubchem_url), mode=own.review, clock=time),
         eraser=Eraser(database, recorder, interpreter, indexes),
         vectorizer=Vectorizer(database, embedders),
         reindexer=Reindexer(database, make_projector()),

@@ -34,7 +34,7 @@ _EXAMPLE: Final[pydantic.JsonValue] = {
     "policies": ["Never give medical advice."],
     "core": {"pin": ["allergy", "decision"]},
     "summary": {"every_turns": 8},
-    "reasoning": {"facts": "catalysis", "candidates": 24},
+    "reasoning": {"facts": "catalysis", "candidates": 24, "review": "background"},
     "gateways": {
         "local": {"kind": "ollama"},
         "openai": {"kind": "openai", "api_key_env": "OPENAI_API_KEY", "timeout": 30},
@@ -130,6 +130,11 @@ class ReasoningRules(Part):
     candidates: int = pydantic.Field(default=24, ge=1, le=200, description="Items that one learn may judge and update.")
     top_k: int = pydantic.Field(
         default=24, ge=0, le=200, description="Of those, how many a search by the run's FACTS gives; 0: none."
+    )
+    review: Literal["never", "on_request", "background"] = pydantic.Field(
+        default="on_request",
+        description="When a run's modifier is looked up at PubChem, by its name: never, when review_run asks, or also"
+        " beside every run that is recorded.",
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, get_args
+from urllib.parse import urlsplit
 
 import platformdirs
 import pydantic
@@ -19,6 +20,8 @@ from phronesis.errors import InputError
 DEFAULT_TENANT: Final = "default"
 _TENANT_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 _TENANT_LENGTH: Final = 64
+PUBCHEM_URL: Final = "https://pubchem.ncbi.nlm.nih.gov/rest/pug"
+"""PubChem's PUG REST, where ``PHRONESIS_PUBCHEM_URL`` names no other: a mirror, or a gateway of one's own."""
 _FILE_ENDINGS: Final = (".yml", ".yaml")
 """How a string ends that names a policy file; a ``Path`` may end as it likes."""
 
@@ -33,13 +36,15 @@ class Settings:
     url: str
     tenant: str = DEFAULT_TENANT
     policy: Policy = field(default_factory=Policy)
+    pubchem_url: str = PUBCHEM_URL
 
 
 def load_settings(url: str | None, *, tenant: str | None, policy: PolicySource | None = None) -> Settings:
     """Give the settings: arguments win over the environment, the environment over the user's data folder.
 
-    Reads ``PHRONESIS_URL``, ``PHRONESIS_POLICY`` (the path of a brain.yml, when no policy is given) and
-    ``PHRONESIS_EMBEDDER`` (when the policy names no embedder). InputError names the field that is wrong.
+    Reads ``PHRONESIS_URL``, ``PHRONESIS_POLICY`` (the path of a brain.yml, when no policy is given),
+    ``PHRONESIS_EMBEDDER`` (when the policy names no embedder) and ``PHRONESIS_PUBCHEM_URL``. InputError names the field
+    that is wrong.
     """
     if url is not None and not isinstance(url, str):
         raise InputError(f"url must be a string such as sqlite:///memory.db, not {type(url).__name__}", field="url")
@@ -47,7 +52,23 @@ def load_settings(url: str | None, *, tenant: str | None, policy: PolicySource |
     chosen = url or os.environ.get("PHRONESIS_URL") or default_url()
     if chosen.startswith("postgresql+psycopg://"):
         chosen = chosen.replace("postgresql+psycopg://", "postgresql://", 1)
-    return Settings(chosen, check_tenant(tenant if tenant is not None else DEFAULT_TENANT), chosen_policy)
+    checked = check_tenant(tenant if tenant is not None else DEFAULT_TENANT)
+    return Settings(chosen, checked, chosen_policy, _pubchem_url())
+
+
+def _pubchem_url() -> str:
+    given = os.environ.get("PHRONESIS_PUBCHEM_URL", "").strip() or PUBCHEM_URL
+    try:
+        parts = urlsplit(given)
+        good = parts.scheme in {"http", "https"} and bool(parts.hostname) and not (parts.query or parts.fragment)
+    except ValueError:
+        good = False
+    if not good or not given.isascii() or not given.isprintable() or " " in given:
+        raise InputError(
+            f"PHRONESIS_PUBCHEM_URL must be the URL that PUG REST's paths are added to, such as {PUBCHEM_URL}",
+            field="PHRONESIS_PUBCHEM_URL",
+        )
+    return given
 
 
 def _load_policy(given: object) -> Policy:

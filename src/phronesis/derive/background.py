@@ -1,4 +1,4 @@
-"""One thread beside a Memory: it makes vectors and interprets what was left pending."""
+"""A thread beside a Memory: one makes vectors and interprets what was left pending, one looks modifiers up."""
 
 import logging
 import threading
@@ -41,14 +41,14 @@ class Background:
                 self._thread = threading.Thread(target=self._loop, name=self._name, daemon=True)
                 self._thread.start()
 
-    def stop(self) -> None:
-        """Stop after the batch at hand; returns when the thread is done."""
+    def stop(self, *, within: float | None = None) -> None:
+        """Stop after the batch at hand; returns when the thread is done, or after ``within`` seconds."""
         self._stop.set()
         self._wake.set()
         with self._starting:
             thread = self._thread
         if thread is not None and thread is not threading.current_thread():
-            thread.join()
+            thread.join(within)
 
     def _loop(self) -> None:
         while not self._stop.is_set():

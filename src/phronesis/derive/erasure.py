@@ -25,6 +25,7 @@ from phronesis.storage.erasing import drop_outcome, drop_outcomes, entries_of_la
 from phronesis.storage.lane_view import LaneView
 from phronesis.storage.lanes import Lane, get_lane, mark_documents, next_epoch
 from phronesis.storage.log import put_outcomes, read_parts
+from phronesis.storage.lookups import forget_lookups
 from phronesis.truth.erasure import cut_out, read_logged
 
 MADE_BY: Final = "erasure/1"
@@ -69,8 +70,9 @@ class Erasure:
         return ()
 
     def carry_out(self, unit: Unit, lane: Lane, entry: Entry, _outcomes: Sequence[Outcome]) -> None:
-        """Remove the words from the log, and what came of them from the lane."""
+        """Remove the words from the log, and what came of them from the lane and from what was looked up."""
         payload = entry.payload
+        forget_lookups(unit)  # nothing says which run a name was looked up for, and it can be asked again
         if payload.get("everything"):
             self._forget(unit, lane, entry)
             return

@@ -21,6 +21,7 @@ from phronesis.derive.eraser import Eraser
 from phronesis.derive.learning.bookkeeping import RunBook
 from phronesis.derive.replay import Replayer
 from phronesis.derive.writer import Writer, Written
+from phronesis.domains.catalysis.reviewing import ModifierReviews
 from phronesis.errors import Closed, PhronesisError
 from phronesis.index.reindexing import Reindexer
 from phronesis.index.vectorizer import Vectorizer
@@ -52,6 +53,7 @@ class Stages:
     shown: ShownContexts
     used: UsedMemories
     runs: RunBook
+    reviews: ModifierReviews
     doctor: Doctor
     vectorizer: Vectorizer
     reindexer: Reindexer
@@ -84,6 +86,7 @@ class Inside:
             self._closed = True
             if self._owner:
                 self._stages.roster.close()  # or the thread would wait for a model's answer
+                self._stages.reviews.close()
             self._background.stop()
             for guest in self._guests:
                 other = guest()

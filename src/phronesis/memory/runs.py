@@ -1,9 +1,12 @@
 """The verbs of runs: what an agent did, what came of it, and what is learned from it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from phronesis.core.reasoning.learned import LearnResult, RunRecord
+from phronesis.core.reasoning.review import Review
+from phronesis.core.reasoning.runs import Run
 from phronesis.core.results import EditResult
 from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id
@@ -15,10 +18,11 @@ from phronesis.errors import Conflict, IdempotencyConflict
 from phronesis.memory.inside import Inside
 from phronesis.memory.reading import MAX_LIMIT
 from phronesis.truth import inputs
+from phronesis.truth.inputs import flag
 
 
 class Runs(Inside):
-    """record_run, run_feedback, list_runs, get_run, learn."""
+    """record_run, run_feedback, list_runs, get_run, review_run, learn."""
 
     def record_run(
         self,
@@ -33,7 +37,8 @@ class Runs(Inside):
         """Record what an agent did: ``{run_id?, output: {M1, M2, atomic_ratio, modifier …}, raw, trace, memory_ids}``.
 
         Gives the run's id; one is made when none is given. The same run again changes nothing; Conflict when the lane
-        has another run of that id. ``memory_ids`` are the memories that the run used.
+        has another run of that id. ``memory_ids`` are the memories that the run used. With ``reasoning.review:
+        background`` in the policy its modifier is looked up meanwhile; nothing waits for that.
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         call = self._call(actor, idempotency_key, wait)
@@ -44,7 +49,10 @@ class Runs(Inside):
         written = self._write(call, lane, runs.RUN, payload)
         if given is not None and not written.pending:
             self._known(lane, given, payload)
-        return runs.run_id_of(written.entry)
+        run_id = runs.run_id_of(written.entry)
+        told = {name: payload[name] for name in ("output", "raw", "trace") if name in payload}
+        self._stages.reviews.recorded(self._tenant, lane, Run(run_id=run_id, **told))
+        return run_id
 
     def run_feedback(
         self,
@@ -77,9 +85,41 @@ class Runs(Inside):
         return self._open_stages().runs.listed(self._tenant, lane, limit=count)
 
     def get_run(self, run_id: str, *, user_id: str | None = None, namespace: str | None = None) -> RunRecord:
-        """Give a run with its feedback, FACTS, what it read, and the learns from it; NotFound when there is none."""
+        """Give a run with its feedback, FACTS, what it read, and the learns from it; NotFound when there is none.
+
+        ``review`` is what is known of its modifier already: nobody is asked.
+        """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
-        return self._open_stages().runs.get(self._tenant, lane, check_id(run_id, field="run_id"))
+        stages = self._open_stages()
+        record = stages.runs.get(self._tenant, lane, check_id(run_id, field="run_id"))
+        return replace(record, review=stages.reviews.known(self._tenant, _as_run(record)))
+
+    def review_run(
+        self,
+        run_id: str,
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        refresh: bool = False,
+        wait: bool = True,
+    ) -> Review:
+        """Say what the small molecule is that a run names as its modifier, and whether it has a free –COOH.
+
+        The modifier's name is looked up at PubChem (`PHRONESIS_PUBCHEM_URL`), unless it was within the last 30 days, or
+        seven for what was not found; ``refresh`` asks anew. With ``wait`` the answer is waited for, half a minute at
+        most; without it a review that is not there yet is ``pending``, and made meanwhile. Nothing is recorded in the
+        log, and no answer stands in a run's way: what cannot be told is ``unresolved``, with the reason. NotFound: no
+        such run.
+        """
+        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
+        stages = self._open_stages()
+        name = check_id(run_id, field="run_id")
+        fresh, waiting = flag(refresh, field="refresh"), flag(wait, field="wait")
+        behind = stages.runs.behind(self._tenant, lane)
+        if behind is not None:  # the run itself may wait there
+            stages.writer.interpreter.drain(self._tenant, behind)
+        run = runs.run_of(stages.runs.need(self._tenant, lane, name))
+        return stages.reviews.review(self._tenant, lane, run, refresh=fresh, wait=waiting)
 
     def learn(
         self,
@@ -146,3 +186,7 @@ class Runs(Inside):
                 details={"run_id": run_id, "item_id": held.id},
             )
         return held is not None
+
+
+def _as_run(record: RunRecord) -> Run:
+    return Run(run_id=record.run_id, output=record.output, raw=record.raw, trace=record.trace)

@@ -28,8 +28,13 @@ KEEP_SECONDS: Final = 4.0
 """How long an unused connection is kept. Uvicorn, which serves vLLM and most others, closes its end after 5."""
 _SHORTEST_WAIT: Final = 0.001
 """Seconds. A wait of 0 would mean not to wait at all, and fail as another error."""
+_FRAMING: Final = frozenset({"connection", "content-encoding", "content-length", "transfer-encoding"})
+"""The headers that are about how the body came, which was read whole."""
 _FORWARDED: Final = frozenset({b"host", b"content-type", b"content-length"})
 """The headers that go out as they are. Clients add more: about this machine, from the environment."""
+
+ANY_STATUS: Final = "phronesis_any_status"
+"""The extension of a request whose caller reads refusals itself: answers of every status, with all their headers."""
 
 CurrentLimits = Callable[[], Limits]
 """Gives the bounds of the call that this thread is making."""
@@ -146,7 +151,7 @@ class BoundedTransport(httpx2.BaseTransport):
         )
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Give an answer of success with its whole body; ModelError otherwise."""
+        """Give an answer of success with its whole body; ModelError otherwise. See also ``ANY_STATUS``."""
         limits = self._limits()
         limits.check()
         sent = httpcore2.Request(
@@ -162,18 +167,18 @@ class BoundedTransport(httpx2.BaseTransport):
             content=request.read(),
         )
         try:
-            return self._exchange(sent, limits)
+            return self._exchange(sent, limits, any_status=bool(request.extensions.get(ANY_STATUS)))
         except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             cause = type(error).__name__
         limits.check()
         # The library's error may hold what the server sent, or the header with the key: it is not passed on.
         raise unreachable(self._gateway, cause)
 
-    def _exchange(self, sent: httpcore2.Request, limits: Limits) -> httpx2.Response:
+    def _exchange(self, sent: httpcore2.Request, limits: Limits, *, any_status: bool) -> httpx2.Response:
         response = self._pool.handle_request(sent)
         with closing(cast("Any", response.stream)):
             headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-            if not HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES:
+            if not any_status and not HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES:
                 raise of_status(self._gateway, response.status, headers)
             if headers.get("content-encoding", "identity").lower() != "identity":
                 # A small body may unfold into gigabytes; it was asked not to be folded.
@@ -183,8 +188,9 @@ class BoundedTransport(httpx2.BaseTransport):
                 body += part
                 if len(body) > limits.max_bytes:
                     raise unreadable(self._gateway, f"is longer than {limits.max_bytes} bytes")
-        kind = headers.get("content-type", "application/json")
-        return httpx2.Response(response.status, headers={"content-type": kind}, content=bytes(body))
+        kind = {"content-type": headers.get("content-type", "application/json")}
+        told = {name: value for name, value in headers.items() if name not in _FRAMING} if any_status else {}
+        return httpx2.Response(response.status, headers=kind | told, content=bytes(body))
 
     def close(self) -> None:
         """Close every connection."""

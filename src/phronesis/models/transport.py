@@ -1,4 +1,4 @@
-"""The one way to a server of models: bounded, to that server alone, and with nothing said in the log."""
+"""The one way to a server: bounded, to that server alone, and with nothing said in the log."""
 
 import json
 import logging
@@ -6,7 +6,9 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
 
 from phronesis.errors import Closed, InputError, MissingExtra
 from phronesis.models.calls import Limits
@@ -24,7 +26,17 @@ _LOGGERS: Final = (
     *("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.http2", "httpcore2.proxy"),
 )
 """Where the libraries log. A filter holds for the very logger that a record is made by, not for those below it."""
+_FORM: Final = "application/x-www-form-urlencoded"
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a server answered, whatever the status; names of headers in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
 
 
 class ModelHttp:
@@ -85,6 +97,21 @@ class ModelHttp:
         with self.within(limits):
             response = self.client.post(url, content=content, headers={"content-type": "application/json"})
         return parsed(self.gateway.name, response.content)
+
+    def exchange(self, path: str, form: Mapping[str, str] | None, *, limits: Limits) -> Reply:
+        """Post a form below ``base_url``, or get the path when there is none, and give what comes back: refusals too.
+
+        ModelUnavailable: nobody was reached, or not in time. AnswerRejected: longer than the limits, or compressed.
+        """
+        from phronesis.models.network import ANY_STATUS  # noqa: PLC0415 - as above
+
+        url = self.gateway.base_url.rstrip("/") + path
+        more: dict[str, Any] = {"extensions": {ANY_STATUS: True}}
+        if form is not None:
+            more |= {"content": urlencode(sendable(form)).encode("ascii"), "headers": {"content-type": _FORM}}
+        with self.within(limits):
+            response = self.client.request("GET" if form is None else "POST", url, **more)
+        return Reply(response.status_code, dict(response.headers.items()), response.content)
 
     def close(self) -> None:
         """Close every connection; a call under way ends with ModelUnavailable. Twice does no harm."""

@@ -1,7 +1,8 @@
 """Looking for what is left of erased texts: in every row of a tenant and, for SQLite, in the bytes of the files.
 
-A text that was erased may rightly stand elsewhere: somebody else said the same words, or they name a lane that lives.
-So the log is read first: probes that its surviving parts hold are no traces, and are not sought any further.
+A text that was erased may rightly stand elsewhere: somebody else said the same words, they name a lane that lives, or a
+public source says them of what others asked. So these are read first: probes that they hold are no traces, and are not
+sought any further.
 """
 
 import bisect
@@ -17,7 +18,7 @@ import sqlalchemy as sa
 
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.probes import SHINGLE_BYTES, Probes
-from phronesis.storage.schema import metadata, vectors
+from phronesis.storage.schema import lookups, metadata, vectors
 from phronesis.storage.truth_tables import blobs, entries, lanes, payload_parts, tenants
 
 CHUNK_BYTES: Final = 4 << 20
@@ -157,6 +158,10 @@ def _surviving(unit: Unit) -> Iterator[Located]:
         yield "blobs", bytes(row.body)
         with contextlib.suppress(zlib.error):  # a damaged one says nothing; doctor finds it
             yield "blobs", zlib.decompress(bytes(row.body))
+    # Erasing empties this table: what stands there now was looked up for others, or for what is left.
+    answers = sa.select(_readable(lookups.c.answer)).where(lookups.c.tenant_id == unit.tenant)
+    for (answer,) in _stream(unit, answers):
+        yield "lookups", _bytes(answer or "")
     named = (
         sa.select(lanes.c.name).where(lanes.c.tenant_id == unit.tenant, lanes.c.name.is_not(None)),
         sa.select(entries.c.actor).where(entries.c.tenant_id == unit.tenant).distinct(),

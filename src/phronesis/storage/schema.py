@@ -7,7 +7,8 @@ the user's name stands in ``lanes.name`` alone, so that erasing a person leaves 
 
 Truth (never derived): tenants, lanes, entries, payload_parts, blobs, outcomes, failures.
 Derived (rebuilt from truth): items … documents. Index (made anew any time, in no hash): vectors, embedding_models.
-Side (what reads showed; no text, in no hash, not exported): shown_contexts, used_memories. Ledger (what was spent; the
+Side (what reads showed, no text; what a public source was asked; in no hash, not exported): shown_contexts,
+used_memories, lookups. Ledger (what was spent; the
 same): model_calls.
 """
 
@@ -336,6 +337,16 @@ used_memories = table(
     number("distance", required=False),
     sa.Index(None, "tenant_id", "owner"),
     sa.Index(None, "tenant_id", "item_id"),
+    small=True,
+)
+
+# What a public source answered, by a number made of its address and of what was asked; never the question.
+lookups = table(
+    "lookups",
+    key("number"),
+    big("asked_at", required=True),
+    big("expires_at", required=True),
+    json("answer"),
     small=True,
 )
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from phronesis.core.reasoning.item import ReasoningItem
+from phronesis.core.reasoning.review import Review
 from phronesis.core.results import Record
 from phronesis.core.state_machine import Judgement
 
@@ -34,7 +35,8 @@ class RunRecord(Record):
 
     ``trace`` is what was given (a mapping; anything else under ``steps``), with ``memories``: what the run read, as
     `MemoryUse`. ``feedback`` is None until there is some. ``facts`` are what code says of the run today (RB-15);
-    ``learned`` the entries of the learns, oldest first, those that were rolled back too.
+    ``learned`` the entries of the learns, oldest first, those that were rolled back too. ``review`` is what is known
+    of its modifier so far; ``list_runs`` leaves it out.
     """
 
     run_id: str
@@ -52,6 +54,7 @@ class RunRecord(Record):
     user_id: str | None = None
     namespace: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    review: Review | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

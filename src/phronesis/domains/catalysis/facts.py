@@ -57,6 +57,11 @@ class CatalysisFacts:
         return summary_of(facts, label or str(facts.run_output.get("raw", "")))
 
 
+def modifier_of(run: Run) -> object:
+    """Give the small-molecule modifier of a run as it was written, None where it names none."""
+    return _fields(run).get("modifier")
+
+
 def atomic_ratio(written: object, m1: str = "", m2: str = "") -> float | None:
     """Give M1:M2 as a number, None for what is no ratio of two positive amounts.
 

@@ -7,6 +7,7 @@ from typing import IO, Any
 import click
 
 from phronesis.core.reasoning.learned import LearnResult, RunRecord
+from phronesis.core.reasoning.review import Review
 from phronesis.errors import InputError
 from phronesis.interfaces.cli.options import LIMIT, Scope, Store, with_owner, with_store
 from phronesis.interfaces.cli.progress import Progress
@@ -82,6 +83,21 @@ def feedback(run_id: str, file: IO[str], *, scope: Scope, store: Store) -> None:
     store.answer(result, say_edited)
 
 
+@runs.command()
+@click.argument("run_id", metavar="ID")
+@click.option("--refresh", is_flag=True, help="Ask PubChem anew, whatever was answered before.")
+@with_owner
+@with_store
+def review(run_id: str, *, refresh: bool, scope: Scope, store: Store) -> None:
+    """Look a run's modifier up at PubChem.
+
+    Shows the compound, whether it has a free carboxyl group –COOH, and what to suggest.
+    """
+    with store.open() as memory:
+        found = memory.review_run(run_id, **scope.named(), refresh=refresh)
+    store.answer(found, say_review)
+
+
 @click.command()
 @click.argument("run_id", metavar="RUN_ID")
 @with_owner
@@ -116,8 +132,43 @@ def say_run(run: RunRecord) -> None:
         say(f"    read mem:{use.item_id} by {use.via}")
         say(*(f"        {claim.claim_id}: {on_one_line(claim.snippet)}" for claim in use.matched_claims))
     say(*(f"    learned in entry {entry_id}" for entry_id in run.learned))
+    if run.review is not None:
+        say(f"    modifier: {_compound(run.review)}")
     if run.raw:
         say("", clean(run.raw))
+
+
+def say_review(review: Review) -> None:
+    """Print what a run's modifier is: the compound, its groups with their atoms, or why that is not known."""
+    say(_compound(review))
+    if review.cid is not None:
+        shown = {"SMILES": review.smiles, "InChIKey": review.inchikey}
+        say(*(f"    {name}: {on_one_line(value)}" for name, value in shown.items() if value is not None))
+    groups = [(name, review.matched[name]) for name in ("acid", "carboxylate", "ester") if review.matched.get(name)]
+    say(*(f"    {name}: atoms {'; '.join(','.join(map(str, atoms)) for atoms in found)}" for name, found in groups))
+    if review.cid is None and review.candidates:
+        rows = [(f"CID {one.cid}", _yes_no(one.has_cooh), on_one_line(one.name or ""), on_one_line(one.smiles or ""))
+                for one in review.candidates]  # fmt: skip
+        say(*(cut(line, terminal_columns()) for line in table(rows, head=("candidate", "has_cooh", "name", "SMILES"))))
+    if review.asked_at is not None:
+        say(f"    asked {second(review.asked_at)}")
+    if review.suggestion:
+        say(on_one_line(review.suggestion))
+
+
+def _compound(review: Review) -> str:
+    modifier = on_one_line(review.modifier or "no modifier")
+    if review.cid is None:
+        return f"{modifier}: {review.status} ({review.reason})"
+    name = f" {on_one_line(review.name)}" if review.name else ""
+    told = (
+        f"has_cooh {_yes_no(review.has_cooh)}" if review.status == "resolved" else f"{review.status} ({review.reason})"
+    )
+    return f"{modifier} → CID {review.cid}{name}, {told}"
+
+
+def _yes_no(value: bool | None) -> str:
+    return "unknown" if value is None else "true" if value else "false"
 
 
 def say_learned(result: LearnResult) -> None:

@@ -85,7 +85,7 @@ def upgrade() -> None:
             "tenants", "lanes", "entries", "payload_parts", "blobs", "outcomes", "failures", "items", "edges",
             "evidence", "deltas", "creations", "entities", "mentions", "sessions", "turns", "repeated_messages",
             "tool_calls", "refs", "summaries", "documents", "embedding_models", "vectors", "shown_contexts",
-            "used_memories", "model_calls",
+            "used_memories", "lookups", "model_calls",
         ):  # fmt: skip
             secure_table(connection, f"{MEMORY}.{name}")
 
@@ -253,6 +253,7 @@ def _side() -> None:
            key="run item_id part")  # fmt: skip
     _index("used_memories", "owner")
     _index("used_memories", "item_id")
+    _table("lookups", "number:text! asked_at:big! expires_at:big! answer:json", key="number")
 
 
 def _ledger() -> None:

@@ -1,0 +1,195 @@
+"""Reviews of modifiers: from what PubChem said before, from PubChem now, or soon on a thread beside the Memory."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal
+
+from phronesis.core.instants import from_micros, to_micros
+from phronesis.core.reasoning.review import Review, ReviewReason
+from phronesis.core.reasoning.runs import Run
+from phronesis.core.scope import LaneName
+from phronesis.derive.background import Background
+from phronesis.derive.runs import find_run
+from phronesis.domains.catalysis.pubchem import Compound, Compounds, LookupFailed, PubChem
+from phronesis.domains.catalysis.review import Asked, asked_of, reviewed, without_answer
+from phronesis.errors import StorageError
+from phronesis.storage.database import Database
+from phronesis.storage.lane_view import LaneView
+from phronesis.storage.lanes import find_lane, lock_lane
+from phronesis.storage.lookups import Lookup, keep_lookup, lookup_number, read_lookup
+
+FOUND_DAYS: Final = 30
+"""How long an answer counts. PubChem's structures change seldom; which compound a name leads to does now and then."""
+
+ABSENT_DAYS: Final = 7
+"""How long "no such compound" counts: names are added every day."""
+
+SULK_SECONDS: Final = 60.0
+"""After a failure a name is asked for in the background no sooner; who asks and waits is not held back."""
+
+MAX_WAITING: Final = 1_000
+"""Names that wait to be looked up; of more, the oldest are left to whoever asks for the review."""
+
+CLOSING_SECONDS: Final = 2.0
+"""How long closing waits for the thread: the system's look-up of a server's name cannot be cut short."""
+
+_AWAY: Final = frozenset({"unreachable", "busy", "no_http_client"})
+"""Failures after which the other names that wait are not asked for either."""
+
+Mode = Literal["never", "on_request", "background"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    tenant: str
+    lane: LaneName
+    asked: Asked
+
+
+class ModifierReviews:
+    """Reviews the modifiers of runs. Thread-safe; close it before the database."""
+
+    def __init__(self, database: Database, pubchem: PubChem, *, mode: Mode, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._pubchem = pubchem
+        self._mode = mode
+        self._clock = clock
+        self._closed = threading.Event()
+        self._asking = threading.Lock()
+        self._lock = threading.Lock()
+        self._waiting: dict[tuple[str, str], _Wanted] = {}
+        self._failed: dict[tuple[str, str], tuple[ReviewReason, float]] = {}
+        self._background = Background(self._work, name="phronesis-reviews")
+
+    def recorded(self, tenant: str, lane: LaneName, run: Run) -> None:
+        """Have a run's modifier looked up soon, where the policy wants it. Never fails and never waits."""
+        asked = asked_of(run)
+        if self._mode == "background" and asked.name is not None:
+            self._soon(_Wanted(tenant, lane, asked))
+
+    def known(self, tenant: str, run: Run) -> Review | None:
+        """Give the review that answers of before make, None where there are none; asks nobody."""
+        asked = asked_of(run)
+        kept = None if asked.name is None else self._read(tenant, asked.name)
+        return None if kept is None else _from(asked, kept)
+
+    def review(self, tenant: str, lane: LaneName, run: Run, *, refresh: bool, wait: bool) -> Review:
+        """Give the review of a run. Without ``wait`` it is what is known now, and the rest is looked up meanwhile."""
+        asked = asked_of(run)
+        if asked.name is None:
+            return without_answer(asked)
+        kept = None if refresh and self._mode != "never" else self._read(tenant, asked.name)
+        if kept is not None:
+            return _from(asked, kept)
+        if self._mode == "never":
+            return _unresolved(asked, "never_asked")
+        wanted = _Wanted(tenant, lane, asked)
+        if wait:
+            return self._now(wanted, refresh=refresh)
+        reason = self._failure(tenant, self._number(asked.name))
+        if reason is not None:
+            return _unresolved(asked, reason)
+        self._soon(wanted)
+        return replace(_unresolved(asked, "looking_up"), status="pending")
+
+    def close(self) -> None:
+        """End what is under way. What waits to be looked up is asked for by whoever wants the review."""
+        self._closed.set()
+        self._pubchem.close()
+        self._background.stop(within=CLOSING_SECONDS)
+
+    def _soon(self, wanted: _Wanted) -> None:
+        key = (wanted.tenant, self._number(wanted.asked.name or ""))
+        with self._lock:
+            if key in self._waiting:
+                return
+            self._waiting[key] = wanted
+            if len(self._waiting) > MAX_WAITING:
+                del self._waiting[next(iter(self._waiting))]
+        self._background.wake(pressing=True)
+
+    def _work(self, stopped: Callable[[], bool]) -> None:
+        while not stopped():
+            with self._lock:
+                if not self._waiting:
+                    return
+                key, wanted = next(iter(self._waiting.items()))
+            is_away = self._failure(*key) is None and self._now(wanted, refresh=False).reason in _AWAY
+            with self._lock:
+                self._waiting.pop(key, None)
+                if is_away:
+                    self._waiting.clear()
+
+    def _now(self, wanted: _Wanted, *, refresh: bool) -> Review:
+        """Ask PubChem, one name at a time: whoever waits for the same name finds the answer of who was first."""
+        asked, tenant = wanted.asked, wanted.tenant
+        name = asked.name or ""
+        if not self._asking.acquire(timeout=self._pubchem.patience):
+            return replace(_unresolved(asked, "looking_up"), status="pending")
+        try:
+            kept = None if refresh else self._read(tenant, name)
+            if kept is None:
+                kept = self._look_up(wanted, name)
+            return _from(asked, kept)
+        except LookupFailed as failed:
+            self._note(tenant, self._number(name), failed.reason)
+            return _unresolved(asked, failed.reason)
+        finally:
+            self._asking.release()
+
+    def _look_up(self, wanted: _Wanted, name: str) -> Lookup:
+        asked_at = self._clock()
+        found = self._pubchem.look_up(name, cancelled=self._closed.is_set)
+        days = FOUND_DAYS if found.total else ABSENT_DAYS
+        lookup = Lookup(to_micros(asked_at), to_micros(asked_at + timedelta(days=days)), _answer(found))
+        if not self._closed.is_set():
+            self._keep(wanted, name, lookup)
+        return lookup
+
+    def _number(self, name: str) -> str:
+        return lookup_number(self._pubchem.base_url, name)
+
+    def _read(self, tenant: str, name: str) -> Lookup | None:
+        with self._database.transaction(tenant, "read") as unit:
+            return read_lookup(unit, self._number(name), now=to_micros(self._clock()))
+
+    def _keep(self, wanted: _Wanted, name: str, lookup: Lookup) -> None:
+        """Keep an answer, unless its run was erased meanwhile: the lane's lock tells. A store may be read-only."""
+        try:
+            with self._database.transaction(wanted.tenant, "derive") as unit:
+                lane = find_lane(unit, wanted.lane)
+                if lane is None:
+                    return
+                locked = lock_lane(unit, lane.lane_id)
+                if find_run(LaneView(unit, locked), wanted.asked.run_id) is not None:
+                    keep_lookup(unit, self._number(name), lookup)
+        except StorageError:
+            return
+
+    def _note(self, tenant: str, number: str, reason: ReviewReason) -> None:
+        with self._lock:
+            if len(self._failed) >= MAX_WAITING:
+                self._failed.clear()
+            self._failed[tenant, number] = (reason, time.monotonic() + SULK_SECONDS)
+
+    def _failure(self, tenant: str, number: str) -> ReviewReason | None:
+        with self._lock:
+            reason, until = self._failed.get((tenant, number), ("", 0.0))
+        return reason if time.monotonic() < until else None
+
+
+def _unresolved(asked: Asked, reason: ReviewReason) -> Review:
+    return Review(run_id=asked.run_id, modifier=asked.modifier, status="unresolved", reason=reason)
+
+
+def _answer(found: Compounds) -> dict[str, Any]:
+    return {"total": found.total, "listed": [asdict(compound) for compound in found.listed]}
+
+
+def _from(asked: Asked, lookup: Lookup) -> Review:
+    answer: Mapping[str, Any] = lookup.answer
+    found = Compounds(answer["total"], tuple(Compound(**row) for row in answer["listed"]))
+    return replace(reviewed(asked, found), asked_at=from_micros(lookup.asked_at))

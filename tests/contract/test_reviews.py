@@ -1,0 +1,355 @@
+"""Reviews of modifiers on both databases: asked once, kept for a while, made beside a run, erased, never in the way."""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from model_server import ModelServer, slow
+from phronesis import Memory, Review
+from phronesis.core.scope import LaneName
+from phronesis.derive.runs import run_of
+from phronesis.domains.catalysis.pace import Pace
+from phronesis.domains.catalysis.pubchem import PubChem
+from phronesis.domains.catalysis.reviewing import ABSENT_DAYS, FOUND_DAYS, ModifierReviews
+from phronesis.errors import InputError, NotFound
+from phronesis.storage.schema import lookups
+from pug_server import Pug, asked_for, fault
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with ModelServer(Pug()) as running:
+        yield running
+
+
+@pytest.fixture
+def opened(
+    database_url: str, server: ModelServer, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Memory]:
+    monkeypatch.setenv("PHRONESIS_PUBCHEM_URL", server.base_url)
+    monkeypatch.setattr("phronesis.domains.catalysis.pubchem.pace_of", lambda _: Pace(1000.0))
+    monkeypatch.setattr("phronesis.domains.catalysis.pubchem.WAIT_SECONDS", 0.01)
+
+    def opening(review: str = "on_request") -> Memory:
+        policy = {"embedder": "none", "reasoning": {"review": review}}
+        return Memory.open(database_url, policy=policy, tenant="acme", clock=clock)
+
+    return opening
+
+
+@pytest.fixture
+def memory(opened: Callable[..., Memory]) -> Iterator[Memory]:
+    with opened() as one:
+        yield one
+
+
+def record(memory: Memory, modifier: object, run_id: str = "r1", *, raw: str = "", user: str = "lin") -> str:
+    output = {"M1": "Cu", "M2": "Zn", "atomic_ratio": "3:1", "small_molecule_modifier": modifier}
+    return memory.record_run({"run_id": run_id, "output": output, "raw": raw}, user_id=user)
+
+
+def kept(memory: Memory) -> int:
+    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+        query = sa.select(sa.func.count()).where(lookups.c.tenant_id == memory.tenant)
+        return int(unit.run(query).scalar_one())
+
+
+def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    ends = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < ends, "it did not come about"
+        time.sleep(0.01)
+
+
+def test_a_modifier_is_reviewed_and_the_answer_kept(memory: Memory, server: ModelServer, clock: Clock) -> None:
+    record(memory, "imidazole")
+    entries = memory.rebuild(verify=True).entries
+    review = memory.review_run("r1", user_id="lin")
+    assert isinstance(review, Review)
+    assert (review.run_id, review.modifier, review.status, review.cid) == ("r1", "imidazole", "resolved", 795)
+    assert (review.smiles, review.inchikey) == ("C1=CN=CN1", "RAXXELZNTBOGNW-UHFFFAOYSA-N")
+    assert (review.has_cooh, review.has_carboxylate, review.asked_at) == (False, False, START)
+    assert review.suggestion.startswith("The modifier imidazole (PubChem CID 795) has no free carboxyl group")
+    clock.now += timedelta(days=1)
+    assert memory.review_run("r1", user_id="lin") == review
+    assert asked_for(server.requests) == ["name=imidazole", "cid=795"]
+    verified = memory.rebuild(verify=True)
+    assert (verified.entries, verified.equal) == (entries, True)  # a review is no entry
+
+
+def test_a_run_shows_what_is_known_and_asks_nobody(memory: Memory, server: ModelServer) -> None:
+    record(memory, "acetic acid")
+    assert memory.get_run("r1", user_id="lin").review is None
+    assert server.requests == []
+    review = memory.review_run("r1", user_id="lin")
+    run = memory.get_run("r1", user_id="lin")
+    assert run.review == review
+    assert run.to_dict()["review"]["has_cooh"] is True
+    assert memory.list_runs(user_id="lin")[0].review is None
+
+
+def test_a_run_written_in_chinese_gets_a_suggestion_in_chinese(memory: Memory) -> None:
+    record(memory, "咪唑", raw="按 3:1 制备 Cu–Zn 催化剂，加咪唑修饰。")
+    review = memory.review_run("r1", user_id="lin")
+    assert review.suggestion == "修饰剂 咪唑（PubChem CID 795）没有游离羧基（–COOH）：建议打回或重新生成。"
+
+
+@pytest.mark.parametrize(
+    ("modifier", "reason"),
+    [
+        (None, "no_modifier"),
+        ("none", "no_modifier"),
+        (["a", "b"], "unreadable_modifier"),
+        ("x" * 900, "unreadable_modifier"),
+    ],
+)
+def test_what_cannot_be_asked_is_not(memory: Memory, server: ModelServer, modifier: object, reason: str) -> None:
+    record(memory, modifier)
+    review = memory.review_run("r1", user_id="lin")
+    assert (review.status, review.reason, review.has_cooh) == ("unresolved", reason, None)
+    assert (server.requests, kept(memory)) == ([], 0)
+
+
+def test_an_answer_counts_for_a_while(memory: Memory, server: ModelServer, clock: Clock) -> None:
+    record(memory, "imidazole")
+    record(memory, "unobtainium", "r2")
+    memory.review_run("r1", user_id="lin")
+    assert memory.review_run("r2", user_id="lin").reason == "not_found"
+    asked = len(server.requests)
+    clock.now = START + timedelta(days=ABSENT_DAYS) - timedelta(seconds=1)
+    memory.review_run("r1", user_id="lin")
+    memory.review_run("r2", user_id="lin")
+    assert len(server.requests) == asked
+    clock.now = START + timedelta(days=ABSENT_DAYS)
+    memory.review_run("r1", user_id="lin")
+    assert memory.review_run("r2", user_id="lin").asked_at == clock.now
+    assert asked_for(server.requests)[asked:] == ["name=unobtainium"]
+    clock.now = START + timedelta(days=FOUND_DAYS)
+    assert memory.review_run("r1", user_id="lin").asked_at == clock.now
+    assert kept(memory) == 1  # what no longer counts went with the next answer
+
+
+def test_a_refresh_asks_anew(memory: Memory, server: ModelServer, clock: Clock) -> None:
+    record(memory, "imidazole")
+    memory.review_run("r1", user_id="lin")
+    clock.now += timedelta(hours=1)
+    assert memory.review_run("r1", user_id="lin", refresh=True).asked_at == clock.now
+    assert memory.review_run("r1", user_id="lin").asked_at == clock.now
+    assert len(server.requests) == 4
+
+
+@pytest.mark.parametrize(("code", "name", "reason"), [(503, "ServerBusy", "busy"), (504, "Timeout", "timeout"),
+                                                      (400, "BadRequest", "refused")])  # fmt: skip
+def test_a_failure_is_told_and_not_kept(memory: Memory, server: ModelServer, code: int, name: str, reason: str) -> None:
+    record(memory, "imidazole")
+    server.answers(fault(code, name, {"Retry-After": "0.01"}))
+    review = memory.review_run("r1", user_id="lin")
+    assert (review.status, review.reason, review.asked_at) == ("unresolved", reason, None)
+    assert kept(memory) == 0
+    assert memory.get_run("r1", user_id="lin").review is None
+    server.answers(Pug())
+    assert memory.review_run("r1", user_id="lin").status == "resolved"
+
+
+def test_who_does_not_wait_is_told_that_it_is_pending(memory: Memory, server: ModelServer) -> None:
+    record(memory, "imidazole")
+    server.answers(slow(0.2, Pug()), Pug())
+    first = memory.review_run("r1", user_id="lin", wait=False)
+    assert (first.status, first.reason, first.has_cooh) == ("pending", "looking_up", None)
+    until(lambda: memory.review_run("r1", user_id="lin", wait=False).status == "resolved")
+    assert len(server.requests) == 2
+
+
+def test_who_does_not_wait_learns_of_a_failure_and_does_not_repeat_it(memory: Memory, server: ModelServer) -> None:
+    record(memory, "imidazole")
+    server.answers(fault(400, "BadRequest"))
+    memory.review_run("r1", user_id="lin", wait=False)
+    until(lambda: memory.review_run("r1", user_id="lin", wait=False).status == "unresolved")
+    assert memory.review_run("r1", user_id="lin", wait=False).reason == "refused"
+    asked = len(server.requests)
+    server.answers(Pug())
+    assert memory.review_run("r1", user_id="lin", wait=False).reason == "refused"
+    assert len(server.requests) == asked
+    assert memory.review_run("r1", user_id="lin").status == "resolved"  # who waits is not held back
+
+
+def test_in_the_background_a_run_is_reviewed_when_it_is_recorded(
+    opened: Callable[..., Memory], server: ModelServer
+) -> None:
+    with opened("background") as memory:
+        record(memory, "imidazole")
+        record(memory, "Imidazole ", "r2")
+        record(memory, None, "r3")
+        until(lambda: memory.get_run("r1", user_id="lin").review is not None)
+        until(lambda: memory.get_run("r2", user_id="lin").review is not None)
+        assert len(server.requests) == 4
+
+
+def test_on_request_nothing_is_asked_of_itself(memory: Memory, server: ModelServer) -> None:
+    record(memory, "imidazole")
+    memory.flush()
+    time.sleep(0.4)
+    assert server.requests == []
+
+
+def test_never_means_never(opened: Callable[..., Memory], server: ModelServer) -> None:
+    with opened() as memory:
+        record(memory, "imidazole")
+        record(memory, "acetic acid", "r2")
+        memory.review_run("r1", user_id="lin")
+    asked = len(server.requests)
+    with opened("never") as memory:
+        assert memory.review_run("r1", user_id="lin", refresh=True).cid == 795  # known from before
+        for wait in (True, False):
+            review = memory.review_run("r2", user_id="lin", wait=wait)
+            assert (review.status, review.reason) == ("unresolved", "never_asked")
+    assert len(server.requests) == asked
+
+
+def test_a_server_that_hangs_holds_up_neither_a_run_nor_closing(
+    opened: Callable[..., Memory], server: ModelServer
+) -> None:
+    server.answers(slow(60, Pug()))
+    memory = opened("background")
+    began = time.monotonic()
+    for n in range(3):
+        record(memory, f"modifier {n}", f"r{n}")
+        assert memory.run_feedback(f"r{n}", {"pros": "x"}, user_id="lin").items
+    memory.flush()
+    until(lambda: len(server.requests) == 1)
+    memory.close()
+    assert time.monotonic() - began < 8
+
+
+def test_one_that_is_away_is_not_asked_for_all_that_waits(opened: Callable[..., Memory], server: ModelServer) -> None:
+    server.answers(fault(503, "ServerBusy", {"Retry-After": "3600"}))
+    with opened("background") as memory:
+        for n in range(5):
+            record(memory, f"modifier {n}", f"r{n}")
+        until(lambda: len(server.requests) == 1)
+        time.sleep(0.3)
+        assert len(server.requests) == 1
+
+
+def test_it_is_about_a_run_of_the_lane(memory: Memory) -> None:
+    record(memory, "imidazole")
+    for user, namespace in ((None, None), ("bob", None), (None, "lab")):
+        with pytest.raises(NotFound, match="record_run"):
+            memory.review_run("r1", user_id=user, namespace=namespace)
+    with pytest.raises(InputError, match="refresh"):
+        memory.review_run("r1", user_id="lin", refresh="yes")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="run_id"):
+        memory.review_run("", user_id="lin")
+
+
+def test_a_run_that_waits_to_be_interpreted_is_reviewed(memory: Memory) -> None:
+    memory.record_run({"run_id": "r1", "output": {"modifier": "imidazole"}}, user_id="lin", wait=False)
+    assert memory.review_run("r1", user_id="lin").cid == 795
+
+
+def test_tenants_keep_their_own_answers(memory: Memory, server: ModelServer) -> None:
+    record(memory, "imidazole")
+    memory.review_run("r1", user_id="lin")
+    with memory.for_tenant("rival") as rival:
+        record(rival, "imidazole")
+        assert rival.get_run("r1", user_id="lin").review is None
+        assert rival.review_run("r1", user_id="lin").cid == 795
+        assert kept(rival) == 1
+    assert len(server.requests) == 4
+
+
+SMILES = "CC1=C(C(CCC1)(C)C)C=CC(=O)C"
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_an_erasure_takes_what_was_looked_up(memory: Memory, whole: bool) -> None:
+    record(memory, "beta-ionone", raw=f"The modifier's SMILES is {SMILES}.")
+    item = memory.get_run("r1", user_id="lin").item_id
+    assert memory.review_run("r1", user_id="lin").smiles == SMILES
+    assert kept(memory) == 1
+    certificate = memory.erase(user_id="lin") if whole else memory.erase(id=item)
+    assert (certificate.clean, certificate.residue) == (True, ())
+    assert kept(memory) == 0
+
+
+def test_what_another_tenant_looked_up_is_no_trace(memory: Memory) -> None:
+    record(memory, "beta-ionone", raw=SMILES)
+    memory.review_run("r1", user_id="lin")
+    with memory.for_tenant("rival") as rival:
+        record(rival, "beta-ionone")
+        rival.review_run("r1", user_id="lin")
+        certificate = memory.erase(user_id="lin")
+        assert (certificate.clean, certificate.residue) == (True, ())
+        assert kept(rival) == 1
+
+
+def test_an_answer_that_comes_after_the_erasure_is_not_kept(memory: Memory, server: ModelServer) -> None:
+    record(memory, "beta-ionone")
+    server.answers(slow(0.5, Pug()), Pug())
+    memory.review_run("r1", user_id="lin", wait=False)
+    until(lambda: len(server.requests) == 1)
+    memory.erase(id=memory.get_run("r1", user_id="lin").item_id)
+    until(lambda: len(server.requests) == 2)
+    time.sleep(0.2)
+    assert kept(memory) == 0
+
+
+def test_what_is_kept_names_no_name(memory: Memory) -> None:
+    record(memory, "1H-imidazole/buffer")
+    memory.review_run("r1", user_id="lin")
+    with memory.stages.database.transaction("acme", "read") as unit:
+        row = unit.run(sa.select(lookups).where(lookups.c.tenant_id == "acme")).one()
+    assert "buffer" not in repr(row)
+
+
+def test_many_threads_ask_once(memory: Memory, server: ModelServer) -> None:
+    record(memory, "imidazole")
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: memory.review_run("r1", user_id="lin").cid, range(8)))
+    assert found == [795] * 8
+    assert len(server.requests) == 2
+
+
+@contextmanager
+def reviews(memory: Memory, url: str) -> Iterator[ModifierReviews]:
+    pubchem = PubChem(url, pace=Pace(1000.0), wait=0.01)
+    one = ModifierReviews(memory.stages.database, pubchem, mode="on_request", clock=lambda: START)
+    yield one
+    one.close()
+
+
+def test_another_source_has_answers_of_its_own(memory: Memory, server: ModelServer) -> None:
+    record(memory, "imidazole")
+    memory.review_run("r1", user_id="lin")
+    with reviews(memory, "http://127.0.0.1:1/rest") as other:
+        run = memory.stages.runs.need("acme", LaneName("user", "lin"), "r1")
+        review = other.review("acme", LaneName("user", "lin"), run_of(run), refresh=False, wait=True)
+    assert (review.status, review.reason) == ("unresolved", "unreachable")
+
+
+def test_it_is_not_exported(memory: Memory, tmp_path: Path) -> None:
+    record(memory, "imidazole")
+    memory.review_run("r1", user_id="lin")
+    memory.export(tmp_path / "log.jsonl")
+    assert "C1=CN=CN1" not in (tmp_path / "log.jsonl").read_text("utf-8")

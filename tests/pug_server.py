@@ -1,0 +1,106 @@
+"""PubChem as a `ModelServer` plays it: the requests, answers, faults and headers of PUG REST, for a few compounds.
+
+::
+
+    with ModelServer(Pug()) as server:
+        PubChem(server.base_url).look_up("imidazole", cancelled=never)
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from model_server import Behaviour, Reply, reply_json
+
+_STATES: Final = ("Request Count status: Green (0%)", "Request Time status: Green (0%)", "Service status: Green (20%)")
+GREEN: Final = {"X-Throttling-Control": ", ".join(_STATES)}
+
+ROWS: Final[Mapping[int, tuple[str, str, str, str]]] = {  # title, SMILES, connectivity, InChIKey
+    176: ("Acetic Acid", "CC(=O)O", "CC(=O)O", "QTBSBXVTEAMEQO-UHFFFAOYSA-N"),
+    243: ("Benzoic Acid", "C1=CC=C(C=C1)C(=O)O", "C1=CC=C(C=C1)C(=O)O", "WPYMKLBDIGXBTP-UHFFFAOYSA-N"),
+    517055: (
+        "Sodium Benzoate", "C1=CC=C(C=C1)C(=O)[O-].[Na+]", "C1=CC=C(C=C1)C(=O)[O-].[Na+]",
+        "WXMKPNITSTVMEF-UHFFFAOYSA-M",
+    ),
+    750: ("Glycine", "C(C(=O)O)N", "C(C(=O)O)N", "DHMQDGOQFOQNFH-UHFFFAOYSA-N"),
+    5257127: ("Glycine zwitterion", "C(C(=O)[O-])[NH3+]", "C(C(=O)[O-])[NH3+]", "DHMQDGOQFOQNFH-UHFFFAOYSA-N"),
+    795: ("Imidazole", "C1=CN=CN1", "C1=CN=CN1", "RAXXELZNTBOGNW-UHFFFAOYSA-N"),
+    8857: ("Ethyl Acetate", "CCOC(=O)C", "CCOC(=O)C", "XEKOWRVHYACXOJ-UHFFFAOYSA-N"),
+    612: ("Lactic Acid", "CC(C(=O)O)O", "CC(C(=O)O)O", "JVTAAEKCZFNVCJ-UHFFFAOYSA-N"),
+    107689: ("L-Lactic Acid", "C[C@@H](C(=O)O)O", "CC(C(=O)O)O", "JVTAAEKCZFNVCJ-REOHCLBHSA-N"),
+    7501: ("Styrene", "C=CC1=CC=CC=C1", "C=CC1=CC=CC=C1", "PPBRXRYQALVLMV-UHFFFAOYSA-N"),
+    638014: (
+        "beta-Ionone", "CC1=C(C(CCC1)(C)C)/C=C/C(=O)C", "CC1=C(C(CCC1)(C)C)C=CC(=O)C", "PSQYTAPXSHCGMF-BQYQJAHWSA-N",
+    ),
+}  # fmt: skip
+
+NAMES: Final[Mapping[str, Sequence[int]]] = {
+    "acetic acid": [176],
+    "benzoic acid": [243],
+    "sodium benzoate": [517055],
+    "glycine": [750, 5257127],
+    "imidazole": [795],
+    "ethyl acetate": [8857],
+    "lactic acid": [612, 107689],
+    "vinyl": [7501, 176],  # two compounds that are not one
+    "beta-ionone": [638014],
+    "1h-imidazole/buffer": [795],
+    "咪唑": [795],
+}
+
+_OLD: Final = {"SMILES": "IsomericSMILES", "ConnectivitySMILES": "CanonicalSMILES"}
+
+
+def fault(code: int, name: str, headers: Mapping[str, str] | None = None) -> Behaviour:
+    """Refuse as PUG REST does: ``fault(503, "ServerBusy")``."""
+    body = {"Fault": {"Code": f"PUGREST.{name}", "Message": "no", "Details": ["what was asked is not repeated here"]}}
+    return reply_json(body, code=code, headers={**GREEN, **(headers or {})})
+
+
+def answer(value: Any, *, code: int = 200, headers: Mapping[str, str] | None = None) -> Behaviour:
+    return reply_json(value, code=code, headers={**GREEN, **(headers or {})})
+
+
+class Pug:
+    """Answers from the tables above. ``old``: a server of before 2025, which knows the old names of SMILES alone."""
+
+    def __init__(self, *, old: bool = False, names: Mapping[str, Sequence[int]] = NAMES) -> None:
+        self.old = old
+        self.names = names
+
+    def __call__(self, reply: Reply) -> None:
+        parts = reply.asked.path.split("/")[2:]  # below /v1
+        self._answer(parts, reply.asked.form)(reply)
+
+    def _answer(self, parts: list[str], form: Mapping[str, str]) -> Behaviour:
+        match parts:
+            case ["compound", "name", "cids", "JSON"] if set(form) == {"name"}:
+                return self._found(self.names.get(form["name"].casefold()))
+            case ["compound", "inchikey", "cids", "JSON"] if set(form) == {"inchikey"}:
+                return self._found([cid for cid, row in ROWS.items() if row[3] == form["inchikey"]])
+            case ["compound", "cid", "property", tags, "JSON"] if set(form) == {"cid"}:
+                return self._properties(tags.split(","), [int(cid) for cid in form["cid"].split(",")])
+            case _:
+                return fault(400, "BadRequest")
+
+    def _found(self, cids: Sequence[int] | None) -> Behaviour:
+        if not cids:
+            return fault(404, "NotFound")
+        return answer({"IdentifierList": {"CID": list(cids)}})
+
+    def _properties(self, tags: Sequence[str], cids: Sequence[int]) -> Behaviour:
+        if self.old and any(tag in {"SMILES", "ConnectivitySMILES", "Title"} for tag in tags):
+            return fault(400, "BadRequest")
+        rows = []
+        for cid in cids:
+            if cid in ROWS:
+                title, smiles, connectivity, inchikey = ROWS[cid]
+                row = {"SMILES": smiles, "ConnectivitySMILES": connectivity, "InChIKey": inchikey, "Title": title}
+                asked = {new for new in row if new in tags or _OLD.get(new) in tags}
+                rows.append({"CID": cid} | {(_OLD.get(n, n) if self.old else n): row[n] for n in row if n in asked})
+        return answer({"PropertyTable": {"Properties": rows}}) if rows else fault(404, "NotFound")
+
+
+def asked_for(requests: Sequence[Any]) -> list[str]:
+    """Give what was asked of a server, in order: "name=imidazole", "cid=795"."""
+    return ["&".join(f"{name}={value}" for name, value in one.form.items()) or json.dumps(one.path) for one in requests]
