@@ -175,6 +175,7 @@ def test_every_reading_verb_is_looked_at() -> None:
     }
     looked_at = {"get_all", "search", "list_sessions", "get_turns", "compose_context", "quarantine_list", "mem_search"}
     looked_at |= {"list_runs", "get_run", "mem_get"}  # the last reads by id; its user is whose run it is noted for
+    looked_at |= {"review_run"}  # of one run: tests/contract/test_reviews.py
     writing = {
         "add",
         "add_reasoning",

@@ -12,6 +12,7 @@ from phronesis.core.scope import LaneName
 from phronesis.errors import StorageError
 from phronesis.storage import schema
 from phronesis.storage.database import Database, Mode, connect
+from phronesis.storage.lookups import Lookup, keep_lookup
 from phronesis.storage.used import Use
 from postgres_databases import Databases
 
@@ -34,6 +35,8 @@ def filled(postgres_dsn: str) -> Iterator[Database]:
             tea = memory.add("tea", user_id="ada", kind="preference", subject="Ada", key="drink").items[0]
             memory.pin(tea.id)
             memory.stages.used.note(memory.tenant, LaneName("user", "ada"), "r", [Use(tea.id, "", "mem_get")])
+            with memory.stages.database.transaction(memory.tenant, "derive") as unit:
+                keep_lookup(unit, "n", Lookup(1, 2, {"total": 0, "listed": []}))
             memory.flush()
             memory.compose_context("s2", "What does Ada drink? tea", user_id="ada")
     database = connect(postgres_dsn)

@@ -1,12 +1,16 @@
 """The commands of runs, from a file to a learn that is taken back."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from model_server import ModelServer
 from phronesis import Memory
+from phronesis.domains.catalysis.pace import Pace
+from pug_server import Pug
 
 BLOCK = (
     'RBMEM_CLAIMS_V1\nTOPIC=Cu–Zn\nCLAIMS_JSON=[{"claim_id":"c1","status":"hypothesis","facts":{"source_run_ids":["x"]},'
@@ -85,3 +89,50 @@ def test_mistakes(call: Any, file: str) -> None:
     assert call("runs", "add", "-", stdin=b'{"run_id": "r1", "raw": "other"}').code == 1
     assert call("runs", "feedback", "r1", "-", stdin=b"[]").code == 2
     assert call("runs", "feedback", "r1", "-", stdin=b'{"products": 1}').code == 2
+
+
+@pytest.fixture
+def pubchem(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    with ModelServer(Pug()) as server:
+        monkeypatch.setenv("PHRONESIS_PUBCHEM_URL", server.base_url)
+        monkeypatch.setattr("phronesis.domains.catalysis.pubchem.pace_of", lambda _: Pace(1000.0))
+        yield server
+
+
+def with_modifier(call: Any, modifier: str | None) -> None:
+    run = {"run_id": "m1", "output": {"M1": "Cu", "modifier": modifier}}
+    assert call("runs", "add", "-", "--user", "lin", stdin=json.dumps(run).encode()).code == 0
+
+
+def test_a_modifier_is_reviewed(call: Any, pubchem: ModelServer) -> None:
+    with_modifier(call, "sodium benzoate")
+    lines = call("runs", "review", "m1", "--user", "lin").out.splitlines()
+    assert lines[:4] == [
+        "sodium benzoate → CID 517055 Sodium Benzoate, has_cooh false",
+        "    SMILES: C1=CC=C(C=C1)C(=O)[O-].[Na+]",
+        "    InChIKey: WXMKPNITSTVMEF-UHFFFAOYSA-M",
+        "    carboxylate: atoms 6,7,8",
+    ]
+    assert lines[4].startswith("    asked 20")
+    assert lines[5].endswith("it is a carboxylate (–COO⁻). Consider sending the run back, or generating it anew.")
+    assert "    modifier: sodium benzoate → CID 517055" in call("runs", "show", "m1", "--user", "lin").out
+    assert len(pubchem.requests) == 2
+    told = call("runs", "review", "m1", "--user", "lin", "--refresh", "--json").json
+    assert (told["status"], told["cid"], told["has_carboxylate"]) == ("resolved", 517055, True)
+    assert len(pubchem.requests) == 4
+
+
+def test_candidates_are_shown_where_a_name_means_several(call: Any, pubchem: ModelServer) -> None:
+    with_modifier(call, "glycine")
+    lines = call("runs", "review", "m1", "--user", "lin").out.splitlines()
+    assert lines[0] == "glycine: unresolved (ambiguous)"
+    assert [line.split()[:3] for line in lines[2:4]] == [["CID", "750", "true"], ["CID", "5257127", "false"]]
+
+
+@pytest.mark.parametrize(("modifier", "told"), [(None, "no modifier: unresolved (no_modifier)"),
+                                                ("unobtainium", "unobtainium: unresolved (not_found)")])  # fmt: skip
+def test_what_is_not_known_is_no_error(call: Any, pubchem: ModelServer, modifier: str | None, told: str) -> None:
+    with_modifier(call, modifier)
+    done = call("runs", "review", "m1", "--user", "lin")
+    assert (done.code, done.out.splitlines()[0]) == (0, told)
+    assert call("runs", "review", "m2", "--user", "lin").code != 0

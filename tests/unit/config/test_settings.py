@@ -26,7 +26,8 @@ POLICY: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def _nothing_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PHRONESIS_URL", "PHRONESIS_POLICY", "PHRONESIS_EMBEDDER", "PAID_KEY", "SPARE_KEY"):
+    for name in ("PHRONESIS_URL", "PHRONESIS_POLICY", "PHRONESIS_EMBEDDER", "PHRONESIS_PUBCHEM_URL", "PAID_KEY",
+                 "SPARE_KEY"):  # fmt: skip
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(platformdirs, "user_data_dir", lambda *_args, **_named: str(tmp_path / "data"))
 
@@ -133,3 +134,20 @@ def test_the_command_line_takes_a_policy_file(
             "phronesis: brain, line 1: unknown field 'embeder'; did you mean 'embedder'? [input.invalid]",
             "phronesis: brain, line 2: version must be 1, not 2 [input.invalid]",
         ]
+
+
+def test_pubchem_is_asked_at_its_own_address_unless_another_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_settings("sqlite://", tenant=None).pubchem_url == "https://pubchem.ncbi.nlm.nih.gov/rest/pug"
+    monkeypatch.setenv("PHRONESIS_PUBCHEM_URL", " http://127.0.0.1:8080/rest/pug ")
+    assert load_settings("sqlite://", tenant=None).pubchem_url == "http://127.0.0.1:8080/rest/pug"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["pubchem", "ftp://x/y", "http://", "http://[x", "http://x/?a=b", "http://x/ y", "http://咪唑/", "file:///etc"],
+)
+def test_an_address_that_is_none_is_refused(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PHRONESIS_PUBCHEM_URL", wrong)
+    with pytest.raises(InputError, match="must be the URL that PUG REST's paths are added to") as told:
+        load_settings("sqlite://", tenant=None)
+    assert told.value.field == "PHRONESIS_PUBCHEM_URL"

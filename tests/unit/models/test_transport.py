@@ -393,3 +393,27 @@ def test_the_scripted_server_ends_at_once_though_it_is_trickling() -> None:
             began = time.monotonic()
         assert time.monotonic() - began < 1.0
         assert isinstance(call.exception(), ModelError)
+
+
+def test_who_reads_refusals_gets_answers_of_every_status() -> None:
+    busy = reply_json({"Fault": {}}, code=503, headers={"Retry-After": "3", "X-Own": "a"})
+    with opened(busy, redirect("http://elsewhere.test/"), OK, key=None) as (server, http):
+        first = http.exchange("/ask", {"name": "a/b & 咪唑\ud800"}, limits=limits())
+        second = http.exchange("/ask", {}, limits=limits())
+        third = http.exchange("/ask", None, limits=limits())
+        assert (first.status, first.headers["retry-after"], first.headers["x-own"]) == (503, "3", "a")
+        assert first.body == b'{"Fault": {}}'
+        assert (second.status, second.headers["location"]) == (307, "http://elsewhere.test/")
+        assert (third.status, third.body) == (200, b'{"ok": true}')
+        with pytest.raises(AnswerRejected):
+            http.exchange("/ask", {}, limits=limits(max_bytes=3))
+    assert [request.method for request in server.requests] == ["POST", "POST", "GET", "POST"]
+    assert server.requests[0].form == {"name": "a/b & 咪唑\ufffd"}
+    assert set(server.requests[2].headers) == {"host", "accept", "accept-encoding", "user-agent"}
+
+
+def test_other_callers_still_get_errors_for_refusals() -> None:
+    with opened(status(503)) as (_, http):
+        http.exchange("/ask", {}, limits=limits())
+        with pytest.raises(ModelUnavailable):
+            asked(http)

@@ -66,9 +66,10 @@ class ModifierReviews:
 
     def recorded(self, tenant: str, lane: LaneName, run: Run) -> None:
         """Have a run's modifier looked up soon, where the policy wants it. Never fails and never waits."""
-        asked = asked_of(run)
-        if self._mode == "background" and asked.name is not None:
-            self._soon(_Wanted(tenant, lane, asked))
+        if self._mode == "background":
+            asked = asked_of(run)
+            if asked.name is not None:
+                self._soon(_Wanted(tenant, lane, asked))
 
     def known(self, tenant: str, run: Run) -> Review | None:
         """Give the review that answers of before make, None where there are none; asks nobody."""
