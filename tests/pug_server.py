@@ -6,11 +6,11 @@
         PubChem(server.base_url).look_up("imidazole", cancelled=never)
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
+from urllib.parse import unquote
 
-from model_server import Behaviour, Reply, reply_json
+from model_server import Behaviour, Received, Reply, reply_json
 
 _STATES: Final = ("Request Count status: Green (0%)", "Request Time status: Green (0%)", "Service status: Green (20%)")
 GREEN: Final = {"X-Throttling-Control": ", ".join(_STATES)}
@@ -69,17 +69,16 @@ class Pug:
         self.names = names
 
     def __call__(self, reply: Reply) -> None:
-        parts = reply.asked.path.split("/")[2:]  # below /v1
-        self._answer(parts, reply.asked.form)(reply)
+        self._answer(_parts(reply.asked))(reply)
 
-    def _answer(self, parts: list[str], form: Mapping[str, str]) -> Behaviour:
+    def _answer(self, parts: Sequence[str]) -> Behaviour:
         match parts:
-            case ["compound", "name", "cids", "JSON"] if set(form) == {"name"}:
-                return self._found(self.names.get(form["name"].casefold()))
-            case ["compound", "inchikey", "cids", "JSON"] if set(form) == {"inchikey"}:
-                return self._found([cid for cid, row in ROWS.items() if row[3] == form["inchikey"]])
-            case ["compound", "cid", "property", tags, "JSON"] if set(form) == {"cid"}:
-                return self._properties(tags.split(","), [int(cid) for cid in form["cid"].split(",")])
+            case ["compound", "name", name, "cids", "JSON"]:
+                return self._found(self.names.get(name.casefold()))
+            case ["compound", "inchikey", key, "cids", "JSON"]:
+                return self._found([cid for cid, row in ROWS.items() if row[3] == key])
+            case ["compound", "cid", cids, "property", tags, "JSON"]:
+                return self._properties(tags.split(","), [int(cid) for cid in cids.split(",")])
             case _:
                 return fault(400, "BadRequest")
 
@@ -101,6 +100,16 @@ class Pug:
         return answer({"PropertyTable": {"Properties": rows}}) if rows else fault(404, "NotFound")
 
 
-def asked_for(requests: Sequence[Any]) -> list[str]:
+def _parts(asked: Received) -> list[str]:
+    """Give the parts of a path; what a POST names in its body stands where a GET has it."""
+    parts = [unquote(part) for part in asked.path.split("/")[2:]]  # below /v1
+    if asked.method == "POST":
+        [(namespace, identifier)] = asked.form.items()
+        assert parts[1] == namespace
+        parts.insert(2, identifier)
+    return parts
+
+
+def asked_for(requests: Sequence[Received]) -> list[str]:
     """Give what was asked of a server, in order: "name=imidazole", "cid=795"."""
-    return ["&".join(f"{name}={value}" for name, value in one.form.items()) or json.dumps(one.path) for one in requests]
+    return ["=".join(_parts(one)[1:3]) for one in requests]

@@ -157,6 +157,9 @@ def test_a_refresh_asks_anew(memory: Memory, server: ModelServer, clock: Clock) 
     assert memory.review_run("r1", user_id="lin", refresh=True).asked_at == clock.now
     assert memory.review_run("r1", user_id="lin").asked_at == clock.now
     assert len(server.requests) == 4
+    clock.now += timedelta(hours=1)
+    assert memory.review_run("r1", user_id="lin", refresh=True, wait=False).status == "pending"
+    until(lambda: memory.review_run("r1", user_id="lin").asked_at == clock.now)
 
 
 @pytest.mark.parametrize(("code", "name", "reason"), [(503, "ServerBusy", "busy"), (504, "Timeout", "timeout"),

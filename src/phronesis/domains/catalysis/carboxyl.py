@@ -10,9 +10,10 @@ from phronesis.errors import MissingExtra
 MAX_SMILES: Final = 4_000
 """Characters of a SMILES that is read: far above what PubChem has of small molecules."""
 
-# The group's carbon hangs on carbon or carries hydrogen (formic acid), as the Gold Book's carboxylic acids RC(=O)OH do:
-# carbamic and carbonic acid are none, nor are anhydrides, peroxy and thio acids. [#6] takes in aromatic lactones.
-_CARBON: Final = "[#6X3;$([#6][#6]),H1,H2]"
+# The group's carbon hangs on carbon (boron, silicon, phosphorus) or carries hydrogen (formic acid), as in the Gold
+# Book's carboxylic acids RC(=O)OH. Carbamic and carbonic acids are classes of their own there, so are anhydrides,
+# peroxy and thio acids. [#6] takes in aromatic lactones.
+_CARBON: Final = "[#6X3;$([#6][#5,#6,#14,#15]),H1,H2]"
 _NO_METAL: Final = "!#0;!#1;!#2;!#5;!#6;!#7;!#8;!#9;!#14;!#15;!#16;!#17;!#32;!#33;!#34;!#35;!#51;!#52;!#53"
 _SMARTS: Final = {
     "acid": f"{_CARBON}(=[OX1])[OX2H1]",

@@ -1,7 +1,8 @@
 """PubChem's PUG REST: which compounds a name means, with SMILES and InChIKey (requirement RB-21).
 
-A name goes out in the body of a POST, so that slashes, commas and letters of any script arrive as they are. Nothing
-that comes back is believed unseen: a server that speaks no PUG REST gives no answer, not "there is no such compound".
+A plain name stands in the URL, as in PUG REST's own examples; one with a slash or letters of another script goes out in
+the body of a POST and arrives as it is. Nothing that comes back is believed unseen: a server that speaks no PUG REST
+gives no answer, not "there is no such compound".
 """
 
 import json
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import quote
 
 from phronesis.core.reasoning.review import ReviewReason
 from phronesis.domains.catalysis.pace import Pace, pace_of
@@ -54,6 +56,8 @@ _PASSING: Final[Mapping[int, ReviewReason]] = {
 
 _CID: Final = re.compile(r"(?:pubchem ?)?cid ?[:#]? ?([1-9][0-9]{0,9})", re.IGNORECASE)
 _INCHIKEY: Final = re.compile(r"[A-Z]{14}-[A-Z]{10}-[A-Z]")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ,.()'\[\]-]{0,199}")
+"""What can stand in a URL's path, percent-encoded, through any server and proxy."""
 _LISTKEY: Final = re.compile(r"[0-9]{1,30}")
 _DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-") | dict.fromkeys("‘’′", "'"))
 _GREEK: Final = {
@@ -150,7 +154,10 @@ class PubChem:
         return Compounds(len(cids), self._properties(cids[:MAX_COMPOUNDS], limits) if cids else ())
 
     def _cids(self, namespace: str, identifier: str, limits: Limits) -> list[int]:
-        body = self._asked(f"/compound/{namespace}/cids/JSON", {namespace: identifier}, limits)
+        if _PLAIN.fullmatch(identifier):
+            body = self._asked(f"/compound/{namespace}/{quote(identifier, safe='')}/cids/JSON", None, limits)
+        else:
+            body = self._asked(f"/compound/{namespace}/cids/JSON", {namespace: identifier}, limits)
         for _ in range(MAX_POLLS):
             waiting = body.get("Waiting") if isinstance(body, dict) else None
             if not isinstance(waiting, dict):
@@ -170,11 +177,11 @@ class PubChem:
         return [cid for cid in dict.fromkeys(cids) if cid]  # 0 stands for "none" in some answers
 
     def _properties(self, cids: Sequence[int], limits: Limits) -> tuple[Compound, ...]:
-        form = {"cid": ",".join(map(str, cids))}
+        asked = ",".join(map(str, cids))
         body: Any = None
         for n, names in enumerate(_PROPERTIES):
             try:
-                body = self._asked(f"/compound/cid/property/{names}/JSON", form, limits)
+                body = self._asked(f"/compound/cid/{asked}/property/{names}/JSON", None, limits)
             except LookupFailed as failed:
                 if failed.reason != "refused" or n + 1 == len(_PROPERTIES):
                     raise

@@ -39,6 +39,9 @@ CLOSING_SECONDS: Final = 2.0
 _AWAY: Final = frozenset({"unreachable", "busy", "no_http_client"})
 """Failures after which the other names that wait are not asked for either."""
 
+_FORM: Final = "pubchem/1"
+"""The form of a kept answer; another form has another number, so that neither is read as the other."""
+
 Mode = Literal["never", "on_request", "background"]
 
 
@@ -47,6 +50,11 @@ class _Wanted:
     tenant: str
     lane: LaneName
     asked: Asked
+    refresh: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.asked.name or ""
 
 
 class ModifierReviews:
@@ -58,8 +66,8 @@ class ModifierReviews:
         self._mode = mode
         self._clock = clock
         self._closed = threading.Event()
-        self._asking = threading.Lock()
         self._lock = threading.Lock()
+        self._turns: dict[tuple[str, str], threading.Lock] = {}
         self._waiting: dict[tuple[str, str], _Wanted] = {}
         self._failed: dict[tuple[str, str], tuple[ReviewReason, float]] = {}
         self._background = Background(self._work, name="phronesis-reviews")
@@ -87,10 +95,10 @@ class ModifierReviews:
             return _from(asked, kept)
         if self._mode == "never":
             return _unresolved(asked, "never_asked")
-        wanted = _Wanted(tenant, lane, asked)
+        wanted = _Wanted(tenant, lane, asked, refresh)
         if wait:
-            return self._now(wanted, refresh=refresh)
-        reason = self._failure(tenant, self._number(asked.name))
+            return self._now(wanted)
+        reason = self._failure(self._key(wanted))
         if reason is not None:
             return _unresolved(asked, reason)
         self._soon(wanted)
@@ -103,9 +111,9 @@ class ModifierReviews:
         self._background.stop(within=CLOSING_SECONDS)
 
     def _soon(self, wanted: _Wanted) -> None:
-        key = (wanted.tenant, self._number(wanted.asked.name or ""))
+        key = self._key(wanted)
         with self._lock:
-            if key in self._waiting:
+            if key in self._waiting and not wanted.refresh:
                 return
             self._waiting[key] = wanted
             if len(self._waiting) > MAX_WAITING:
@@ -118,46 +126,53 @@ class ModifierReviews:
                 if not self._waiting:
                     return
                 key, wanted = next(iter(self._waiting.items()))
-            is_away = self._failure(*key) is None and self._now(wanted, refresh=False).reason in _AWAY
+            is_away = self._failure(key) is None and self._now(wanted).reason in _AWAY
             with self._lock:
-                self._waiting.pop(key, None)
+                if self._waiting.get(key) is wanted:
+                    del self._waiting[key]
                 if is_away:
                     self._waiting.clear()
 
-    def _now(self, wanted: _Wanted, *, refresh: bool) -> Review:
-        """Ask PubChem, one name at a time: whoever waits for the same name finds the answer of who was first."""
-        asked, tenant = wanted.asked, wanted.tenant
-        name = asked.name or ""
-        if not self._asking.acquire(timeout=self._pubchem.patience):
+    def _now(self, wanted: _Wanted) -> Review:
+        """Ask PubChem; whoever asks for the same name meanwhile finds the answer of who was first."""
+        asked, key = wanted.asked, self._key(wanted)
+        with self._lock:
+            turn = self._turns.setdefault(key, threading.Lock())
+        if not turn.acquire(timeout=self._pubchem.patience):
             return replace(_unresolved(asked, "looking_up"), status="pending")
         try:
-            kept = None if refresh else self._read(tenant, name)
+            kept = None if wanted.refresh else self._read(wanted.tenant, wanted.name)
             if kept is None:
-                kept = self._look_up(wanted, name)
+                kept = self._look_up(wanted)
             return _from(asked, kept)
         except LookupFailed as failed:
-            self._note(tenant, self._number(name), failed.reason)
+            self._note(key, failed.reason)
             return _unresolved(asked, failed.reason)
         finally:
-            self._asking.release()
+            turn.release()
+            with self._lock:
+                self._turns.pop(key, None)
 
-    def _look_up(self, wanted: _Wanted, name: str) -> Lookup:
+    def _look_up(self, wanted: _Wanted) -> Lookup:
         asked_at = self._clock()
-        found = self._pubchem.look_up(name, cancelled=self._closed.is_set)
+        found = self._pubchem.look_up(wanted.name, cancelled=self._closed.is_set)
         days = FOUND_DAYS if found.total else ABSENT_DAYS
         lookup = Lookup(to_micros(asked_at), to_micros(asked_at + timedelta(days=days)), _answer(found))
         if not self._closed.is_set():
-            self._keep(wanted, name, lookup)
+            self._keep(wanted, lookup)
         return lookup
 
     def _number(self, name: str) -> str:
-        return lookup_number(self._pubchem.base_url, name)
+        return lookup_number(f"{_FORM} {self._pubchem.base_url}", name)
+
+    def _key(self, wanted: _Wanted) -> tuple[str, str]:
+        return wanted.tenant, self._number(wanted.name)
 
     def _read(self, tenant: str, name: str) -> Lookup | None:
         with self._database.transaction(tenant, "read") as unit:
             return read_lookup(unit, self._number(name), now=to_micros(self._clock()))
 
-    def _keep(self, wanted: _Wanted, name: str, lookup: Lookup) -> None:
+    def _keep(self, wanted: _Wanted, lookup: Lookup) -> None:
         """Keep an answer, unless its run was erased meanwhile: the lane's lock tells. A store may be read-only."""
         try:
             with self._database.transaction(wanted.tenant, "derive") as unit:
@@ -166,19 +181,19 @@ class ModifierReviews:
                     return
                 locked = lock_lane(unit, lane.lane_id)
                 if find_run(LaneView(unit, locked), wanted.asked.run_id) is not None:
-                    keep_lookup(unit, self._number(name), lookup)
+                    keep_lookup(unit, self._number(wanted.name), lookup)
         except StorageError:
             return
 
-    def _note(self, tenant: str, number: str, reason: ReviewReason) -> None:
+    def _note(self, key: tuple[str, str], reason: ReviewReason) -> None:
         with self._lock:
             if len(self._failed) >= MAX_WAITING:
                 self._failed.clear()
-            self._failed[tenant, number] = (reason, time.monotonic() + SULK_SECONDS)
+            self._failed[key] = (reason, time.monotonic() + SULK_SECONDS)
 
-    def _failure(self, tenant: str, number: str) -> ReviewReason | None:
+    def _failure(self, key: tuple[str, str]) -> ReviewReason | None:
         with self._lock:
-            reason, until = self._failed.get((tenant, number), ("", 0.0))
+            reason, until = self._failed.get(key, ("", 0.0))
         return reason if time.monotonic() < until else None
 
 
