@@ -27,6 +27,7 @@
      │   ├─ AnswerRejected              model.answer         it answered, and the answer is not what was asked for
      │   ├─ ModelBudgetSpent            model.budget         the call or the day has no tokens or money left
      │   └─ ModelCancelled              model.cancelled      whoever asked has gone
+     ├─ IndexUnavailable                index.unavailable    the index outside the database was not reached
      ├─ EntryFailed                     entry.failed         an entry's interpretation failed; it is in the log
      ├─ HandlerMissing                  entry.no_handler     the log is of a newer Phronesis, or an extension is missing
      └─ Closed                          closed               the Memory was closed
@@ -234,6 +235,12 @@ class ModelCancelled(ModelError):
     """Whoever asked has gone."""
 
     code = "model.cancelled"
+
+
+class IndexUnavailable(PhronesisError):
+    """The index outside the database was not reached or failed; what it is to be told waits, and nothing is lost."""
+
+    code = "index.unavailable"
 
 
 class EntryFailed(PhronesisError):

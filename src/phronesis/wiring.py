@@ -7,7 +7,7 @@ from typing import Final
 
 from phronesis.compose.assembly import Assembler
 from phronesis.compose.core_memory import CorePolicy
-from phronesis.config import Policy, PolicySource, api_keys, load_settings
+from phronesis.config import Policy, PolicySource, api_keys, index_key, load_settings
 from phronesis.config.ranking import Ranking
 from phronesis.core.changes import Fold
 from phronesis.core.instants import parse_moment
@@ -50,6 +50,9 @@ from phronesis.domains.catalysis.pubchem import PubChem
 from phronesis.domains.catalysis.reviewing import ModifierReviews
 from phronesis.domains.fields import BUILDERS
 from phronesis.errors import InputError
+from phronesis.index.chroma import Chroma
+from phronesis.index.mirror import Mirror
+from phronesis.index.outside import OutsideIndex
 from phronesis.index.projections import Projector
 from phronesis.index.reasoning import project_reasoning
 from phronesis.index.reindexing import Reindexer
@@ -62,10 +65,11 @@ from phronesis.models.embedders import Embedders, load_embedder
 from phronesis.models.roster import Roster
 from phronesis.models.token_counter import load_token_counter
 from phronesis.recall.browse import Browser
+from phronesis.recall.mirrored import MirroredSearch
 from phronesis.recall.reranking import Reranking, Search
 from phronesis.recall.scope_index import ScopeIndexes
 from phronesis.recall.search import Formulas, Searcher
-from phronesis.storage.database import connect
+from phronesis.storage.database import Database, connect
 from phronesis.storage.migrate import open_schema
 from phronesis.storage.model_calls import StoredLedger
 from phronesis.storage.shown import ShownContexts
@@ -112,8 +116,9 @@ def open_memory(
     tenant: str | None,
     clock: Callable[[], datetime] | None,
     embedder: Embedder | None = None,
+    index: OutsideIndex | None = None,
 ) -> Memory:
-    """Open a store and join the stages over it; see ``Memory.open``."""
+    """Open a store and join the stages over it; see ``Memory.open``. ``index`` is asked instead of the policy's."""
     settings = load_settings(url, tenant=tenant, policy=policy)
     database = connect(settings.url)
     open_schema(database)
@@ -128,7 +133,10 @@ def open_memory(
     embedders = Embedders(embedder or roster.embedder() or load_embedder(settings.policy.embedder))
     recorder = Recorder(database, time)
     indexes = ScopeIndexes()
+    vectorizer = Vectorizer(database, embedders)
+    mirror = _mirror(database, vectorizer, index or _outside(settings.policy))
     searcher: Search = Searcher(database, embedders, indexes, time, _formulas(settings.policy.ranking))
+    searcher = searcher if mirror is None else MirroredSearch(searcher, mirror, database, embedders)
     own = settings.policy.reasoning
     telling = Telling(BUILDERS[own.facts], own.products)
     learn = Learning(telling, Candidates(searcher, own.candidates, own.top_k))
@@ -138,8 +146,7 @@ def open_memory(
     interpreter = Interpreter(database, recorder, stepper, time, erasure.effects(replayer))
     writer = Writer(recorder, interpreter)
     browser = Browser(database)
-    if judge is not None:
-        searcher = Reranking(searcher, judge)
+    searcher = searcher if judge is None else Reranking(searcher, judge)
     stages = Stages(
         database=database,
         writer=writer,
@@ -149,18 +156,33 @@ def open_memory(
         assembler=Assembler(browser, searcher, counter, _core(settings.policy)),
         budget=settings.policy.budget,
         replayer=replayer,
-        doctor=Doctor(database, registry, embedders, counter, roster),
+        doctor=Doctor(database, registry, embedders, counter, roster, mirror),
         roster=roster,
         shown=ShownContexts.over(database),
         used=UsedMemories.over(database),
         runs=RunBook(database, telling),
         reviews=ModifierReviews(database, PubChem(settings.pubchem_url), mode=own.review, clock=time),
-        eraser=Eraser(database, recorder, interpreter, indexes),
-        vectorizer=Vectorizer(database, embedders),
+        eraser=Eraser(database, recorder, interpreter, indexes, mirror),
+        vectorizer=vectorizer,
         reindexer=Reindexer(database, make_projector()),
+        mirror=mirror,
         clock=time,
     )
     return Memory(stages, settings.tenant)
+
+
+def _outside(policy: Policy) -> OutsideIndex | None:
+    """Give the index outside the database that the policy names, or None."""
+    named = policy.reasoning.index
+    if named.backend == "native":
+        return None
+    key = index_key(policy)
+    token = None if key is None else key.get_secret_value()
+    return Chroma(path=named.path, url=named.url, collection=named.collection, token=token, timeout=named.timeout)
+
+
+def _mirror(database: Database, vectorizer: Vectorizer, index: OutsideIndex | None) -> Mirror | None:
+    return None if index is None else Mirror(database, vectorizer, index)
 
 
 def _prepare(roster: Roster, policy: Policy) -> Prepare:

@@ -21,6 +21,9 @@ GROWTH: Final = 2.0
 VECTORS: Final = -1
 """Stands for a lane's number where making a tenant's vectors failed."""
 
+OUTSIDE: Final = -2
+"""The same where an index outside the database could not be told what changed."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -99,6 +102,9 @@ class Worker:
                 done += lane.head_seq - lane.applied_seq
         made: list[int] = []
         self._guarded(tenant, VECTORS, lambda: made.append(stages.vectorizer.run(tenant, stopped=self._stop.is_set)))
+        mirror = stages.mirror
+        if mirror is not None and not self._stop.is_set():
+            self._guarded(tenant, OUTSIDE, lambda: mirror.follow(tenant))
         return done + sum(made)
 
     def _guarded(self, tenant: str, lane_id: int, task: Callable[[], object]) -> bool:

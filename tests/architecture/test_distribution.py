@@ -12,9 +12,11 @@ from architecture.statements import TABLES, faults, recorded, touches_tables
 from phronesis import Memory
 from phronesis.core.model_calls import ModelCall
 from phronesis.errors import PhronesisError
+from phronesis.index.in_memory import InMemoryIndex
 from phronesis.models.hashing_embedder import HashingEmbedder
 from phronesis.storage.model_calls import StoredLedger
 from phronesis.storage.schema import metadata
+from phronesis.wiring import open_memory
 
 ALL = sorted(metadata.tables.values(), key=lambda table: table.name)
 by_table = pytest.mark.parametrize("table", ALL, ids=lambda table: table.name)
@@ -103,10 +105,13 @@ CALL = ModelCall(
 
 @pytest.mark.slow
 def test_every_statement_names_its_tenant_for_every_table(database_url: str, tmp_path: Path) -> None:
-    with Memory.open(database_url, policy={"embedder": "hashing"}, tenant="acme") as memory:
+    policy = {"embedder": "hashing"}
+    with open_memory(database_url, policy=policy, tenant="acme", clock=None, index=InMemoryIndex()) as memory:
         engine = memory._stages.database.engine
         with recorded(engine) as seen:
             _live(memory, tmp_path)
+            assert memory.stages.mirror is not None
+            memory.stages.mirror._sweep("acme", None)
             ledger = StoredLedger(memory.stages.database)
             ledger.record("acme", CALL)
             ledger.spent("acme", since=CALL.at, role="extract")

@@ -1,95 +1,21 @@
 """The reasoning bank on both databases: blocks are checked, stored, edited, found claim by claim, taken back."""
 
-import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from phronesis import ClaimsRefused, Item, Memory, ReasoningItem
+from claim_blocks import CHINESE, COPPER, USER, Clock, added, block, indexed, judge, shown, stored, verified
+from phronesis import ClaimsRefused, Memory, ReasoningItem
 from phronesis.core.reasoning.block import parse
-from phronesis.core.scope import LaneName
-from phronesis.derive.editor import Call
-from phronesis.derive.reasoning import record_verdict
 from phronesis.errors import IdempotencyConflict, InputError, NotFound, RollbackConflict, VersionConflict
-from phronesis.storage.documents import DocumentRow, documents_of_items
-from phronesis.storage.lanes import find_lane
-from phronesis.storage.schema import documents
-
-COPPER = {
-    "claim_id": "c1", "status": "hypothesis", "facts": {"source_run_ids": ["r1"], "b": {"z": 1, "a": 0.61}},
-    "inference": "Formate comes from *OCHO on copper next to titanium. The rest is noise.",
-    "constraint": "avoid[Cu:Ti above 3:1]", "conditions": ["imidazole as modifier"], "limitations": ["two runs"],
-    "support": {"count": 3, "run_ids": ["r1"], "note": "two by hand"}, "weight": 0.5,
-}  # fmt: skip
-CHINESE = {"claim_id": "c2", "status": "fact", "facts": {"source_run_ids": ["r2"]},
-           "inference": "三比一时甲酸占比为 0.41。其他产物没有变化。"}  # fmt: skip
-USER = "lin"
-
-
-class Clock:
-    """A minute later each time."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 3, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(minutes=1)
-        return self.now
 
 
 @pytest.fixture
 def memory(database_url: str) -> Iterator[Memory]:
     with Memory.open(database_url, policy={"embedder": "hashing"}, tenant="acme", clock=Clock()) as opened:
         yield opened
-
-
-def block(*claims: Any, topic: str = "Cu and formate", scope: str | None = "tio2_expert", more: str = "") -> str:
-    lines = [
-        "RBMEM_CLAIMS_V1",
-        f"TOPIC={topic}",
-        *([f"SCOPE={scope}"] if scope is not None else []),
-        *filter(None, [more]),
-    ]
-    return "\n".join([*lines, "CLAIMS_JSON=" + json.dumps(claims, ensure_ascii=False)])
-
-
-def added(memory: Memory, *claims: Any, **given: Any) -> Item:
-    item = memory.add_reasoning(block(*claims, **given), user_id=USER).item
-    assert item is not None
-    return item
-
-
-def judge(memory: Memory, run_id: str, item_id: str, **judgements: str) -> str:
-    rows = [{"item_id": item_id, "claim_id": claim, "judgement": said} for claim, said in judgements.items()]
-    call = Call("acme", "tester")
-    return record_verdict(memory.stages.writer, call, LaneName("user", USER), run_id=run_id, judgements=rows).entry.id
-
-
-def shown(memory: Memory, item_id: str, claim_id: str = "c1") -> tuple[Any, ...]:
-    """Status, support and contra of a claim as the item's block says them."""
-    found = next(claim for claim in parse(memory.get(item_id).content).claims if claim.claim_id == claim_id)
-    return found.status, (found.support.count, *found.support.run_ids), (found.contra.count, *found.contra.run_ids)
-
-
-def indexed(memory: Memory, item_id: str) -> dict[str, str | None]:
-    """The current search documents of an item."""
-    return {row.part: row.text for row in stored(memory, item_id) if row.current_to is None}
-
-
-def stored(memory: Memory, item_id: str) -> list[DocumentRow]:
-    with memory.stages.database.transaction("acme", "read") as unit:
-        lane = find_lane(unit, LaneName("user", USER))
-        assert lane is not None
-        return documents_of_items(unit, lane.lane_id, [item_id])
-
-
-def verified(memory: Memory) -> bool:
-    result = memory.rebuild(verify=True)
-    assert result.differences == ()
-    return result.equal
 
 
 def test_a_block_is_kept_and_comes_back_parsed(memory: Memory) -> None:
@@ -260,34 +186,6 @@ def test_claims_are_documents_of_their_own_and_follow_the_item(memory: Memory) -
     assert verified(memory)
 
 
-def test_a_search_of_claims_gives_each_item_once_with_the_claims_that_met_it(memory: Memory) -> None:
-    copper = added(memory, COPPER, CHINESE)
-    zinc = added(memory, {**COPPER, "claim_id": "z", "status": "conclusion", "inference": "Zinc gives methanol."},
-                 scope="global", topic="copper copper copper")  # fmt: skip
-    memory.add("Formate comes from copper next to titanium", user_id=USER)
-    judge(memory, "r7", copper.id, c1="support")
-    found = memory.mem_search("formate on copper next to titanium 甲酸占比", user_id=USER)
-    assert found[0].item.id == copper.id
-    assert {one.item.kind for one in found} == {"reasoning"}
-    assert len({one.item.id for one in found}) == len(found)
-    claims = {match.claim_id: match for match in found[0].matched_claims}
-    assert (claims["c1"].id, claims["c1"].parent_mem_id) == (f"{copper.id}::claim::c1", copper.id)
-    assert (claims["c1"].claim_status, claims["c2"].claim_status) == ("conclusion", "fact")
-    assert claims["c1"].snippet.startswith("Formate comes from *OCHO")
-    assert (claims["c2"].id, claims["c2"].snippet) == (f"{copper.id}::claim::c2", "三比一时甲酸占比为 0.41。")
-    assert all(0 <= match.distance < 1 for match in claims.values())
-    assert found[0].matched == found[0].matched_claims
-    assert {row["claim_id"] for row in found[0].to_dict()["matched_claims"]} == {"c1", "c2"}
-    alone = memory.mem_search("OCHO next to titanium", user_id=USER)[0]
-    assert [match.claim_id for match in alone.matched_claims] == ["c1"]  # no word of it is in the other one
-    scoped = memory.mem_search("copper with imidazole as modifier", user_id=USER, scope="global", limit=1)
-    assert [one.item.id for one in scoped] == [zinc.id]  # filtered before the limit
-    assert len(memory.mem_search("formate", user_id=USER, scope="orchestrator")) == 0
-    assert [one.item.id for one in memory.mem_search("methanol", user_id=USER, limit=1)] == [zinc.id]
-    memory.archive(zinc.id)
-    assert zinc.id not in {one.item.id for one in memory.mem_search("zinc methanol imidazole", user_id=USER)}
-
-
 def test_ordinary_reads_show_each_item_once_and_never_a_claim_alone(memory: Memory) -> None:
     item = added(memory, COPPER, CHINESE)
     memory.add("copper is a metal", user_id=USER)
@@ -339,41 +237,6 @@ def test_taking_back_is_refused_where_later_edits_stand_on_it(memory: Memory) ->
         memory.rollback(first)
     memory.rollback(first, cascade=True)
     assert memory.get(item.id).content == item.content
-    assert verified(memory)
-
-
-def test_the_index_is_put_right_from_the_items(memory: Memory) -> None:
-    item, other = added(memory, COPPER, CHINESE), added(memory, COPPER)
-    judge(memory, "r7", item.id, c1="support")
-    memory.update(item.id, content=block(CHINESE))
-    memory.archive(other.id)
-    memory.flush()
-    right = memory.rebuild_claim_index()
-    assert (right.items, right.claims, right.documents, right.repaired) == (2, 1, 7, 0)
-    before = sorted(stored(memory, item.id), key=lambda row: row.id)
-    with memory.stages.database.transaction("acme", "derive") as unit:
-        unit.run(documents.delete().where(documents.c.part == "claim:c2"))
-        unit.run(documents.update().where(documents.c.part == "prose").values(text="wrong", terms=b""))
-        lost = documents.c.item_id == item.id, documents.c.part == "claim:c1"
-        unit.run(documents.update().where(*lost).values(item_id="nobody"))
-    assert memory.rebuild_claim_index().repaired == 7  # 3 missing, 3 altered, 1 nobody's
-    assert sorted(stored(memory, item.id), key=lambda row: row.id) == before
-    assert [one.item.id for one in memory.mem_search("甲酸占比", user_id=USER)] == [item.id]
-    assert verified(memory)
-
-
-def test_erasing_an_item_leaves_nothing_of_it(memory: Memory) -> None:
-    item, other = added(memory, COPPER), added(memory, CHINESE)
-    judge(memory, "r7", item.id, c1="support")
-    judge(memory, "r7", other.id, c2="support")
-    memory.update(item.id, content=block({**COPPER, "limitations": ["a rather long limitation of this claim"]}))
-    memory.flush()
-    certificate = memory.erase(id=item.id)
-    assert (certificate.clean, certificate.residue, certificate.items_erased) == (True, (), 1)
-    with pytest.raises(NotFound):
-        memory.get(item.id)
-    assert shown(memory, other.id, "c2") == ("fact", (1, "r7"), (0,))
-    assert len(memory.mem_search("copper titanium", user_id=USER)) <= 1
     assert verified(memory)
 
 

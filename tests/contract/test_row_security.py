@@ -7,13 +7,15 @@ import pytest
 import sqlalchemy as sa
 from psycopg import sql
 
-from phronesis import Memory
+from claim_blocks import COPPER, block
 from phronesis.core.scope import LaneName
 from phronesis.errors import StorageError
+from phronesis.index.in_memory import InMemoryIndex
 from phronesis.storage import schema
 from phronesis.storage.database import Database, Mode, connect
 from phronesis.storage.lookups import Lookup, keep_lookup
 from phronesis.storage.used import Use
+from phronesis.wiring import open_memory
 from postgres_databases import Databases
 
 TABLES = sorted(schema.metadata.tables)
@@ -23,7 +25,10 @@ TABLES = sorted(schema.metadata.tables)
 def filled(postgres_dsn: str) -> Iterator[Database]:
     """Two tenants with a row in most tables."""
     policy = {"embedder": "hashing"}
-    with Memory.open(postgres_dsn, policy=policy, tenant="acme") as acme, acme.for_tenant("rival") as rival:
+    with (
+        open_memory(postgres_dsn, policy=policy, tenant="acme", clock=None, index=InMemoryIndex()) as acme,
+        acme.for_tenant("rival") as rival,
+    ):
         for memory in (acme, rival):
             turn = {
                 "messages": [{"role": "user", "content": "Ada met Grace Hopper", "id": "m1"}],
@@ -34,6 +39,7 @@ def filled(postgres_dsn: str) -> Iterator[Database]:
                 memory.commit_turn("s1", turn, user_id="ada")
             tea = memory.add("tea", user_id="ada", kind="preference", subject="Ada", key="drink").items[0]
             memory.pin(tea.id)
+            memory.add_reasoning(block(COPPER), user_id="ada")
             memory.stages.used.note(memory.tenant, LaneName("user", "ada"), "r", [Use(tea.id, "", "mem_get")])
             with memory.stages.database.transaction(memory.tenant, "derive") as unit:
                 keep_lookup(unit, "n", Lookup(1, 2, {"total": 0, "listed": []}))
@@ -85,7 +91,7 @@ def test_a_connection_without_a_tenant_sees_nothing(filled: Database, table: str
 
 def test_owner_and_former_tenant_see_nothing_either(filled: Database) -> None:
     with filled.transaction("acme", "read") as unit:
-        assert unit.run(sa.select(sa.func.count()).select_from(schema.items)).scalar_one() == 2
+        assert unit.run(sa.select(sa.func.count()).select_from(schema.items)).scalar_one() == 3
     with filled.engine.connect() as connection:  # the pooled connection that acme just used, as its owner
         assert connection.exec_driver_sql("SELECT count(*) FROM phronesis.items").scalar_one() == 0
         assert connection.exec_driver_sql("SELECT current_setting('phronesis.tenant_id', true)").scalar_one() == ""
@@ -108,7 +114,7 @@ def test_rows_of_another_tenant_can_be_neither_written_nor_touched(filled: Datab
         unit.run(sa.insert(schema.embedding_models), [{"tenant_id": "rival", **row}])
     assert refused.value.details["sqlstate"] == "42501"
     with filled.transaction("acme", "derive") as unit:
-        assert unit.run(sa.update(schema.items).values(content="mine")).rowcount == 2
+        assert unit.run(sa.update(schema.items).values(content="mine")).rowcount == 3
         assert unit.run(sa.delete(schema.deltas).where(schema.deltas.c.tenant_id == "rival")).rowcount == 0
     with filled.transaction("rival", "read") as unit:
         assert "mine" not in unit.run(sa.select(schema.items.c.content)).scalars().all()

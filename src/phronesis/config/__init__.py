@@ -1,5 +1,6 @@
 """Configuration: the settings of a process, and the policy of a team."""
 
+from phronesis.config.claim_index import ClaimIndex
 from phronesis.config.gateways import Gateway
 from phronesis.config.policy import ROLES, ModelPrice, Policy, SpendingLimits
 from phronesis.config.roles import ChatRole, EmbedRole, RerankRole
@@ -10,6 +11,7 @@ from phronesis.config.settings import (
     api_keys,
     check_tenant,
     default_url,
+    index_key,
     load_settings,
 )
 
@@ -17,6 +19,7 @@ __all__ = [
     "DEFAULT_TENANT",
     "ROLES",
     "ChatRole",
+    "ClaimIndex",
     "EmbedRole",
     "Gateway",
     "ModelPrice",
@@ -28,5 +31,6 @@ __all__ = [
     "api_keys",
     "check_tenant",
     "default_url",
+    "index_key",
     "load_settings",
 ]

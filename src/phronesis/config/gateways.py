@@ -12,7 +12,7 @@ DEFAULT_URLS: Final = {"ollama": "http://127.0.0.1:11434/v1", "openai": "https:/
 IN_PROCESS: Final = ("fastembed", "sentence-transformers")
 """The kinds of gateway that are no server: packages that encode and rerank in this process."""
 
-_VARIABLE: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
+VARIABLE: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
 """What POSIX shells take as the name of a variable."""
 _KEY_LIKE: Final = re.compile(r"(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{20,}")
 """Letters and digits without a break: so keys end (``hf_…``, ``gsk_…``, hexadecimal ones), and no variable's name."""
@@ -40,6 +40,38 @@ GatewayName = Annotated[
 ]
 
 
+def plain_url(value: str | None, *, example: str) -> str | None:
+    """Give a server's URL without the slash at its end; ValueError when it is none, or holds what it should not."""
+    # No message shows the URL: it may hold a password.
+    if value is None:
+        return None
+    if not value.isprintable() or " " in value:
+        raise ValueError("must be a URL without blanks and control characters")
+    try:
+        parts = urlsplit(value)
+        usable = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or parts.scheme not in {"http", "https"}:
+        raise ValueError(f"must be a URL of http or https with a host, such as {example}")
+    if "@" in parts.netloc:
+        raise ValueError("must not carry a user or password: put the key into a variable, and name it: api_key_env")
+    if "?" in value or "#" in value:
+        raise ValueError("must end with its path, such as /v1: without '?' or '#' and what follows them")
+    return value.rstrip("/")
+
+
+def variable_name(value: str | None, *, example: str) -> str | None:
+    """Give the name of an environment variable; ValueError when it is none, or looks like a key."""
+    # No message shows the value: whoever is told has perhaps pasted a key.
+    if value is not None and (not re.fullmatch(VARIABLE, value) or _KEY_LIKE.search(value)):
+        raise ValueError(
+            f"must be the name of an environment variable, such as {example}: letters, digits and '_', and no"
+            " key; if a key stands there, put it into a variable, and a new one if others have seen this file"
+        )
+    return value
+
+
 class Gateway(Part):
     """A server of models, or a package that runs them in this process, and the manners towards it."""
 
@@ -57,7 +89,7 @@ class Gateway(Part):
         default=None,
         description="The name of the environment variable that holds the key; never the key itself.",
         examples=["OPENAI_API_KEY"],
-        json_schema_extra={"pattern": _VARIABLE},
+        json_schema_extra={"pattern": VARIABLE},
     )
     timeout: float = pydantic.Field(
         default=60.0, gt=0, le=3600, description="Seconds a call may take in all, with its tries."
@@ -68,34 +100,12 @@ class Gateway(Part):
     @pydantic.field_validator("base_url")
     @classmethod
     def _is_plain_url(cls, value: str | None) -> str | None:
-        # No message shows the URL: it may hold a password.
-        if value is None:
-            return None
-        if not value.isprintable() or " " in value:
-            raise ValueError("must be a URL without blanks and control characters")
-        try:
-            parts = urlsplit(value)
-            usable = bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            usable = False
-        if not usable or parts.scheme not in {"http", "https"}:
-            raise ValueError("must be a URL of http or https with a host, such as http://127.0.0.1:8000/v1")
-        if "@" in parts.netloc:
-            raise ValueError("must not carry a user or password: put the key into a variable, and name it: api_key_env")
-        if "?" in value or "#" in value:
-            raise ValueError("must end with its path, such as /v1: without '?' or '#' and what follows them")
-        return value.rstrip("/")
+        return plain_url(value, example="http://127.0.0.1:8000/v1")
 
     @pydantic.field_validator("api_key_env")
     @classmethod
     def _names_a_variable(cls, value: str | None) -> str | None:
-        # No message shows the value: whoever is told has perhaps pasted a key.
-        if value is not None and (not re.fullmatch(_VARIABLE, value) or _KEY_LIKE.search(value)):
-            raise ValueError(
-                "must be the name of an environment variable, such as OPENAI_API_KEY: letters, digits and '_', and no"
-                " key; if a key stands there, put it into a variable, and a new one if others have seen this file"
-            )
-        return value
+        return variable_name(value, example="OPENAI_API_KEY")
 
     @pydantic.model_validator(mode="after")
     def _says_where_it_is(self) -> Self:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal, Self, get_args, overload
 import pydantic
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from phronesis.config.claim_index import ClaimIndex
 from phronesis.config.gateways import Gateway, GatewayName, Part
 from phronesis.config.ranking import Ranking
 from phronesis.config.roles import ChatName, ChatRole, EmbedRole, RerankRole, Roles
@@ -34,7 +35,12 @@ _EXAMPLE: Final[pydantic.JsonValue] = {
     "policies": ["Never give medical advice."],
     "core": {"pin": ["allergy", "decision"]},
     "summary": {"every_turns": 8},
-    "reasoning": {"facts": "catalysis", "candidates": 24, "review": "background"},
+    "reasoning": {
+        "facts": "catalysis",
+        "candidates": 24,
+        "review": "background",
+        "index": {"backend": "chroma", "url": "http://127.0.0.1:8000"},
+    },
     "gateways": {
         "local": {"kind": "ollama"},
         "openai": {"kind": "openai", "api_key_env": "OPENAI_API_KEY", "timeout": 30},
@@ -135,6 +141,9 @@ class ReasoningRules(Part):
         default="on_request",
         description="When a run's modifier is looked up at PubChem, by its name: never, when review_run asks, or also"
         " beside every run that is recorded.",
+    )
+    index: ClaimIndex = pydantic.Field(
+        default_factory=ClaimIndex, title="Index", description="Where mem_search looks for claims."
     )
 
 

@@ -121,6 +121,19 @@ def api_keys(policy: Policy) -> Mapping[str, pydantic.SecretStr | None]:
     return keys
 
 
+def index_key(policy: Policy) -> pydantic.SecretStr | None:
+    """Give the token of the outside index's server; InputError when the variable that the policy names is not set."""
+    variable = policy.reasoning.index.api_key_env
+    key = None if variable is None else os.environ.get(variable, "").strip()
+    if variable is not None and not (key and key.isascii() and key.isprintable()):
+        raise InputError(
+            f"the index of claims takes its token from the environment variable {variable}, which is not set or holds"
+            " more than a token; set it, or take api_key_env away if none is needed",
+            field="policy.reasoning.index.api_key_env",
+        )
+    return pydantic.SecretStr(key) if key else None
+
+
 def default_url() -> str:
     """Give the URL of the store in the user's data folder, making the folder."""
     folder = Path(platformdirs.user_data_dir("phronesis", appauthor=False))

@@ -286,13 +286,15 @@ class ReembedResult(Record):
 class ClaimIndexResult(Record):
     """What the claim index was made of: items, their claims, and their search documents, older versions' too.
 
-    ``repaired`` documents were missing, altered or nobody's.
+    ``repaired`` documents were missing, altered or nobody's; ``repaired_outside`` those of an index outside the
+    database, None where there is none.
     """
 
     items: int
     claims: int
     documents: int
     repaired: int
+    repaired_outside: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,8 +358,9 @@ class ErasureCertificate(Record):
         texts_held_elsewhere: erased texts that also stand in entries that were not erased: they are left alone.
         rows_scanned: rows of the tenant that were looked at.
         files_scanned: files of the database that were looked at, byte by byte.
-        clean: whether no trace was found.
+        clean: whether no trace was found, and nothing is outstanding.
         residue: where traces were found.
+        outstanding: what is still to be removed, and when it will be: from an index outside that was not reached.
         not_scanned: where this process cannot look.
         at: when it was recorded.
     """
@@ -376,3 +379,4 @@ class ErasureCertificate(Record):
     residue: Sequence[str] = ()
     not_scanned: Sequence[str] = ()
     at: datetime | None = None
+    outstanding: Sequence[str] = ()

@@ -10,7 +10,8 @@ from phronesis.core.results import Check, DoctorReport
 from phronesis.derive.handler import DEGRADED_ROLE, FAILED_ROLE, Registry
 from phronesis.derive.retry import VERB as RETRY
 from phronesis.derive.retry import retry_of
-from phronesis.errors import HandlerMissing, MissingExtra, ModelError, PhronesisError, StorageError
+from phronesis.errors import HandlerMissing, IndexUnavailable, MissingExtra, ModelError, PhronesisError, StorageError
+from phronesis.index.mirror import Mirror
 from phronesis.models.embedders import Embedders
 from phronesis.models.roster import Effective, Roster
 from phronesis.models.token_counter import TokenCounter
@@ -48,13 +49,14 @@ class Doctor:
     embedders: Embedders
     counter: Callable[[], TokenCounter]
     roster: Roster
+    mirror: Mirror | None = None
 
     def examine(self, tenant: str) -> DoctorReport:
         """Run every check; one that cannot be run has failed, and says why."""
         checks = (
             self._schema, self._settings, self._isolation, self._writable, self._space, self._imports, self._chain,
-            self._pending, self._failed, self._degraded, self._embedder, self._vectors, self._tokens, self._roles,
-            self._spending,
+            self._pending, self._failed, self._degraded, self._embedder, self._vectors, self._index, self._tokens,
+            self._roles, self._spending,
         )  # fmt: skip
         found: list[Check] = []
         for check in checks:
@@ -164,6 +166,27 @@ class Doctor:
             model = active[0] if active is not None else default.name if default is not None else None
             missing = count_without_vector(unit, model) if model is not None else 0
         yield Check("vectors", not missing, f"{missing} documents have no vector yet", "call flush()")
+
+    def _index(self, tenant: str) -> Iterator[Check]:
+        """Say where claims are searched; of an index outside the database, how far behind and how right it is."""
+        if self.mirror is None:
+            yield Check("index", ok=True, detail="claims are searched in the database itself")
+            return
+        name = self.mirror.index.name
+        try:
+            found = self.mirror.standing(tenant)
+        except IndexUnavailable as error:
+            yield Check(
+                "index", ok=False, detail=error.message, remedy="mend the cause; until then the database answers"
+            )
+            return
+        wrong = 0 if found.behind else found.missing + found.strange
+        detail = (
+            f"claims are searched in {name}: {found.documents} documents, {found.behind} lanes not followed to their"
+            f" end, {found.missing} documents missing or altered, {found.strange} that belong to nothing"
+        )
+        remedy = "call flush()" if found.behind else "call rebuild_claim_index()"
+        yield Check("index", not found.behind and not wrong, detail, remedy)
 
     def _tokens(self, _tenant: str) -> Iterator[Check]:
         counter = self.counter()

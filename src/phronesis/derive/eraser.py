@@ -1,5 +1,6 @@
 """Erasing by id, session or user: record it, carry it out, look for what is left, and certify."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,12 +20,14 @@ from phronesis.derive.erasure_plan import (
     plan_session,
 )
 from phronesis.derive.interpreter import Interpreter
-from phronesis.errors import InputError, NotFound, StorageBusy
+from phronesis.errors import IndexUnavailable, InputError, NotFound, StorageBusy
+from phronesis.index.mirror import Mirror
 from phronesis.index.tokens import clear_caches
 from phronesis.recall.browse import find_item
 from phronesis.recall.scope_index import ScopeIndexes
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.erasing import count_items, is_named
+from phronesis.storage.index_marks import followed_spaces
 from phronesis.storage.lanes import Lane, find_lane, get_lane, lock_lane
 from phronesis.storage.log import EntryRow
 from phronesis.storage.probes import Probes
@@ -50,6 +53,10 @@ BEYOND: Final = {
 """Where the traces may be that this process cannot see."""
 
 
+WHEN_REACHED: Final = "what was erased is taken away there by the next flush, worker or mem_search that reaches it"
+UNKNOWN_INDEX: Final = "an index outside the database that held copies, and that this process was not told of"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """What is to be erased: an item, a session of a lane, or, with neither, a lane."""
@@ -62,6 +69,15 @@ class Target:
         if self.item_id is not None:
             return f"item {self.item_id}"
         return f"session {self.session_id!r} of {self.lane}" if self.session_id is not None else str(self.lane)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outside:
+    """What an erasure found in an index outside the database."""
+
+    residue: Sequence[str] = ()
+    outstanding: Sequence[str] = ()
+    beyond: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +100,7 @@ class Eraser:
     recorder: Recorder
     interpreter: Interpreter
     indexes: ScopeIndexes
+    mirror: Mirror | None = None
 
     def erase(self, call: Call, target: Target, *, reason: str | None = None) -> ErasureCertificate:
         """Erase and certify; NotFound when there is nothing (any more), StorageBusy when others keep writing."""
@@ -94,7 +111,8 @@ class Eraser:
         for row in rows:
             self.indexes.drop(call.tenant, row.lane_id)
         clear_caches()
-        return self._certificate(call.tenant, order, rows)
+        outside = self._erased_outside(call.tenant, [row.lane_id for row in rows])
+        return self._certificate(call.tenant, order, rows, outside)
 
     def _carried_out(self, tenant: str, rows: dict[int, EntryRow]) -> list[EntryRow]:
         for lane_id, row in rows.items():
@@ -166,10 +184,22 @@ class Eraser:
         lane = lock_lane(unit, lane_id)
         return self.recorder.write_new(unit, lane, verb=ERASE, version=version, payload=said, actor=call.actor)
 
-    def _certificate(self, tenant: str, order: _Order, rows: list[EntryRow]) -> ErasureCertificate:
+    def _erased_outside(self, tenant: str, lane_ids: list[int]) -> _Outside:
+        """Have an index outside the database lose what was erased; what cannot be done now is said."""
+        if self.mirror is None:
+            with self.database.transaction(tenant, "read") as unit:
+                return _Outside(beyond=(UNKNOWN_INDEX,) if followed_spaces(unit) else ())
+        index = self.mirror.index
+        try:
+            strange = self.mirror.after_erasure(tenant, sorted(set(lane_ids)))
+        except IndexUnavailable as error:
+            return _Outside(outstanding=(f"{index.name}: {error.message}; {WHEN_REACHED}",), beyond=index.beyond)
+        return _Outside(residue=(f"{index.name}: {strange} documents",) if strange else (), beyond=index.beyond)
+
+    def _certificate(self, tenant: str, order: _Order, rows: list[EntryRow], outside: _Outside) -> ErasureCertificate:
         found = scan(self.database, tenant, order.probes)
         with self.database.transaction(tenant, "read") as unit:
-            residue = [*left_of(unit, order.plan.cut), *found.residue]
+            residue = [*left_of(unit, order.plan.cut), *found.residue, *outside.residue]
             if order.plan.everything and is_named(unit, order.lane_id):
                 residue.append(f"lanes/{order.lane_id}: name")
         return ErasureCertificate(
@@ -183,10 +213,11 @@ class Eraser:
             texts_held_elsewhere=found.held_elsewhere,
             rows_scanned=found.rows,
             files_scanned=found.files,
-            clean=not residue,
+            clean=not residue and not outside.outstanding,
             residue=tuple(residue),
-            not_scanned=BEYOND[self.database.dialect],
+            not_scanned=(*BEYOND[self.database.dialect], *outside.beyond),
             at=from_micros(rows[0].recorded_at),
+            outstanding=tuple(outside.outstanding),
         )
 
 

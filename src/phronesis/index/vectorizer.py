@@ -47,8 +47,7 @@ class Vectorizer:
         """
         with self.database.transaction(tenant, "read") as unit:
             lanes = list_lanes(unit)
-            active = active_model(unit)
-        embedder = self.embedders.default if active is None else self.embedders.named(active[0])
+            embedder = self._embedder(unit)
         if embedder is None:
             return 0
         made = 0
@@ -62,11 +61,23 @@ class Vectorizer:
             self._done[tenant, lane.lane_id] = mark
         return made
 
-    def _lane(self, tenant: str, lane_id: int, embedder: Embedder, stopped: Callable[[], bool]) -> int:
+    def embed(self, tenant: str, lane_id: int, kind: str) -> int:
+        """Embed a lane's current documents of one kind, for who cannot wait for all; gives how many vectors it made."""
+        with self.database.transaction(tenant, "read") as unit:
+            embedder = self._embedder(unit)
+        return 0 if embedder is None else self._lane(tenant, lane_id, embedder, lambda: False, kind)
+
+    def _embedder(self, unit: Unit) -> Embedder | None:
+        active = active_model(unit)
+        return self.embedders.default if active is None else self.embedders.named(active[0])
+
+    def _lane(
+        self, tenant: str, lane_id: int, embedder: Embedder, stopped: Callable[[], bool], kind: str | None = None
+    ) -> int:
         made = 0
         while not stopped():
             with self.database.transaction(tenant, "read") as unit:
-                todo = _short(documents_without_vector(unit, lane_id, embedder.name, limit=BATCH))
+                todo = _short(documents_without_vector(unit, lane_id, embedder.name, limit=BATCH, kind=kind))
             if not todo:
                 break
             vectors = embedder.embed_documents([one.text for one in todo])

@@ -73,7 +73,13 @@ class Memory(Writing, Reading, Reasoning, Runs, Quarantining, Keeping):
         self.close()
 
     def flush(self) -> int:
-        """Interpret every pending entry and make every missing vector; gives how many vectors were made."""
+        """Interpret every pending entry and make every missing vector; gives how many vectors were made.
+
+        An index outside the database is told what it has not been told; IndexUnavailable when it is not reached.
+        """
         stages = self._open_stages()
         self._drain()
-        return stages.vectorizer.run(self._tenant)
+        made = stages.vectorizer.run(self._tenant)
+        if stages.mirror is not None:
+            stages.mirror.follow(self._tenant)
+        return made

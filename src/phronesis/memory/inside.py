@@ -23,6 +23,7 @@ from phronesis.derive.replay import Replayer
 from phronesis.derive.writer import Writer, Written
 from phronesis.domains.catalysis.reviewing import ModifierReviews
 from phronesis.errors import Closed, PhronesisError
+from phronesis.index.mirror import Mirror
 from phronesis.index.reindexing import Reindexer
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.models.roster import Roster
@@ -57,6 +58,7 @@ class Stages:
     doctor: Doctor
     vectorizer: Vectorizer
     reindexer: Reindexer
+    mirror: Mirror | None
     roster: Roster
     clock: Callable[[], datetime]
 
@@ -93,6 +95,8 @@ class Inside:
                 if other is not None:
                     other.close()
             if self._owner:
+                if self._stages.mirror is not None:
+                    self._stages.mirror.index.close()
                 self._stages.database.close()
 
     def _open_stages(self) -> Stages:
@@ -198,6 +202,8 @@ class Inside:
             self._drain()
         finally:
             self._stages.vectorizer.run(self._tenant, stopped=stopped)
+            if self._stages.mirror is not None and not stopped():
+                self._stages.mirror.follow(self._tenant)
 
 
 def _said_again(delta: Delta) -> bool:

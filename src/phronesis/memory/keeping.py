@@ -1,6 +1,7 @@
 """The verbs that keep a store in order."""
 
 import os
+from contextlib import suppress
 from typing import Any
 
 from phronesis.core.ids import parse_id
@@ -21,7 +22,7 @@ from phronesis.derive.rederive import VERB as REDERIVE
 from phronesis.derive.rederive import effect
 from phronesis.derive.retry import VERB as RETRY
 from phronesis.derive.retry import failed_original, refuse_second_retry
-from phronesis.errors import InputError, NotFound
+from phronesis.errors import IndexUnavailable, InputError, NotFound
 from phronesis.memory.inside import Inside
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import load_embedder
@@ -139,6 +140,9 @@ class Keeping(Inside):
                 field="model",
             )
         made = stages.vectorizer.reembed(self._tenant, encoder)
+        if stages.mirror is not None:
+            with suppress(IndexUnavailable):  # the next to reach it does it, and doctor tells
+                stages.mirror.follow(self._tenant)
         return ReembedResult(encoder.name, encoder.dimension, made)
 
     def export(self, path: str | os.PathLike[str]) -> ExportResult:

@@ -70,7 +70,8 @@ class Reasoning(Inside):
 
         ``scope`` is that of the items' SCOPE line. Each result's ``matched`` (and ``matched_claims``) are the claims
         that met the query, best first, with their status; archived items are never found. With ``run_id`` it is noted
-        that this run saw them: `learn` weighs them, `get_run` shows them.
+        that this run saw them: `learn` weighs them, `get_run` shows them. Where the policy names an index outside the
+        database it is asked for candidates; when it is away the database answers, and ``degraded`` says so.
         """
         scoped = {} if scope is None else {"label": storable(check_text(scope, field="scope"))}
         wanted = Wanted(kinds=[REASONING], attributes=scoped, parts=CLAIM)
@@ -114,13 +115,15 @@ class Reasoning(Inside):
     def rebuild_claim_index(self) -> ClaimIndexResult:
         """Make the search documents of every reasoning item of the tenant anew from the items and their history.
 
-        What was right stays as it is, vectors too. No entry is recorded: the index is no truth.
+        What was right stays as it is, vectors too. No entry is recorded: the index is no truth. An index outside the
+        database is then made what these say: IndexUnavailable when it is not reached.
         """
         stages = self._open_stages()
         self._drain()
         done = stages.reindexer.run(self._tenant, REASONING, counted=CLAIM)
         self._wake(pending=False)
-        return ClaimIndexResult(done.items, done.counted, done.documents, done.repaired)
+        outside = stages.mirror.repair(self._tenant) if stages.mirror is not None else None
+        return ClaimIndexResult(done.items, done.counted, done.documents, done.repaired, outside)
 
 
 def _by_claims(found: Evidence) -> Evidence:

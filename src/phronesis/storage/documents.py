@@ -141,8 +141,10 @@ class Unembedded(NamedTuple):
     text: str
 
 
-def documents_without_vector(unit: Unit, lane_id: int, model_id: str, *, limit: int) -> list[Unembedded]:
-    """Give current documents that have no vector of this model yet."""
+def documents_without_vector(
+    unit: Unit, lane_id: int, model_id: str, *, limit: int, kind: str | None = None
+) -> list[Unembedded]:
+    """Give current documents, of a kind or of all, that have no vector of this model yet."""
     missing = ~(
         sa.exists()
         .where(
@@ -156,7 +158,7 @@ def documents_without_vector(unit: Unit, lane_id: int, model_id: str, *, limit: 
         .join(items, sa.and_(items.c.tenant_id == unit.tenant, items.c.id == documents.c.item_id))
         .where(
             documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.current_to.is_(None),
-            missing,
+            missing, *([] if kind is None else [documents.c.kind == kind]),
         )
         .order_by(documents.c.changed_seq, documents.c.id)
         .limit(limit)

@@ -1,6 +1,6 @@
 """Which items a read may show: scope, attributes, filters and both times, as conditions in the statement."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from phronesis.storage.filters import compile_filters, mentions_ended
 from phronesis.storage.items import of_kinds, read_where
 from phronesis.storage.lanes import Lane
 from phronesis.storage.schema import items
+from phronesis.storage.statements import batches
 
 _NEWEST: Final = (items.c.recorded_at.desc(), items.c.position.desc(), items.c.id)
 
@@ -84,6 +85,14 @@ def eligible_ids(unit: Unit, lane: Lane, wanted: Wanted) -> set[str]:
         items.c.tenant_id == unit.tenant, items.c.lane_id == lane.lane_id, *wanted.conditions()
     )
     return set(unit.run(query).scalars())
+
+
+def eligible_items(unit: Unit, lane: Lane, wanted: Wanted, ids: Iterable[str]) -> list[Item]:
+    """Give those of ``ids`` that the lane holds and that may be shown."""
+    out: list[Item] = []
+    for batch in batches(dict.fromkeys(ids)):
+        out += read_where(unit, lane, items.c.id.in_(batch), *wanted.conditions())
+    return out
 
 
 def items_in_quarantine(unit: Unit, lane: Lane, attributes: Mapping[str, str], *, limit: int) -> list[Item]:

@@ -6,10 +6,9 @@ foreign keys that set null. Times are microseconds since 1970 UTC. Ids are canon
 the user's name stands in ``lanes.name`` alone, so that erasing a person leaves pseudonymous rows.
 
 Truth (never derived): tenants, lanes, entries, payload_parts, blobs, outcomes, failures.
-Derived (rebuilt from truth): items … documents. Index (made anew any time, in no hash): vectors, embedding_models.
-Side (what reads showed, no text; what a public source was asked; in no hash, not exported): shown_contexts,
-used_memories, lookups. Ledger (what was spent; the
-same): model_calls.
+Derived (rebuilt from truth): items … documents. Index (made anew any time, in no hash): vectors, embedding_models,
+index_marks. Side (what reads showed, no text; what a public source was asked; in no hash, not exported):
+shown_contexts, used_memories, lookups. Ledger (what was spent; the same): model_calls.
 """
 
 from typing import Final
@@ -310,6 +309,17 @@ vectors = table(
     key("model_id"),
     key("document_id"),
     sa.Column("embedding", HalfVector, nullable=False),
+)
+
+# How far an index outside the database has followed each lane; ``stamp`` counts the steps.
+index_marks = table(
+    "index_marks",
+    key("space"),
+    key("lane_id", sa.BigInteger),
+    big("epoch", required=True),
+    big("seq", required=True),
+    big("stamp", required=True),
+    small=True,
 )
 
 # --- side ------------------------------------------------------------------------------------------------------

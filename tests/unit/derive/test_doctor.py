@@ -25,7 +25,7 @@ from phronesis.storage.lane_view import LaneView
 from phronesis.storage.transfer import stage_lane
 
 NAMES = ["schema", "synchronous", "journal_mode", "secure_delete", "writable", "space", "imports", "chain", "pending",
-         "failed", "degraded", "embedder", "vectors", "tokens", *(f"role.{role}" for role in ROLES),
+         "failed", "degraded", "embedder", "vectors", "index", "tokens", *(f"role.{role}" for role in ROLES),
          "spending"]  # fmt: skip
 
 

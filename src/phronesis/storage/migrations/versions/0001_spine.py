@@ -84,8 +84,8 @@ def upgrade() -> None:
         for name in (
             "tenants", "lanes", "entries", "payload_parts", "blobs", "outcomes", "failures", "items", "edges",
             "evidence", "deltas", "creations", "entities", "mentions", "sessions", "turns", "repeated_messages",
-            "tool_calls", "refs", "summaries", "documents", "embedding_models", "vectors", "shown_contexts",
-            "used_memories", "lookups", "model_calls",
+            "tool_calls", "refs", "summaries", "documents", "embedding_models", "vectors", "index_marks",
+            "shown_contexts", "used_memories", "lookups", "model_calls",
         ):  # fmt: skip
             secure_table(connection, f"{MEMORY}.{name}")
 
@@ -243,6 +243,7 @@ def _index_tables() -> None:
     )
     _table("vectors", "lane_id:big! model_id:text! document_id:text! embedding:vector!",
            key="lane_id model_id document_id", rowid=True)  # fmt: skip
+    _table("index_marks", "space:text! lane_id:big! epoch:big! seq:big! stamp:big!", key="space lane_id")
 
 
 def _side() -> None:
