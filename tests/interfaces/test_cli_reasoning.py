@@ -6,6 +6,10 @@ from typing import Any
 
 import pytest
 
+from phronesis.core.results import ClaimIndexResult, ErasureCertificate
+from phronesis.interfaces.cli.reasoning import say_reindexed
+from phronesis.interfaces.cli.render_keeping import say_erased
+
 LAWFUL = (
     'RBMEM_CLAIMS_V1\nTOPIC=Cu\nCLAIMS_JSON=[{"claim_id":"c1","status":"hypothesis",'
     '"facts":{"source_run_ids":["r1"]},"inference":"Copper binds formate."}]'
@@ -68,3 +72,16 @@ def test_the_index_is_looked_at(call: Any, added: str) -> None:
     shown = call("rebuild-claim-index").out
     assert shown == "1 items with 1 claims, 2 search documents: nothing was wrong\n"
     assert call("rebuild-claim-index", "--json").json["repaired"] == 0
+
+
+def test_what_an_outside_index_came_to_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    say_reindexed(ClaimIndexResult(1, 2, 3, 0))
+    assert "outside" not in capsys.readouterr().out
+    say_reindexed(ClaimIndexResult(1, 2, 3, 0, 4))
+    assert "in the index outside the database 4 were put right" in capsys.readouterr().out
+    say_erased(
+        ErasureCertificate((), 1, 1, 1, 0, 1, 0, 0, 9, 0, clean=False, outstanding=("chroma: away",), residue=())
+    )
+    told = capsys.readouterr().out
+    assert "no trace" in told
+    assert "STILL TO GO: chroma: away" in told

@@ -276,3 +276,31 @@ def test_it_completes_no_conversation() -> None:
     told = refused({**IN_PROCESS, "roles": {"extract": {"gateway": "here", "model": "m"}}})
     assert told.field == "policy.roles.extract.gateway"
     assert "completes no conversation" in str(told)
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "words"),
+    [
+        ({"backend": "chroma"}, "index", "needs path or url"),
+        ({"backend": "chroma", "path": "x", "url": "http://h:8000"}, "index", "one of them"),
+        ({"path": "x"}, "index", "needs backend: chroma"),
+        ({"backend": "chroma", "path": "x", "api_key_env": "TOKEN"}, "index", "beside url alone"),
+        ({"backend": "chroma", "url": "ftp://h"}, "index.url", "http or https"),
+        ({"backend": "chroma", "url": "http://me:hunter2@h"}, "index.url", "user or password"),
+        ({"backend": "chroma", "url": "http://h:8000/under"}, "index.url", "takes no path"),
+        ({"backend": "chroma", "url": "http://h", "api_key_env": "a b"}, "index.api_key_env", "CHROMA_TOKEN"),
+        ({"backend": "chroma", "path": "x", "collection": "no blanks"}, "index.collection", ""),
+        ({"backend": "faiss"}, "index.backend", "chroma"),
+    ],
+)
+def test_an_index_of_claims_says_where_it_is(given: dict[str, Any], field: str, words: str) -> None:
+    told = refused({"reasoning": {"index": given}})
+    assert told.field == f"policy.reasoning.{field}"
+    assert words in told.message
+    assert "hunter2" not in told.message
+
+
+def test_the_index_of_claims_is_the_database_unless_another_is_named() -> None:
+    assert load({}).reasoning.index.backend == "native"
+    index = load({"reasoning": {"index": {"backend": "chroma", "url": "http://h:8000/"}}}).reasoning.index
+    assert (index.url, index.collection, index.timeout) == ("http://h:8000", "phronesis", 5.0)

@@ -6,7 +6,7 @@ from typing import Any
 import platformdirs
 import pytest
 
-from phronesis.config import Policy, api_keys, check_tenant, load_settings
+from phronesis.config import Policy, api_keys, check_tenant, index_key, load_settings
 from phronesis.errors import InputError
 from phronesis.interfaces.cli.edge import run
 
@@ -116,6 +116,22 @@ def test_a_key_that_is_asked_for_must_be_there(value: str | None, why: str, monk
     for word in ("'paid'", "PAID_KEY", "'plan'", why, "set it"):
         assert word in told.value.message
     assert "ter2" not in told.value.message
+
+
+def test_the_token_of_an_outside_index_is_read_from_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert index_key(load({})) is None
+    index = {"backend": "chroma", "url": "http://h:8000", "api_key_env": "INDEX_TOKEN"}
+    policy = load({"reasoning": {"index": index}})
+    for value in (None, "hun\nter2"):
+        if value is not None:
+            monkeypatch.setenv("INDEX_TOKEN", value)
+        with pytest.raises(InputError, match="INDEX_TOKEN") as told:
+            index_key(policy)
+        assert "ter2" not in told.value.message
+    monkeypatch.setenv("INDEX_TOKEN", " hunter2 ")
+    key = index_key(policy)
+    assert key is not None
+    assert key.get_secret_value() == "hunter2"
 
 
 def test_the_command_line_takes_a_policy_file(

@@ -70,8 +70,8 @@ def erase(
 ) -> None:
     """Remove words for good: a memory, a session or a user.
 
-    From the log and from all that was made of them; a scan looks for traces, and the exit code is 1 when it finds any.
-    This cannot be rolled back.
+    From the log and from all that was made of them; a scan looks for traces, and the exit code is 1 when it finds any,
+    or when something waits for an index that was not reached. This cannot be rolled back.
     """
     if not yes and not click.confirm("This cannot be taken back. Erase?", err=True):
         ctx.exit(1)

@@ -62,3 +62,5 @@ def say_reindexed(result: ClaimIndexResult) -> None:
         f"{result.items} items with {result.claims} claims, {result.documents} search documents:"
         + (f" {result.repaired} put right" if result.repaired else " nothing was wrong")
     )
+    if result.repaired_outside is not None:
+        say(f"in the index outside the database {result.repaired_outside} were put right")

@@ -38,9 +38,10 @@ def say_erased(certificate: ErasureCertificate) -> None:
         f"erased: {certificate.parts_erased} texts of {certificate.entries_touched} entries,"
         f" {certificate.items_erased} memories made of them",
         f"scanned: {certificate.rows_scanned} rows, {certificate.files_scanned} files: "
-        + ("no trace" if certificate.clean else "TRACES LEFT"),
+        + ("TRACES LEFT" if certificate.residue else "no trace"),
     )
     say(*(f"    trace: {on_one_line(place)}" for place in certificate.residue))
+    say(*(f"    STILL TO GO: {on_one_line(place)}" for place in certificate.outstanding))
     say(*(f"    not scanned: {on_one_line(place)}" for place in certificate.not_scanned))
 
 
