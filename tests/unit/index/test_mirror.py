@@ -19,7 +19,7 @@ from phronesis.memory.inside import Inside
 from phronesis.models.hashing_embedder import HashingEmbedder
 from phronesis.recall.mirrored import MirroredSearch
 from phronesis.storage.halfvec import Vector
-from phronesis.storage.index_marks import followed_spaces
+from phronesis.storage.index_marks import drop_marks, followed_spaces
 from phronesis.wiring import open_memory
 from phronesis.worker import OUTSIDE, Worker
 
@@ -54,7 +54,10 @@ class Away(HashingEmbedder):
 
 @dataclass
 class Shaky:
-    """The reference, away when it is told to be; ``between`` runs once before the next documents are put."""
+    """The reference, away when it is told to be.
+
+    ``between`` runs once before the next documents are put, ``before_look`` before it is next asked what it holds.
+    """
 
     within: InMemoryIndex = field(default_factory=InMemoryIndex)
     name: str = "memory"
@@ -62,6 +65,7 @@ class Shaky:
     down: bool = False
     tried: int = 0
     between: Any = None
+    before_look: Any = None
 
     def space(self, model: str, dimension: int) -> "ShakySpace":
         self.reach()
@@ -110,6 +114,9 @@ class ShakySpace:
 
     def held(self, where: Where, *, vectors: bool = False) -> Iterator[OutsideDocument]:
         self.index.reach()
+        look, self.index.before_look = self.index.before_look, None
+        if look is not None:
+            look()
         return self.within.held(where, vectors=vectors)
 
     def nearest(self, vector: Vector, where: Where, *, limit: int) -> list[str]:
@@ -432,6 +439,33 @@ def test_news_that_were_overtaken_are_told_again(sqlite_url: str) -> None:
         one.flush()
         assert by_id(index) == {}
         assert checked(one).ok
+
+
+def test_what_is_new_to_one_who_compares_a_whole_lane_is_not_taken_for_foreign(sqlite_url: str) -> None:
+    index = Shaky()
+    with opened(sqlite_url, index) as one, opened(sqlite_url, index) as other:
+        item = added(one, COPPER)
+        one.flush()
+        one.rebuild()
+        fresh: list[str] = []
+
+        def meanwhile() -> None:
+            fresh.append(added(other, CHINESE).id)
+            other.flush()
+
+        index.before_look = meanwhile
+        one.flush()
+        assert set(by_id(index)) == {item.id, f"{item.id}::claim::c1", fresh[0], f"{fresh[0]}::claim::c2"}
+
+
+def test_what_was_put_by_one_who_died_before_the_mark_is_taken_away(memory: Memory, index: Shaky) -> None:
+    item = added(memory, COPPER)
+    memory.flush()
+    [space] = index.within.spaces()
+    with memory.stages.database.transaction("acme", "derive") as unit:
+        drop_marks(unit, space.id)
+    assert memory.erase(id=item.id).clean
+    assert by_id(index) == {}
 
 
 def test_tenants_share_it_and_never_see_each_other(memory: Memory, index: Shaky) -> None:
