@@ -139,7 +139,8 @@ def open_memory(
     searcher = searcher if mirror is None else MirroredSearch(searcher, mirror, database, embedders)
     own = settings.policy.reasoning
     telling = Telling(BUILDERS[own.facts], own.products)
-    learn = Learning(telling, Candidates(searcher, own.candidates, own.top_k))
+    learn = Learning(telling, Candidates(searcher, own.candidates, own.top_k),
+                     lambda reference: roster.asker("learn", reference))  # fmt: skip
     registry = make_registry(_prepare(roster, settings.policy), learn)
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)

@@ -11,7 +11,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from phronesis.config.claim_index import ClaimIndex
 from phronesis.config.gateways import Gateway, GatewayName, Part
 from phronesis.config.ranking import Ranking
-from phronesis.config.roles import ChatName, ChatRole, EmbedRole, RerankRole, Roles
+from phronesis.config.roles import RULES, ChatName, ChatRole, EmbedRole, RerankRole, Roles
 from phronesis.core.context import Budget
 from phronesis.core.items import KINDS
 from phronesis.errors import InputError
@@ -49,6 +49,7 @@ _EXAMPLE: Final[pydantic.JsonValue] = {
         "extract": {"gateway": "openai", "model": "gpt-5-mini", "temperature": None},
         "summarise": {"gateway": "local", "model": "qwen3:4b"},
         "plan": "rules",
+        "learn": {"gateway": "openai", "model": "gpt-5", "temperature": None, "max_tokens": 8000},
         "rerank": {"gateway": "local", "model": "qwen3-reranker", "candidates": 40},
         "embed": {"gateway": "local", "model": "qwen3-embedding", "prefix_scheme": "qwen3", "dimension": 1024},
     },
@@ -281,6 +282,28 @@ class Policy(Part):
             raise InputError(f"there is no role {name!r:.80}; there are {', '.join(ROLES)}", field="role")
         chosen: ChatRole | RerankRole | EmbedRole | str = getattr(self.roles, name)
         return None if isinstance(chosen, str) else chosen
+
+    def named(self, name: ChatName, reference: str) -> ChatRole | None:
+        """Give the model that a caller names for a role, for once; None for the word ``rules``.
+
+        ``reference`` is ``gateway/model``, or a model's name alone at the role's own gateway. How it is asked (answer's
+        length, temperature) stays as the role has it. InputError when no gateway of the policy is meant.
+        """
+        if reference == RULES:
+            return None
+        own = self.role(name)
+        gateway, _, model = reference.partition("/")
+        if gateway not in self.gateways and own is not None:  # models have slashes too
+            gateway, model = own.gateway, reference
+        if gateway not in self.gateways:
+            raise InputError(f"model: {unknown_gateway(gateway, self.gateways)}; give gateway/model", field="model")
+        if self.gateways[gateway].in_process:
+            raise InputError(f"model: the gateway {gateway!r} {_no_chat().message()}", field="model")
+        manners = {} if own is None else own.model_dump(include={"temperature", "max_tokens"})
+        try:
+            return ChatRole.model_validate({**manners, "gateway": gateway, "model": model})
+        except pydantic.ValidationError as error:
+            raise InputError(f"model: {reference!r:.80} names no model; give gateway/model", field="model") from error
 
     def asked(self) -> dict[str, ChatRole | RerankRole | EmbedRole]:
         """Give the roles that ask a model, by name, in the order of ``ROLES``."""

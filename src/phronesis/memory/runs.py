@@ -125,6 +125,7 @@ class Runs(Inside):
         self,
         run_id: str,
         *,
+        model: str | None = None,
         user_id: str | None = None,
         namespace: str | None = None,
         actor: str = "agent",
@@ -136,11 +137,16 @@ class Runs(Inside):
         Each claim that the run's FACTS support or contradict counts it once; hypotheses become conclusions and fall
         back. All of it is one entry, which ``rollback(result.entry_id)`` takes back. Learning again changes nothing;
         a run without feedback bears on nothing yet, and is learned again when there is some. NotFound: no such run.
+
+        ``model`` is asked this once instead of that of the role ``learn``: ``gateway/model``, a model at the role's own
+        gateway, or ``rules``. It judges claims that no test decides, and proposes; without an answer rules do it all.
         """
         lane, call, payload = self._about(run_id, user_id, namespace, self._call(actor, idempotency_key, wait))
         stages = self._stages
         stages.used.settle(self._tenant)
         read = stages.runs.read_by(self._tenant, lane, payload["run_id"])
+        if model is not None:
+            payload["model"] = stages.roster.reference("learn", check_id(model, field="model"))
         try:
             written = self._write(call, lane, LEARN, {**payload, "read": read})
         except IdempotencyConflict as conflict:
@@ -158,7 +164,8 @@ class Runs(Inside):
         What a run had read by then is no part of what the caller says.
         """
         known = self._stages.runs.entry(self._tenant, str(conflict.details["entry_id"]))
-        if known.verb != LEARN or known.payload.get("item_id") != payload["item_id"]:
+        same = all(known.payload.get(name) == payload.get(name) for name in ("item_id", "model"))
+        if known.verb != LEARN or not same:
             raise conflict
         return self._stages.runs.learned(self._tenant, known.id)
 

@@ -10,8 +10,9 @@ import pydantic
 
 from phronesis.config.gateways import Gateway
 from phronesis.config.policy import ROLES, Policy
-from phronesis.config.roles import ChatName, RerankRole
+from phronesis.config.roles import RULES, ChatName, RerankRole
 from phronesis.core.model_calls import Price, Spent
+from phronesis.errors import InputError
 from phronesis.models.asker import Asker
 from phronesis.models.chat_reranker import ChatReranker
 from phronesis.models.conduct import Conduct
@@ -28,7 +29,7 @@ from phronesis.models.reranker import Reranker
 from phronesis.models.sentence_transformers_models import CrossEncoderReranker, SentenceTransformerEmbedder
 from phronesis.models.token_counter import TokenCounter
 
-USED: Final = ("extract", "summarise", "chat", "rerank", "embed")
+USED: Final = ("extract", "summarise", "learn", "chat", "rerank", "embed")
 """The roles that something asks today. The others may be configured, and wait for what will ask them."""
 
 
@@ -69,7 +70,7 @@ class Roster:
         self._conducts = {name: self._conduct(gateway) for name, gateway in policy.gateways.items()}
         self._closing: list[Callable[[], None]] = []
         self._making = threading.Lock()
-        self._askers: dict[str, Asker] = {}
+        self._askers: dict[tuple[str, str], Asker] = {}
         self._judge: Judge | None = None
         self._embedder: Embedder | None = None
 
@@ -93,20 +94,41 @@ class Roster:
             if one.used and one.by.partition("/")[0] in served and self._purse.is_free(one.by)
         })  # fmt: skip
 
-    def asker(self, role: ChatName) -> Asker | None:
-        """Give the language model of a role, or None when rules do its work."""
-        chosen = self._policy.role(role)
+    def asker(self, role: ChatName, reference: str | None = None) -> Asker | None:
+        """Give the language model of a role, or the one that ``reference`` names for once; None: rules do its work.
+
+        InputError when nothing here is meant by the reference: see `reference`.
+        """
+        chosen = self._policy.role(role) if reference is None else self._policy.named(role, reference)
         if chosen is None:
             return None
+        name = f"{chosen.gateway}/{chosen.model}"
         with self._making:
-            if role not in self._askers:
+            if (role, name) not in self._askers:
                 model = OpenAIChat(self._server(chosen.gateway), chosen.model, temperature=chosen.temperature)
                 self._closing.append(model.close)
-                self._askers[role] = Asker(
+                self._askers[role, name] = Asker(
                     role=role, model=model, conduct=self._conducts[chosen.gateway], purse=self._purse,
                     counter=self._counter(), max_tokens=chosen.max_tokens,
                 )  # fmt: skip
-            return self._askers[role]
+            return self._askers[role, name]
+
+    def reference(self, role: ChatName, given: str) -> str:
+        """Give what a caller calls a model as ``gateway/model``, or ``rules``.
+
+        InputError when the policy has no such gateway, or the variable of its key is not set.
+        """
+        chosen = self._policy.named(role, given)
+        if chosen is None:
+            return RULES
+        variable = self._policy.gateways[chosen.gateway].api_key_env
+        if variable is not None and self._keys.get(chosen.gateway) is None:
+            raise InputError(
+                f"model: gateway {chosen.gateway!r} takes its key from the environment variable {variable}, which is"
+                " not set",
+                field="model",
+            )
+        return f"{chosen.gateway}/{chosen.model}"
 
     def judge(self) -> Judge | None:
         """Give the reranker, or None when the fused order stays."""

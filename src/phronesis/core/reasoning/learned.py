@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from phronesis.core.reasoning.item import ReasoningItem
 from phronesis.core.reasoning.review import Review
-from phronesis.core.results import Record
+from phronesis.core.results import Degraded, Record
 from phronesis.core.state_machine import Judgement
 
 
@@ -63,7 +63,8 @@ class Judged(Record):
 
     ``verdict`` is what the FACTS say; ``counted`` how the run counts for the claim since: a run counts once, by its
     first verdict. ``before`` and ``after`` are the claim's status around this learn, ``support`` and ``contra`` its
-    counts afterwards. ``by`` is rule or model.
+    counts afterwards. ``by`` is rule or model; with the ``model`` goes the ``quote`` of the FACTS or the ``reason`` that
+    it gave. ``deleted`` says why the claim left its item as plainly wrong (``after`` is empty then); None: it did not.
     """
 
     item_id: str
@@ -75,6 +76,21 @@ class Judged(Record):
     counted: Judgement | None
     support: int
     contra: int
+    model: str | None = None
+    quote: str = ""
+    reason: str = ""
+    deleted: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedClass(Record):
+    """What a model said of a claim (support, contra, irrelevant, delete), by which rule it does not count, and why."""
+
+    item_id: str | None
+    claim_id: str
+    said: str
+    rule: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +110,8 @@ class LearnResult(Record):
 
     ``entry_id`` is the entry that rolls it back: this call's or, when nothing changed any more, that of the learn that
     did it. ``added`` and ``updated`` are items that proposals made or rewrote; ``judged`` every claim of every
-    candidate. ``pending``: recorded, and not interpreted yet.
+    candidate. ``model`` is the model that was asked, None where none was; ``refused`` what it said of claims and what
+    does not count; ``degraded`` where rules stood in for it. ``pending``: recorded, and not interpreted yet.
     """
 
     entry_id: str
@@ -104,4 +121,7 @@ class LearnResult(Record):
     judged: Sequence[Judged] = ()
     dropped: Sequence[Dropped] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    model: str | None = None
+    refused: Sequence[RefusedClass] = ()
+    degraded: Sequence[Degraded] = ()
     pending: bool = False

@@ -9,13 +9,24 @@ from phronesis.core.entries import Entry
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
 from phronesis.core.reasoning.item import reasoning_item
-from phronesis.core.reasoning.learned import ClaimSeen, Dropped, Judged, LearnResult, MemoryUse, RunRecord
+from phronesis.core.reasoning.learned import (
+    ClaimSeen,
+    Dropped,
+    Judged,
+    LearnResult,
+    MemoryUse,
+    RefusedClass,
+    RunRecord,
+)
 from phronesis.core.reasoning.prose import claim_text
 from phronesis.core.reasoning.records import REASONING
 from phronesis.core.reasoning.standing import status_of, written_block
+from phronesis.core.results import Degraded
 from phronesis.core.scope import LaneName
 from phronesis.core.state_machine import Judgement
-from phronesis.derive.learning.learn import DROPPED, FACTS, PROPOSED, VERDICTS
+from phronesis.derive.handler import DEGRADED_ROLE
+from phronesis.derive.learning.learn import DROPPED, FACTS, PROPOSED, REFUSED, VERDICTS
+from phronesis.derive.learning.teaching import ASKED
 from phronesis.derive.learning.telling import Telling
 from phronesis.derive.runs import RUN, find_run, run_of
 from phronesis.errors import NotFound
@@ -181,7 +192,9 @@ def _result(unit: Unit, lane: Lane, entry: Entry) -> LearnResult:
         if item is not None:
             moved = deltas.get(item.id)
             before = moved.patch.get("data.standing", (None,))[0] if moved is not None else None
-            judged += [_judged(item, claim, before, run_id) for claim in row["claims"]]
+            judged += [
+                _judged(item, claim, before or item.data.get("standing") or {}, run_id) for claim in row["claims"]
+            ]
     proposed = {body["item_id"]: body["action"] for body in outcomes.get(PROPOSED, ())}
     made = {action: tuple(reasoning_item(left[item_id]) for item_id, one in proposed.items()
                           if one == action and item_id in left and item_id in deltas)
@@ -191,23 +204,31 @@ def _result(unit: Unit, lane: Lane, entry: Entry) -> LearnResult:
         entry_id=entry.id if deltas else _last_that_did(unit, lane, entry) or entry.id, run_id=run_id,
         added=made["add"], updated=made["update"], judged=tuple(judged),
         dropped=tuple(Dropped(**body) for body in outcomes.get(DROPPED, ())), facts=facts,
+        model=next((body["model"] for body in outcomes.get(ASKED, ())), None),
+        refused=tuple(RefusedClass(**body) for body in outcomes.get(REFUSED, ())),
+        degraded=tuple(Degraded(**body) for body in outcomes.get(DEGRADED_ROLE, ())),
     )  # fmt: skip
 
 
-def _judged(item: Item, claim: Mapping[str, Any], before: Mapping[str, Any] | None, run_id: str) -> Judged:
+def _judged(item: Item, claim: Mapping[str, Any], before: Mapping[str, Any], run_id: str) -> Judged:
+    """Tell of a claim; ``before`` is where the item's claims stood when the learn came to it."""
     claim_id = claim["claim_id"]
     after = status_of(item, claim_id)
-    standing = (item.data.get("standing") or {}).get(claim_id) or {}
-    support, contra = (standing.get(name) or {} for name in ("support", "contra"))
+    deleted = None if after else claim.get("delete", "left out")
+    standing = (item.data.get("standing") or {}).get(claim_id) or before.get(claim_id) or {}
+    support, contra = (dict(standing.get(name) or {}) for name in ("support", "contra"))
+    if deleted is not None and run_id not in contra.get("run_ids", ()):  # it left with the count of this run
+        contra = {"count": int(contra.get("count", 0)) + 1, "run_ids": [*contra.get("run_ids", ()), run_id]}
     counted: Judgement | None = None
     if run_id in support.get("run_ids", ()):
         counted = "support"
     elif run_id in contra.get("run_ids", ()):
         counted = "contra"
-    was = after if before is None else ((before.get(claim_id) or {}).get("status") or after)
+    was = (before.get(claim_id) or {}).get("status") or after
     return Judged(
         item_id=item.id, claim_id=claim_id, verdict=claim["verdict"], by=claim["by"], before=was, after=after,
-        counted=counted, support=int(support.get("count", 0)), contra=int(contra.get("count", 0)),
+        counted=counted, support=int(support.get("count", 0)), contra=int(contra.get("count", 0)), deleted=deleted,
+        **{name: claim[name] for name in ("model", "quote", "reason") if name in claim},
     )  # fmt: skip
 
 

@@ -3,15 +3,16 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
+from phronesis.core.entries import Entry
 from phronesis.core.ids import parse_id
 from phronesis.core.items import Item
 from phronesis.core.reasoning.records import REASONING
 from phronesis.core.reasoning.runs import Run
 from phronesis.core.scope import DEFAULT_NAMESPACE, Scope
 from phronesis.core.text import storable
+from phronesis.derive.learning.before import items_before
 from phronesis.errors import InputError
 from phronesis.index.reasoning import CLAIM
 from phronesis.recall.reranking import Search
@@ -47,20 +48,20 @@ class Candidates:
         return [evidence.item.id for evidence in self.search.search(tenant, query)]
 
     def chosen(
-        self, view: LaneView, used: Iterable[str], found: Sequence[str], *, before: datetime
+        self, view: LaneView, used: Iterable[str], found: Sequence[str], *, entry: Entry
     ) -> tuple[list[Item], dict[str, str]]:
         """Give the candidates in order, and how each came in: ``used`` or ``found``.
 
-        Those of another lane are none: a learn writes to its own alone. Nor are those that were recorded later, or by
-        the learn itself: it may be prepared anew.
+        Those of another lane are none: a learn writes to its own alone. Nor are those that were recorded later than
+        ``entry``, or by the learn itself: it may be prepared anew. They are as they stood before it.
         """
         ways: dict[str, str] = dict.fromkeys(used, "used")
         for item_id in found:
             ways.setdefault(item_id, "found")
-        held = view.items(ways)
+        held = {item.id: item for item in items_before(view, view.items(ways).values(), entry)}
         live = [
             item for one in ways if (item := held.get(one)) is not None
-            and item.live and item.kind == REASONING and item.recorded_at < before
+            and item.live and item.kind == REASONING and item.recorded_at < entry.recorded_at
         ]  # fmt: skip
         return live[: self.cap], {item.id: ways[item.id] for item in live[: self.cap]}
 

@@ -1,36 +1,35 @@
 """The verb ``learn``: what a run says of the bank's claims, in one entry that can be taken back whole (RB-17 … RB-20).
 
-Preparing assembles FACTS, gathers candidates, sifts proposals and weighs claims; all of it stands in outcomes, so that
-a replay asks nobody. Applying adds a row of evidence for each claim on which the run bears, at most one of a run;
-counts and statuses are the fold's. A conclusion that falls gains a limitation.
+Preparing assembles FACTS, gathers candidates, perhaps asks a model, sifts proposals and weighs claims; all of it
+stands in outcomes, so that a replay asks nobody. Applying adds a row of evidence for each claim on which the run bears,
+at most one of a run; counts and statuses are the fold's. A conclusion that falls gains a limitation; a claim that is
+plainly wrong, by two runs at least, leaves the block.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-from phronesis.core.changes import Changes, Patch
+from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.reasoning.records import REASONING, Claim, ReasoningBlock
 from phronesis.core.reasoning.runs import Feedback
-from phronesis.core.reasoning.standing import (
-    STANDING,
-    WRITTEN,
-    current_block,
-    rewritten,
-    standing_of,
-    written_block,
-    written_of,
-)
-from phronesis.core.relations import Edge, EvidenceRow, Polarity
+from phronesis.core.reasoning.standing import WRITTEN, current_block, written_block, written_of
+from phronesis.core.relations import Edge
 from phronesis.derive.handler import Bench, Handler, Outcomes, Prepare
+from phronesis.derive.learning.answer import LearnAsker
+from phronesis.derive.learning.bearing import EDGE_OF, Bearing
+from phronesis.derive.learning.before import evidence_before, items_before
 from phronesis.derive.learning.candidates import Candidates, used_ids
+from phronesis.derive.learning.classing import Classes, classes_of, may_go
 from phronesis.derive.learning.proposing import RULES, Proposal, propose_by_rules
-from phronesis.derive.learning.sifting import Sieve, Taken
+from phronesis.derive.learning.sifting import Rewrite, Sieve, Taken, by_form
+from phronesis.derive.learning.teaching import Question, Taught, teach, unknown_model
 from phronesis.derive.learning.telling import Telling
-from phronesis.derive.learning.weighing import BY_RULE, Scales, contradicting_runs, limitation_for, limited, may_fall
+from phronesis.derive.learning.weighing import BY_RULE, Scales, contradicting_runs, limitation_for, may_fall
 from phronesis.derive.runs import RUN, feedback_of, find_run, run_of
+from phronesis.errors import InputError, Violation
 from phronesis.storage.lane_view import LaneView
 
 LEARN: Final = "learn"
@@ -40,75 +39,145 @@ CANDIDATES: Final = "candidates"
 VERDICTS: Final = "verdicts"
 PROPOSED: Final = "proposed"
 DROPPED: Final = "dropped"
-"""The roles of a learn's outcomes: one of FACTS, one of candidates, and one for each item or proposal."""
+REFUSED: Final = "refused"
+"""The roles of a learn's outcomes: one of FACTS, one of candidates, and one for each item, proposal or refused class.
 
-_COUNTED: Final[Mapping[str, Polarity]] = {"support": "support", "contra": "contra"}
-_EDGE_OF: Final = {"support": "supports", "contra": "contradicts"}
+Those of the model that was asked stand in `teaching`.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidacy:
+    """The candidates of a learn by id, in order, and how each came in: ``used`` or ``found``."""
+
+    items: Mapping[str, Item]
+    ways: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """Prepares learns, by rules."""
+    """Prepares learns: by rules, or with the model that ``asker`` gives for a reference (None: that of the role)."""
 
     telling: Telling
     candidates: Candidates
+    asker: Callable[[str | None], LearnAsker | None] = lambda _reference: None
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
         """Give what applying needs: FACTS, candidates, proposals taken and dropped, and a verdict on every claim."""
         payload = entry.payload
         with bench.view() as view:
             lane, item = view.lane, view.item(payload["item_id"])
-        if item is None or item.kind != RUN:
-            return ()
-        found = self.candidates.found(bench.tenant, lane, self.telling.summary(item))
+            if item is None or item.kind != RUN:
+                return ()
+            [run] = items_before(view, [item], entry)
+        found = self.candidates.found(bench.tenant, lane, self.telling.summary(run))
         with bench.view() as view:
-            used = used_ids(run_of(item), payload.get("read", ()))
-            chosen, ways = self.candidates.chosen(view, used, found, before=entry.recorded_at)
-            return self._outcomes(view, entry, item, chosen, ways)
+            chosen, ways = self.candidates.chosen(view, self._used(view, entry, run), found, entry=entry)
+            seen = Candidacy({item.id: item for item in chosen}, ways)
+            question = self._question(view, entry, run, chosen)
+        taught = self._taught(bench.tenant, entry, run, question)
+        lesson = taught if taught is not None and taught.answered else None
+        with bench.view() as view:
+            outcomes = self._outcomes(view, run, seen, question, lesson)
+        return outcomes if taught is None else [*outcomes, *taught.outcomes]
+
+    def _used(self, view: LaneView, entry: Entry, run: Item) -> list[str]:
+        """Give what the run used, and what an earlier learn of it made."""
+        made = [edge.from_id for edge in view.edges_to([run.id], "derived_from") if edge.from_kind == "item"]
+        return [*used_ids(run_of(run), entry.payload.get("read", ())), *sorted(made)]
+
+    def _question(self, view: LaneView, entry: Entry, run: Item, chosen: Sequence[Item]) -> Question:
+        known = {item.id: current_block(item) for item in chosen}
+        evidence = evidence_before(view, known, entry)
+        used = {item_id: frozenset(row.part for row in rows) for item_id, rows in evidence.items()}
+        return Question(entry=entry, run_id=run.run_id or "", facts=self.telling.facts(run), known=known, used=used)
+
+    def _taught(self, tenant: str, entry: Entry, run: Item, question: Question) -> Taught | None:
+        """Ask the model, if one is to be asked. A run without feedback bears on nothing: there is nothing to ask."""
+        if feedback_of(run) is None:
+            return None
+        reference = entry.payload.get("model")
+        try:
+            asker = self.asker(reference)
+        except InputError:  # the policy has changed since
+            return unknown_model(str(reference))
+        return None if asker is None else teach(asker, tenant, question)
 
     def _outcomes(
-        self, view: LaneView, entry: Entry, run: Item, chosen: Sequence[Item], ways: Mapping[str, str]
+        self, view: LaneView, run: Item, seen: Candidacy, question: Question, lesson: Taught | None
     ) -> list[Outcome]:
-        feedback, facts, told = feedback_of(run), self.telling.facts(run), self.telling.view(run)
+        feedback, told, known = feedback_of(run), self.telling.view(run), question.known
         scales = Scales(told, feedback is not None, lambda: self.telling.earlier(view, run))
-        known = {item.id: current_block(item) for item in chosen}
-        proposals = self._proposals(feedback, run, known.values())
-        sieve = Sieve(entry_id=entry.id, facts=facts, candidates={item.id: item for item in chosen},
-                      agree=lambda claim: scales.weigh(claim) != "contra")  # fmt: skip
+        classes = Classes() if lesson is None else classes_of(lesson, question.facts, known)
+        bearing = {item_id: [classes.row(scales, item_id, claim) for claim in block.claims]
+                   for item_id, block in known.items()}  # fmt: skip
+        sieve = Sieve(
+            entry_id=question.entry.id, facts=question.facts, candidates=seen.items,
+            agree=lambda claim: scales.weigh(claim) != "contra", rewrite=_rewrite(lesson),
+            may_go=lambda item_id, claim: may_go(claim, bearing[item_id], told.run_id),
+        )  # fmt: skip
+        proposals = lesson.proposals if lesson is not None else self._proposals(feedback, run, known.values())
         taken, dropped = sieve.sift(proposals)
-        blocks = known | {one.item_id: one.block for one in taken}
-        held = {item.id: item for item in chosen}
-        rows = [self._weighed(view, scales, held.get(item_id), item_id, block) for item_id, block in blocks.items()]
-        bodies: list[tuple[str, Sequence[Mapping[str, Any]]]] = [
-            (FACTS, [{"facts": facts}]),
-            (CANDIDATES, [{"items": [{"item_id": item.id, "by": ways[item.id]} for item in chosen]}]),
-            (PROPOSED, [_taken(one) for one in taken]),
-            (DROPPED, [one.to_json() for one in dropped]),
-            (VERDICTS, rows),
+        blocks = {**known, **{one.item_id: one.block for one in taken}}
+        classes.spare_reworded(bearing, known, blocks)
+        rows = []
+        for item_id, block in blocks.items():
+            claims = [*bearing.get(item_id, ()), *_new(scales, block, known.get(item_id))]
+            self._limit(view, scales, seen.items.get(item_id), block, claims)
+            rows.append({"item_id": item_id, "claims": claims})
+        made_by = RULES if lesson is None else lesson.made_by
+        bodies: list[tuple[str, str, Sequence[Mapping[str, Any]]]] = [
+            (FACTS, RULES, [{"facts": question.facts}]),
+            (CANDIDATES, RULES, [{"items": [{"item_id": one, "by": seen.ways[one]} for one in seen.items]}]),
+            (PROPOSED, made_by, [_taken(one) for one in taken]),
+            (DROPPED, made_by, [one.to_json() for one in dropped]),
+            (VERDICTS, made_by, rows),
+            (REFUSED, made_by, classes.refused),
         ]
-        return [Outcome(role=role, made_by=RULES, body=body, n=n)
-                for role, listed in bodies for n, body in enumerate(listed)]  # fmt: skip
+        return [Outcome(role=role, made_by=by, body=body, n=n)
+                for role, by, listed in bodies for n, body in enumerate(listed)]  # fmt: skip
 
     def _proposals(self, feedback: Feedback | None, run: Item, known: Iterable[ReasoningBlock]) -> list[Proposal]:
         if feedback is None:
             return []
         return propose_by_rules(feedback, self.telling.view(run), (claim for block in known for claim in block.claims))
 
-    def _weighed(
-        self, view: LaneView, scales: Scales, item: Item | None, item_id: str, block: ReasoningBlock
-    ) -> dict[str, Any]:
-        claims = []
-        for claim in block.claims:
-            row: dict[str, Any] = {"claim_id": claim.claim_id, "verdict": scales.weigh(claim), "by": BY_RULE}
-            if row["verdict"] == "contra" and item is not None and may_fall(item, claim.claim_id, scales.run.run_id):
+    def _limit(
+        self, view: LaneView, scales: Scales, item: Item | None, block: ReasoningBlock, rows: Sequence[dict[str, Any]]
+    ) -> None:
+        """Note, for each claim that the run contradicts and that may fall by it, the limitation that it then gains."""
+        claims = {claim.claim_id: claim for claim in block.claims}
+        for row in rows if item is not None else ():
+            claim = claims.get(row["claim_id"])
+            if claim is None or item is None or row["verdict"] != "contra":
+                continue
+            if may_fall(item, claim.claim_id, scales.run.run_id):
                 row["limitation"] = self._limitation(view, scales, item, block, claim)
-            claims.append(row)
-        return {"item_id": item_id, "claims": claims}
 
     def _limitation(self, view: LaneView, scales: Scales, item: Item, block: ReasoningBlock, claim: Claim) -> str:
         runs = contradicting_runs(item, claim.claim_id, scales.run.run_id)
         earlier = [found for one in runs[:-1] if (found := find_run(view, one)) is not None]
         return limitation_for(block, claim, [*(self.telling.view(one) for one in earlier), scales.run])
+
+
+def _new(scales: Scales, block: ReasoningBlock, before: ReasoningBlock | None) -> list[dict[str, Any]]:
+    """Weigh the claims of a proposal that are new. Those that are there are weighed as they are."""
+    there = {claim.claim_id for claim in before.claims} if before is not None else set()
+    return [
+        {"claim_id": claim.claim_id, "verdict": scales.weigh(claim), "by": BY_RULE}
+        for claim in block.claims if claim.claim_id not in there
+    ]  # fmt: skip
+
+
+def _rewrite(lesson: Taught | None) -> Rewrite:
+    """Give the rewrite of form: the model's where it made one, else that of rules."""
+    if lesson is None:
+        return by_form
+
+    def rewrite(content: str, violations: Sequence[Violation]) -> str | None:
+        return lesson.rewrites.get(content) or by_form(content, violations)
+
+    return rewrite
 
 
 def _taken(one: Taken) -> dict[str, Any]:
@@ -126,6 +195,7 @@ def apply_learn(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     taken = {outcome.body["item_id"]: outcome.body for outcome in outcomes.get(PROPOSED, ())}
     present = view.items(judged)
     evidence = view.evidence(present)
+    edges = {(edge.from_id, edge.type): edge for edge in view.edges_to([run.id], *EDGE_OF.values())}
     learned = Edge(type="derived_from", from_kind="entry", from_id=entry.id, to_kind="item", to_id=run.id,
                    entry_id=entry.id)  # fmt: skip
     parts = [Changes(edges=[learned])]
@@ -134,10 +204,10 @@ def apply_learn(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         item = present.get(item_id)
         if item is not None and item.live and item.kind == REASONING:
             block = written_block(proposed["written"]) if proposed is not None else None
-            parts.append(_Bearing(entry, run, item, claims).on_held(block, evidence.get(item_id, ())))
+            parts.append(Bearing(entry, run, item, claims, edges).on_held(block, evidence.get(item_id, ())))
         elif item is None and proposed is not None and proposed["action"] == "add":
             made = _made(view, entry, run, proposed)
-            parts.append(_Bearing(entry, run, made, claims).on_new())
+            parts.append(Bearing(entry, run, made, claims, edges).on_new())
     return Changes(
         items=[item for part in parts for item in part.items],
         patches=[patch for part in parts for patch in part.patches],
@@ -164,98 +234,6 @@ def _made(view: LaneView, entry: Entry, run: Item, proposed: Mapping[str, Any]) 
         data={**{name: written[name] for name in WRITTEN if name in written}, "made_by": proposed["made_by"]},
         **view.scope_fields(),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Bearing:
-    """What the run of a learn does to one item."""
-
-    entry: Entry
-    run: Item
-    item: Item
-    claims: Sequence[Mapping[str, Any]]
-
-    def on_new(self) -> Changes:
-        """Give the item that was proposed, with where it comes from and what the run says of it."""
-        rows = self._rows(written_block(self.item.data), ())
-        source = replace(
-            self._row("", "source"), source_entry_id=self.run.data.get("feedback_entry") or self.run.entry_id,
-            source_item_id=None,
-        )  # fmt: skip
-        return Changes(
-            items=[self.item],
-            patches=[Patch(self.item.id, {}, self._reason)],
-            edges=[self._edge("derived_from"), *self._edges(rows)],
-            evidence=[source, *rows],
-        )
-
-    def on_held(self, proposed: ReasoningBlock | None, evidence: Sequence[EvidenceRow]) -> Changes:
-        """Give what changes of an item that is there: words that were proposed, evidence, limitations."""
-        fields = {} if proposed is None else rewritten(self.item, proposed)
-        block = written_block(self.item.with_fields(fields).data)
-        rows = self._rows(block, evidence)
-        fallen = self._fallen(fields, [*evidence, *rows])
-        for claim_id in fallen:
-            block = limited(block, claim_id, self._limitations()[claim_id])
-        if fallen:
-            fields = fields | {"data.claims": written_of(block)["claims"]}
-        if not fields and not rows:
-            return Changes()
-        return Changes(patches=[Patch(self.item.id, fields, self._reason)], edges=self._edges(rows), evidence=rows)
-
-    @property
-    def _reason(self) -> str:
-        return f"learned from run {self.run.run_id}"
-
-    def _rows(self, block: ReasoningBlock, evidence: Sequence[EvidenceRow]) -> list[EvidenceRow]:
-        """Give a row for each claim on which the run bears and for which it does not count yet."""
-        counted = {row.part for row in evidence if row.source_key == self.run.run_id and row.polarity in _COUNTED}
-        named = {claim.claim_id: {*claim.support.run_ids, *claim.contra.run_ids} for claim in block.claims}
-        return [
-            self._row(row["claim_id"], _COUNTED[row["verdict"]])
-            for row in self.claims
-            if row["verdict"] in _COUNTED
-            and row["claim_id"] not in counted
-            and row["claim_id"] in named
-            and self.run.run_id not in named[row["claim_id"]]
-        ]
-
-    def _fallen(self, fields: Mapping[str, Any], evidence: Sequence[EvidenceRow]) -> list[str]:
-        """Give the claims that were conclusions and are none any more, and that nobody said more of."""
-        limitations = self._limitations()
-        if not limitations:
-            return []
-        after = self.item.with_fields(fields)
-        ordered = sorted(evidence, key=lambda row: (row.recorded_at, row.identity))
-        standing = standing_of(after, ordered)[STANDING]
-        before = {claim.claim_id: claim for claim in current_block(self.item).claims}
-        return [
-            claim.claim_id
-            for claim in written_block(after.data).claims
-            if claim.claim_id in limitations
-            and (old := before.get(claim.claim_id)) is not None
-            and old.status == "conclusion"
-            and standing[claim.claim_id]["status"] == "hypothesis"
-            and (old.conditions, old.limitations) == (claim.conditions, claim.limitations)
-        ]
-
-    def _limitations(self) -> dict[str, str]:
-        return {row["claim_id"]: row["limitation"] for row in self.claims if "limitation" in row}
-
-    def _row(self, claim_id: str, polarity: Polarity) -> EvidenceRow:
-        run_id = str(self.run.run_id)
-        return EvidenceRow(
-            item_id=self.item.id, part=claim_id, polarity=polarity, source_key=run_id, entry_id=self.entry.id,
-            recorded_at=self.entry.recorded_at, source_entry_id=self.run.entry_id, source_item_id=self.run.id,
-            source_ref=run_id, occurred_at=self.run.occurred_at,
-        )  # fmt: skip
-
-    def _edges(self, rows: Sequence[EvidenceRow]) -> list[Edge]:
-        return [self._edge(_EDGE_OF[polarity]) for polarity in dict.fromkeys(row.polarity for row in rows)]
-
-    def _edge(self, kind: str) -> Edge:
-        return Edge(type=kind, from_kind="item", from_id=self.item.id, to_kind="item", to_id=self.run.id,
-                    entry_id=self.entry.id)  # fmt: skip
 
 
 def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:

@@ -4,8 +4,9 @@ Whoever made a proposal, rules or a model, it goes through here (RB-15, RB-16, R
 every rule that it breaks.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
 from phronesis.core.ids import item_id
@@ -19,6 +20,7 @@ from phronesis.derive.claims_gate.gate import gate
 from phronesis.derive.claims_gate.repair import repair
 from phronesis.derive.instructions import find_order
 from phronesis.derive.learning.proposing import Proposal
+from phronesis.derive.learning.wording import folded_words
 from phronesis.errors import Violation
 
 MAX_KEPT: Final = 4_000
@@ -28,6 +30,8 @@ OUTSIDE: Final = "outside_candidates"
 AGAINST: Final = "facts_disagree"
 ORDER: Final = "instruction"
 TWICE: Final = "proposed_twice"
+KNOWN: Final = "said_already"
+LEFT_OUT: Final = "claim_left_out"
 """Rules of this place, beside those of the gate."""
 
 Rewrite = Callable[[str, Sequence[Violation]], str | None]
@@ -66,15 +70,19 @@ def by_form(content: str, _violations: Sequence[Violation]) -> str | None:
     return None if repaired is None else repaired.text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Sieve:
-    """Sifts the proposals of the learn ``entry_id``. ``facts`` are the run's; ``agree`` whether they allow a claim."""
+    """Sifts the proposals of the learn ``entry_id``. ``facts`` are the run's; ``agree`` whether they allow a claim.
+
+    ``may_go`` tells whether a claim of a candidate may be left out of its block: whether enough runs contradict it.
+    """
 
     entry_id: str
     facts: Mapping[str, Any]
     candidates: Mapping[str, Item]
     agree: Callable[[Claim], bool]
     rewrite: Rewrite = by_form
+    may_go: Callable[[str, Claim], bool] = lambda _item_id, _claim: False
 
     def sift(self, proposals: Iterable[Proposal]) -> tuple[list[Taken], list[DroppedProposal]]:
         """Part what may be stored from what may not."""
@@ -107,7 +115,7 @@ class Sieve:
                 return None, violations
             content = rewritten
         block = self._with_facts(block_of(read_draft(content)), current)
-        violations = [*gate(text_of(block)), *self._others(block, current)]
+        violations = [*gate(text_of(block)), *self._others(block, current), *self._missed(proposal, block, current)]
         return (None, violations) if violations else (block, [])
 
     def _others(self, block: ReasoningBlock, current: ReasoningBlock | None) -> list[Violation]:
@@ -119,8 +127,23 @@ class Sieve:
         ]
         words = [text for claim in block.claims for text in (claim.inference, claim.constraint, *claim.conditions,
                                                             *claim.limitations)]  # fmt: skip
+        if current is None and self._known.issuperset(map(folded_words, block.claims)):
+            found.append(Violation(rule=KNOWN, message="claims of the bank say all of it already"))
         order = find_order("\n".join((block.topic, *words)))
         return found if order is None else [*found, Violation(rule=ORDER, message=f"reads like an order: {order.rule}")]
+
+    def _missed(self, proposal: Proposal, block: ReasoningBlock, current: ReasoningBlock | None) -> Iterator[Violation]:
+        """Give the claims that an update leaves out without the right to: forgetting one must not delete it (RB-19)."""
+        there = {claim.claim_id for claim in block.claims}
+        for claim in current.claims if current is not None else ():
+            if claim.claim_id not in there and not self.may_go(proposal.item_id or "", claim):
+                message = "an update leaves it out, and fewer than two runs contradict it, this one among them"
+                yield Violation(rule=LEFT_OUT, message=message, claim_id=claim.claim_id)
+
+    @cached_property
+    def _known(self) -> frozenset[tuple[str, ...]]:
+        blocks = map(current_block, self.candidates.values())
+        return frozenset(folded_words(claim) for block in blocks for claim in block.claims)
 
     def _with_facts(self, block: ReasoningBlock, current: ReasoningBlock | None) -> ReasoningBlock:
         """Give the block with FACTS, status and counts as code knows them, whatever the proposal put there."""

@@ -6,7 +6,7 @@ from typing import IO, Any
 
 import click
 
-from phronesis.core.reasoning.learned import LearnResult, RunRecord
+from phronesis.core.reasoning.learned import Judged, LearnResult, RunRecord
 from phronesis.core.reasoning.review import Review
 from phronesis.errors import InputError
 from phronesis.interfaces.cli.options import LIMIT, Scope, Store, with_owner, with_store
@@ -100,15 +100,16 @@ def review(run_id: str, *, refresh: bool, scope: Scope, store: Store) -> None:
 
 @click.command()
 @click.argument("run_id", metavar="RUN_ID")
+@click.option("--model", metavar="NAME", help="Ask this model for once: gateway/model, or rules.")
 @with_owner
 @with_store
-def learn(run_id: str, *, scope: Scope, store: Store) -> None:
+def learn(run_id: str, *, model: str | None, scope: Scope, store: Store) -> None:
     """Weigh the bank's claims by a run.
 
     Of the items that it used or resembles; 'rollback' takes it back.
     """
     with store.open() as memory:
-        result = memory.learn(run_id, **scope.named(), actor="user")
+        result = memory.learn(run_id, model=model, **scope.named(), actor="user")
         memory.flush()
     store.answer(result, say_learned)
 
@@ -178,18 +179,29 @@ def say_learned(result: LearnResult) -> None:
         return
     bearing = [one for one in result.judged if one.verdict != "irrelevant"]
     rows = [
-        (f"mem:{one.item_id}", one.claim_id, one.verdict, f"{one.support}:{one.contra}",
-         one.after if one.before == one.after else f"{one.before} → {one.after}")
+        (f"mem:{one.item_id}", one.claim_id, one.verdict, one.by, f"{one.support}:{one.contra}", _standing(one))
         for one in bearing
     ]  # fmt: skip
-    say(f"{len(result.judged)} claims looked at, {len(bearing)} of them concerned")
-    say(*(table(rows, head=("item", "claim", "verdict", "for:against", "status")) if rows else ()))
+    asked = f"; {on_one_line(result.model)} was asked" if result.model is not None else ""
+    say(f"{len(result.judged)} claims looked at, {len(bearing)} of them concerned{asked}")
+    say(*(table(rows, head=("item", "claim", "verdict", "by", "for:against", "status")) if rows else ()))
+    for told in bearing:
+        shown = told.deleted or told.reason or told.quote
+        say(*([f"{on_one_line(told.claim_id)}: {on_one_line(shown)}"] if shown else ()))
     for name, listed in (("added", result.added), ("updated", result.updated)):
         say(*(f"{name}: {item.citation}  {on_one_line(item.topic)}" for item in listed))
     for one in result.dropped:
         reasons = ", ".join(dict.fromkeys(str(violation["rule"]) for violation in one.violations))
         say(f"not taken ({reasons}): {cut(on_one_line(one.content), 80)}")
+    say(*(f"does not count ({one.rule}): {one.said} of {on_one_line(one.claim_id)}" for one in result.refused))
+    say(*(f"{one.instead_of} gave no answer ({one.reason}); {one.by} stood in" for one in result.degraded))
     say(f"to take it back: phronesis rollback {result.entry_id}")
+
+
+def _standing(one: Judged) -> str:
+    if one.deleted is not None:
+        return "deleted"
+    return one.after if one.before == one.after else f"{one.before} → {one.after}"
 
 
 def _state(run: RunRecord) -> str:

@@ -1,0 +1,172 @@
+"""What the run of a learn does to one item: evidence, edges, words, limitations and deletions. Pure (RB-18, RB-19)."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from phronesis.core.changes import Changes, Patch
+from phronesis.core.entries import Entry
+from phronesis.core.items import Item
+from phronesis.core.reasoning.records import ReasoningBlock
+from phronesis.core.reasoning.standing import (
+    STANDING,
+    current_block,
+    rewritten,
+    standing_of,
+    written_block,
+    written_of,
+)
+from phronesis.core.relations import Edge, EvidenceRow, Polarity
+from phronesis.core.state_machine import DEMOTION_CONTRA
+from phronesis.derive.learning.weighing import limited
+
+BY_MODEL: Final = "model"
+"""Who judged a claim that no test decides."""
+
+EDGE_OF: Final[Mapping[str, str]] = {"support": "supports", "contra": "contradicts"}
+"""The edge from an item to a run that counts so."""
+
+_COUNTED: Final[Mapping[str, Polarity]] = {"support": "support", "contra": "contra"}
+
+
+@dataclass(frozen=True, slots=True)
+class Bearing:
+    """The run of a learn and one item; ``claims`` are the rows of its outcome `VERDICTS`.
+
+    ``edges`` are those that reach the run already, by item and type.
+    """
+
+    entry: Entry
+    run: Item
+    item: Item
+    claims: Sequence[Mapping[str, Any]]
+    edges: Mapping[tuple[str, str], Edge]
+
+    def on_new(self) -> Changes:
+        """Give the item that was proposed, with where it comes from and what the run says of it."""
+        rows = self._rows(written_block(self.item.data), ())
+        source = replace(
+            self._row("", "source"), source_entry_id=self.run.data.get("feedback_entry") or self.run.entry_id,
+            source_item_id=None,
+        )  # fmt: skip
+        return Changes(
+            items=[self.item],
+            patches=[Patch(self.item.id, {}, self._reason)],
+            edges=[self._edge("derived_from"), *self._edges(rows)],
+            evidence=[source, *rows],
+        )
+
+    def on_held(self, proposed: ReasoningBlock | None, evidence: Sequence[EvidenceRow]) -> Changes:
+        """Give what changes of an item that is there: words that were proposed, evidence, limitations, deletions."""
+        before = written_block(self.item.data)
+        rows = self._rows(before, evidence)
+        ordered = sorted([*evidence, *rows], key=lambda row: (row.recorded_at, row.identity))
+        gone = self._gone(proposed, ordered)
+        fields = {} if proposed is None else rewritten(self.item, self._with_kept(proposed, gone))
+        block = written_block(self.item.with_fields(fields).data)
+        rows += self._rows(block, [*evidence, *rows])
+        written = block
+        for claim_id in self._fallen(fields, [*ordered]):
+            block = limited(block, claim_id, self._limitations()[claim_id])
+        block = replace(block, claims=tuple(claim for claim in block.claims if claim.claim_id not in gone))
+        if block != written:
+            fields = fields | {"data.claims": written_of(block)["claims"]}
+        if not fields and not rows:
+            return Changes()
+        return Changes(patches=[Patch(self.item.id, fields, self._reason)], edges=self._edges(rows), evidence=rows)
+
+    def _gone(self, proposed: ReasoningBlock | None, evidence: Sequence[EvidenceRow]) -> set[str]:
+        """Give the claims that are plainly wrong, or left out by a proposal, and that enough runs contradict.
+
+        An erasure may have taken a run since this was prepared.
+        """
+        wrong = {row["claim_id"] for row in self.claims if "delete" in row}
+        if proposed is not None:
+            wrong |= {claim.claim_id for claim in current_block(self.item).claims} - _ids(proposed)
+        standing = standing_of(self.item, evidence)[STANDING] if wrong else {}
+        return {
+            claim_id for claim_id in wrong & standing.keys()
+            if standing[claim_id]["contra"]["count"] >= DEMOTION_CONTRA
+            and self.run.run_id in standing[claim_id]["contra"]["run_ids"]
+        }  # fmt: skip
+
+    def _with_kept(self, proposed: ReasoningBlock, gone: Collection[str]) -> ReasoningBlock:
+        """Give a proposed block with the claims that it has no right to leave out."""
+        there = _ids(proposed) | set(gone)
+        kept = [claim for claim in current_block(self.item).claims if claim.claim_id not in there]
+        return replace(proposed, claims=(*kept, *proposed.claims))
+
+    @property
+    def _reason(self) -> str:
+        return f"learned from run {self.run.run_id}"
+
+    def _rows(self, block: ReasoningBlock, evidence: Sequence[EvidenceRow]) -> list[EvidenceRow]:
+        """Give a row for each claim on which the run bears and for which it does not count yet."""
+        counted = {row.part for row in evidence if row.source_key == self.run.run_id and row.polarity in _COUNTED}
+        named = {claim.claim_id: {*claim.support.run_ids, *claim.contra.run_ids} for claim in block.claims}
+        return [
+            self._row(row["claim_id"], _COUNTED[row["verdict"]])
+            for row in self.claims
+            if row["verdict"] in _COUNTED
+            and row["claim_id"] not in counted
+            and row["claim_id"] in named
+            and self.run.run_id not in named[row["claim_id"]]
+        ]
+
+    def _fallen(self, fields: Mapping[str, Any], evidence: Sequence[EvidenceRow]) -> list[str]:
+        """Give the claims that were conclusions and are none any more, and that nobody said more of."""
+        limitations = self._limitations()
+        if not limitations:
+            return []
+        after = self.item.with_fields(fields)
+        ordered = sorted(evidence, key=lambda row: (row.recorded_at, row.identity))
+        standing = standing_of(after, ordered)[STANDING]
+        before = {claim.claim_id: claim for claim in current_block(self.item).claims}
+        return [
+            claim.claim_id
+            for claim in written_block(after.data).claims
+            if claim.claim_id in limitations
+            and (old := before.get(claim.claim_id)) is not None
+            and old.status == "conclusion"
+            and standing[claim.claim_id]["status"] == "hypothesis"
+            and (old.conditions, old.limitations) == (claim.conditions, claim.limitations)
+        ]
+
+    def _limitations(self) -> dict[str, str]:
+        return {row["claim_id"]: row["limitation"] for row in self.claims if "limitation" in row}
+
+    def _row(self, claim_id: str, polarity: Polarity) -> EvidenceRow:
+        run_id = str(self.run.run_id)
+        return EvidenceRow(
+            item_id=self.item.id, part=claim_id, polarity=polarity, source_key=run_id, entry_id=self.entry.id,
+            recorded_at=self.entry.recorded_at, source_entry_id=self.run.entry_id, source_item_id=self.run.id,
+            source_ref=run_id, occurred_at=self.run.occurred_at,
+            origin="model" if claim_id in self._shown else "rule",
+        )  # fmt: skip
+
+    def _edges(self, rows: Sequence[EvidenceRow]) -> list[Edge]:
+        """Give an edge to the run for each way in which it counts, with what a model showed for it (`_shown`)."""
+        out = []
+        for polarity in dict.fromkeys(row.polarity for row in rows):
+            edge = self._edge(EDGE_OF[polarity])
+            known = self.edges.get((self.item.id, edge.type))
+            before = {} if known is None else known.data.get("claims", {})
+            said = before | {row.part: self._shown[row.part] for row in rows
+                             if row.polarity == polarity and row.part in self._shown}  # fmt: skip
+            out.append(replace(edge, data={"claims": said}, origin="model") if said else edge)
+        return out
+
+    @property
+    def _shown(self) -> dict[str, dict[str, str]]:
+        """By claim, the words and the reason with which a model classed it, and which model it was."""
+        kept = ("model", "quote", "reason")
+        return {row["claim_id"]: {name: row[name] for name in kept if name in row}
+                for row in self.claims if row["by"] == BY_MODEL}  # fmt: skip
+
+    def _edge(self, kind: str) -> Edge:
+        return Edge(type=kind, from_kind="item", from_id=self.item.id, to_kind="item", to_id=self.run.id,
+                    entry_id=self.entry.id)  # fmt: skip
+
+
+def _ids(block: ReasoningBlock) -> set[str]:
+    return {claim.claim_id for claim in block.claims}

@@ -1,0 +1,91 @@
+"""What a model is shown of a run and of the bank: data between fences, each item with a number of its own."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from phronesis.compose.fences import choose_boundary
+from phronesis.core.reasoning.facts import excerpt
+from phronesis.core.reasoning.records import Claim, ReasoningBlock
+from phronesis.errors import Violation
+
+MAX_SHOWN: Final = 24_000
+"""Characters of candidates that are shown, in their order. A claim that is not shown is judged by rules alone."""
+
+MAX_TEXT: Final = 600
+"""Characters shown of each text of a claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The data of one question: ``ids`` are the items by their numbers, ``facts`` the FACTS as text."""
+
+    data: str
+    ids: Sequence[str]
+    facts: str
+
+
+def shown(entry_id: str, facts: Mapping[str, Any], known: Mapping[str, ReasoningBlock]) -> Shown:
+    """Show FACTS and as many items as fit."""
+    told = _json(facts)
+    texts: list[str] = []
+    room = MAX_SHOWN
+    for block in known.values():
+        text = _json({"topic": excerpt(block.topic, MAX_TEXT), "claims": [_claim(claim) for claim in block.claims]})
+        room -= len(text)
+        if room < 0:
+            break
+        texts.append(text)
+    boundary = choose_boundary(entry_id, [told, *texts])
+    lines = ["FACTS of the run:", boundary.turn('role="facts"', told), "Items of the bank:"]
+    lines += [boundary.turn(f'item="{n}"', text) for n, text in enumerate(texts)] or ["(none)"]
+    return Shown("\n".join(lines), list(known)[: len(texts)], told)
+
+
+def shown_to_rewrite(entry_id: str, block: ReasoningBlock, violations: Iterable[Violation]) -> str:
+    """Show the words of a block's claims, and the rules that they break."""
+    texts = [_json(words_of(claim)) for claim in block.claims]
+    broken = [f"{one.rule}: {one.message}" for one in violations]
+    boundary = choose_boundary(entry_id, [block.topic, *texts, *broken])
+    lines = [boundary.turn('role="topic"', block.topic)]
+    lines += [boundary.turn(f'n="{n}"', text) for n, text in enumerate(texts)]
+    return "\n".join([*lines, "The rules that are broken:", boundary.turn('role="rules"', "\n".join(broken))])
+
+
+def words_of(claim: Claim) -> dict[str, Any]:
+    """Give what a claim says in words."""
+    return {"inference": claim.inference, "constraint": claim.constraint, "conditions": list(claim.conditions),
+            "limitations": list(claim.limitations)}  # fmt: skip
+
+
+def stands_in(quote: str, facts: Mapping[str, Any], told: str) -> bool:
+    """Tell whether words stand in FACTS, without regard to case and spaces: as they were shown, or as they are."""
+    wanted = _folded(quote)
+    return wanted in _folded(told) or any(wanted in _folded(text) for text in _texts(facts))
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    said = {name: excerpt(text, MAX_TEXT) if isinstance(text, str) else [excerpt(one, MAX_TEXT) for one in text]
+            for name, text in words_of(claim).items() if text}  # fmt: skip
+    counts = {"for": claim.support.count, "against": claim.contra.count}
+    return {"claim_id": claim.claim_id, "status": claim.status, **said, **counts}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
