@@ -9,7 +9,7 @@ import model_server as servers
 from model_server import Behaviour, Reply
 
 Said = Mapping[str, Any]
-"""A claim as it is shown, with its item's number under ``item``."""
+"""A claim as it is shown, with its item's number under ``item`` and title under ``topic``; or a part of an answer."""
 
 _TURN = re.compile(r'<turn-(\d{9}) (item|role|n)="([^"]*)">\n(.*?)\n</turn-\1>', re.DOTALL)
 
@@ -74,7 +74,9 @@ def lesson(
             rewrites(reply)
             return
         facts, items = shown(data)
-        claims = [{**claim, "item": n} for n, item in enumerate(items) for claim in item["claims"]]
+        claims = [
+            {**claim, "item": n, "topic": item["topic"]} for n, item in enumerate(items) for claim in item["claims"]
+        ]
         classes = [one for claim in claims if (one := classing(facts, claim)) is not None]
         answer = {"classes": [*classes, *extra], "proposals": list(proposals)}
         servers.chat(json.dumps(answer, ensure_ascii=False))(reply)

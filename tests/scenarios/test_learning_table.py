@@ -1,4 +1,8 @@
-"""The frozen table of runs through the public verbs: every verdict, count and status, replayed and taken back."""
+"""The frozen table of runs through the public verbs: every verdict, count and status, replayed and taken back.
+
+By rules alone, and with a model by a script: one that says what the table says, and one that says the opposite of what
+every test decides.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -7,7 +11,11 @@ from typing import Any
 
 import pytest
 
+import model_server as servers
+import scripted_lessons as lessons
+from model_server import ModelServer
 from phronesis import LearnResult, Memory
+from phronesis.core.reasoning.block import parse
 from phronesis.core.reasoning.records import Claim
 
 TABLE: Mapping[str, Any] = json.loads((Path(__file__).parent / "data" / "runs.json").read_text("utf-8"))
@@ -47,9 +55,47 @@ class Bank:
         return {key: (claim.status, claim.support, claim.contra) for key, claim in self.claims().items()}
 
 
-@pytest.fixture
-def bank(tmp_path: Path) -> Iterator[Bank]:
-    with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}) as memory:
+OPPOSITE = {"support": "contra", "contra": "support", "irrelevant": "contra"}
+TESTED = {(item["key"], claim.claim_id) for item in TABLE["items"] for claim in parse(item["content"]).claims
+          if claim.test is not None} | {tuple(place.split("/")) for place in TABLE["readings"]}  # fmt: skip
+TOPICS = {parse(item["content"]).topic: item["key"] for item in TABLE["items"]}
+EXPECTED = {
+    (step["learn"], row["item"], row["claim_id"]): row["verdict"]
+    for step in TABLE["steps"] for row in step.get("expect", ())
+}  # fmt: skip
+
+
+def script(*, honest: bool) -> servers.Behaviour:
+    """Answer with every class, an item of its own for each run, and an update of an item that was not shown."""
+
+    def classing(facts: Mapping[str, Any], claim: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        key = TOPICS.get(claim["topic"])
+        if key is None:
+            return lessons.classed(claim["item"], claim["claim_id"], "support")  # the model's own: made of other runs
+        verdict = EXPECTED[facts["run_id"], key, claim["claim_id"]]
+        said = verdict if honest or (key, claim["claim_id"]) not in TESTED else OPPOSITE[verdict]
+        return lessons.classed(claim["item"], claim["claim_id"], said, delete=said == "contra" and not honest)
+
+    def behave(reply: servers.Reply) -> None:
+        facts, _ = lessons.shown(reply.asked.body["messages"][1]["content"])
+        mine = lessons.adds(lessons.worded(f"Something was seen in {facts['run_id']}."), topic="what the model saw")
+        foreign = lessons.updates(99, lessons.worded("Everything is otherwise."))
+        lessons.lesson(classing, mine, foreign)(reply)
+
+    return behave
+
+
+@pytest.fixture(params=["rules", "honest", "contrary"])
+def bank(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Bank]:
+    url = f"sqlite:///{tmp_path / 'm.db'}"
+    if request.param == "rules":
+        with Memory.open(url, policy={"embedder": "none"}) as memory:
+            yield Bank(memory)
+        return
+    with (
+        ModelServer(script(honest=request.param == "honest")) as server,
+        Memory.open(url, policy=lessons.policy(server.base_url)) as memory,
+    ):
         yield Bank(memory)
 
 
@@ -71,7 +117,14 @@ def test_every_row(bank: Bank) -> None:
         moves = [{"item": bank.keys[one.item_id], "claim_id": one.claim_id, "from": one.before, "to": one.after}
                  for one in rows if one.before != one.after]  # fmt: skip
         assert moves == step["transitions"], step["learn"]
-        assert {one.by for one in rows} == {"rule"}
+        ruled = {(bank.keys[one.item_id], one.claim_id) for one in rows if one.by == "rule"}
+        assert ruled == {
+            place for place in bank.claims() if place[0] != "i12" and (result.model is None or place in TESTED)
+        }
+        assert result.degraded == ()
+        if result.model is not None:
+            assert "outside_candidates" in [row["rule"] for one in result.dropped for row in one.violations]
+            assert {one.rule for one in result.refused} <= {"decided_by_rule", "not_plainly_wrong", "own_run"}
         compared += len(found)
         if step.get("repeat"):
             repeated += 1

@@ -63,8 +63,8 @@ class Judged(Record):
 
     ``verdict`` is what the FACTS say; ``counted`` how the run counts for the claim since: a run counts once, by its
     first verdict. ``before`` and ``after`` are the claim's status around this learn, ``support`` and ``contra`` its
-    counts afterwards. ``by`` is rule or model; with the ``model`` goes the ``quote`` of the FACTS or the ``reason`` that
-    it gave. ``deleted`` says why the claim left its item as plainly wrong (``after`` is empty then); None: it did not.
+    counts afterwards. ``by`` is rule or model; with the ``model`` go the ``quote`` of the FACTS or the ``reason`` it
+    gave. ``deleted`` says why the claim left its item as plainly wrong (``after`` is empty then); None: it did not.
     """
 
     item_id: str

@@ -24,8 +24,8 @@ def block_of_proposal(
     """Give the block that a proposal means; of an update (``current``) all claims that it does not name stay.
 
     A claim that is new gets an id that neither a claim nor a verdict has (``used``): those on another claim would count
-    for it; one that the item has already is no new one. A test stays with its claim, unless new words state a comparison
-    themselves.
+    for it. One that the item has already is no new one. A test stays with its claim, unless new words state a
+    comparison themselves.
     """
     claims = {claim.claim_id: claim for claim in current.claims} if current is not None else {}
     free = _first_free([*claims, *used])
