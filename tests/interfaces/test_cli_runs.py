@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from model_server import ModelServer
+import scripted_lessons as lessons
+from model_server import ModelServer, status
 from phronesis import Memory
 from phronesis.domains.catalysis.pace import Pace
 from pug_server import Pug
@@ -55,6 +56,29 @@ def test_from_a_file_to_a_learn_that_is_taken_back(call: Any, item: str, file: s
     assert call("rollback", entry).code == 0
     assert call("get", item, "--json").json["data"]["standing"]["c1"]["status"] == "hypothesis"
     assert call("learn", "r2", "--user", "lin", "--json").json["run_id"] == "r2"
+
+
+def test_a_model_judges_and_may_be_named_for_once(call: Any, item: str, file: str, tmp_path: Path) -> None:
+    said = lessons.by_claim({"c1": "contra", "c2": "contra"}, reason="the feedback says black")
+    with ModelServer(lessons.lesson(said)) as server:
+        policy = lessons.policy(server.base_url)
+        del policy["roles"]
+        brain = tmp_path / "brain.yml"
+        brain.write_text(json.dumps(policy), "utf-8")  # JSON is YAML
+        call("runs", "add", file, "--user", "lin")
+        asked = ("--user", "lin", "--policy", str(brain))
+        done = call("learn", "r1", "--model", "lab/teacher", *asked)
+        assert done.out.startswith("2 claims looked at, 2 of them concerned; lab/teacher was asked\n")
+        assert "c2: the feedback says black\n" in done.out
+        assert "does not count (decided_by_rule): contra of c1\n" in done.out
+        by = {line.split()[1]: line.split()[3] for line in done.out.splitlines() if line.startswith("mem:")}
+        assert by == {"c1": "rule", "c2": "model"}
+        server.answers(status(500))
+        away = call("learn", "r1", "--model", "lab/teacher", *asked)
+        assert "lab/teacher gave no answer (model.unavailable); learn-rules/1 stood in\n" in away.out
+    wrong = call("learn", "r1", "--model", "teacher", *asked)
+    assert wrong.code != 0
+    assert "one of the gateways (lab)" in wrong.err
 
 
 def test_what_was_read_is_shown(call: Any, item: str, file: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import model_server as servers
 import scripted_lessons as lessons
 from model_server import ModelServer
 from phronesis import LearnResult, Memory
@@ -48,7 +49,7 @@ class Story:
             says, delete = said.get(claim["claim_id"], ("irrelevant", False))
             return lessons.classed(claim["item"], claim["claim_id"], says, delete=delete, reason="seen")
 
-        unwilling = lessons.servers.chat('{"topic": "", "claims": []}')
+        unwilling = servers.chat('{"topic": "", "claims": []}')
         self.server.answers(lessons.lesson(classing, *proposals, rewrites=unwilling))
         output = {"output": {"M1": "Cu"}, "memory_ids": [self.item], "run_id": run_id}
         self.memory.record_run(output, user_id="lin")
@@ -56,7 +57,7 @@ class Story:
         return self.memory.learn(run_id, user_id="lin")
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(runs=RUNS, data=st.data())
 def test_whatever_a_model_says(
     tmp_path_factory: pytest.TempPathFactory, runs: list[tuple[Any, Any]], data: st.DataObject

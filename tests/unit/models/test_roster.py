@@ -8,7 +8,7 @@ import pytest
 
 from fake_models import NOON, MemoryLedger
 from phronesis.config import ROLES, Policy
-from phronesis.errors import ModelError
+from phronesis.errors import InputError, ModelError
 from phronesis.models import roster as module
 from phronesis.models.chat_reranker import ChatReranker
 from phronesis.models.rerank_http import HttpReranker
@@ -64,6 +64,26 @@ def test_each_model_is_made_once(make: Callable[..., Roster]) -> None:
         "extract": True, "rerank": True, "embed": True, "plan": False,
     }  # fmt: skip
     assert "sk-secret" not in repr(asker)
+
+
+def test_a_model_that_is_named_for_once(make: Callable[..., Roster]) -> None:
+    gateways = {**SERVERS, "far": {**SERVERS["lab"], "api_key_env": "FAR_KEY"}, "here": {"kind": "fastembed"}}
+    role = {"gateway": "lab", "model": "small", "temperature": None, "max_tokens": 77}
+    roster = make(gateways=gateways, roles={"learn": role})
+    usual, deep = roster.asker("learn"), roster.asker("learn", "lab/org/deep")
+    assert usual is not None
+    assert deep is not None
+    assert (usual.name, deep.name, deep.max_tokens, deep.role) == ("lab/small", "lab/org/deep", 77, "learn")
+    assert roster.asker("learn", "small") is usual
+    assert roster.asker("learn", "rules") is None
+    assert (roster.reference("learn", "org/deep"), roster.reference("learn", "rules")) == ("lab/org/deep", "rules")
+    for name, what in (("far/m", "FAR_KEY, which is not set"), ("here/m", "must be a server"), ("lab/", "no model")):
+        with pytest.raises(InputError, match=what):
+            roster.reference("learn", name)
+    bare = make(gateways=gateways)
+    assert bare.reference("learn", "lab/small") == "lab/small"
+    with pytest.raises(InputError, match=r"one of the gateways \(far, here, lab\), not 'small'"):
+        bare.asker("learn", "small")
 
 
 def test_closing_ends_what_would_be_asked(make: Callable[..., Roster]) -> None:

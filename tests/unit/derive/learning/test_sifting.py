@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -75,11 +76,23 @@ def test_an_update_keeps_what_runs_made_of_a_claim() -> None:
     assert other.support.run_ids == ("r1",)
 
 
-def test_a_claim_may_be_deleted_and_another_come() -> None:
+def test_a_claim_is_left_out_where_enough_runs_contradict_it() -> None:
     before = held({}, {"claim_id": "c2", "inference": "Zn helps."})
-    made = taken(update(content({"claim_id": "c3", "inference": "Ag does not."})), before)
-    assert [claim.claim_id for claim in made.block.claims] == ["c3"]
-    assert made.item_id == "held"
+    given = update(content({"claim_id": "c3", "inference": "Ag does not."}))
+    free = replace(sieve(before), may_go=lambda item_id, claim: (item_id, claim.claim_id) != ("held", "c2"))
+    made, [dropped] = free.sift([given])
+    assert made == []
+    assert [(one.rule, one.claim_id) for one in dropped.violations] == [("claim_left_out", "c2")]
+    [taken], _ = replace(free, may_go=lambda *_: True).sift([given])
+    assert [claim.claim_id for claim in taken.block.claims] == ["c3"]
+    assert taken.item_id == "held"
+
+
+def test_what_the_bank_says_already_is_no_new_item() -> None:
+    assert rules(add(content({"inference": "CU binds  formate."})), held({})) == ["said_already"]
+    both = add(content({}, {"claim_id": "c2", "inference": "Zn helps."}))
+    assert len(taken(both, held({})).block.claims) == 2
+    assert len(taken(add(content({"conditions": ["pH 7"]})), held({})).block.claims) == 1
 
 
 @pytest.mark.parametrize("item_id", ["other", None])
@@ -122,7 +135,8 @@ def test_the_form_is_put_right_once() -> None:
 
 
 def test_an_item_is_proposed_once() -> None:
-    made, dropped = sieve(held({})).sift([update(content({})), update(content({})), add(content({})), add(content({}))])
+    new = add(content({"inference": "Ag does not."}))
+    made, dropped = sieve(held({})).sift([update(content({})), update(content({})), new, new])
     assert len(made) == 2
     assert [one.violations[0].rule for one in dropped] == ["proposed_twice", "proposed_twice"]
 
