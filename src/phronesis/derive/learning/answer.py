@@ -1,14 +1,18 @@
 """The form of what a model answers about a run: classes of claims, proposals, and claims put right in form.
 
 Claims are given as fields, and code writes the block: a model that has to put one line of JSON into a text of JSON gets
-the quotation marks wrong sooner than anything else. There is no field for FACTS, counts or tests: code has these.
+the quotation marks wrong sooner than anything else. There is no field for FACTS, counts, tests or exceptions: these are
+code's and people's.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, Protocol
 
 import pydantic
 
+from phronesis.core.reasoning.records import MEMBERS
 from phronesis.core.reasoning.structure import MAX_CLAIMS
+from phronesis.core.state_machine import ClaimStatus
 from phronesis.core.text import MAX_ID_LENGTH
 from phronesis.derive.learning.proposing import MAX_PROPOSED, MAX_TOPIC
 from phronesis.models.asker import Answer
@@ -20,9 +24,14 @@ MAX_ITEMS: Final = 200
 MAX_SAID: Final = 300
 """Characters of a quotation, and of a reason."""
 
+_CODES_OWN: Final = frozenset(MEMBERS) - {
+    "claim_id", "status", "inference", "constraint", "conditions", "limitations",
+}  # fmt: skip
+"""The members of a claim that no model writes: FACTS, counts, the test, and leave for a positive constraint."""
+
 _Said = Annotated[str, pydantic.Field(max_length=MAX_SAID)]
 _Inference = Annotated[str, pydantic.Field(max_length=1_200)]
-_Short = Annotated[str, pydantic.Field(max_length=400)]
+_Constraint = Annotated[str, pydantic.Field(max_length=600)]
 _Listed = Annotated[list[Annotated[str, pydantic.Field(min_length=1, max_length=400)]], pydantic.Field(max_length=8)]
 _ClaimId = Annotated[str, pydantic.Field(min_length=1, max_length=MAX_ID_LENGTH)]
 _Topic = Annotated[str, pydantic.Field(max_length=MAX_TOPIC)]
@@ -46,14 +55,21 @@ class ClaimClass(Form):
 
 
 class ProposedClaim(Form):
-    """A claim in words."""
+    """A claim in words. What code writes is passed over where a model gives it, as one does that copies a claim."""
 
     claim_id: _ClaimId | None
-    status: Literal["fact", "hypothesis"]
+    status: ClaimStatus
     inference: _Inference
-    constraint: _Short
+    constraint: _Constraint
     conditions: _Listed
     limitations: _Listed
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _without_what_code_writes(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        return {name: value for name, value in given.items() if name not in _CODES_OWN}
 
 
 class ProposedItem(Form):
@@ -77,7 +93,7 @@ class RewrittenClaim(Form):
 
     n: Annotated[int, pydantic.Field(ge=0, le=MAX_CLAIMS)]
     inference: _Inference
-    constraint: _Short
+    constraint: _Constraint
     conditions: _Listed
     limitations: _Listed
 

@@ -10,11 +10,15 @@ from phronesis.core.reasoning.facts import excerpt
 from phronesis.core.reasoning.records import Claim, ReasoningBlock
 from phronesis.errors import Violation
 
-MAX_SHOWN: Final = 24_000
-"""Characters of candidates that are shown, in their order. A claim that is not shown is judged by rules alone."""
+MAX_SHOWN: Final = 30_000
+"""Characters of candidates that are shown, the first that fit. A claim that is not shown is judged by rules alone."""
 
 MAX_TEXT: Final = 600
-"""Characters shown of each text of a claim."""
+MAX_LISTED: Final = 200
+"""Characters shown of what a claim infers and constrains; and of each condition, each limitation and the topic."""
+
+SHOWN_OF_LIST: Final = 3
+"""Conditions shown of a claim, and limitations: so that the longest item still fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +33,17 @@ class Shown:
 def shown(entry_id: str, facts: Mapping[str, Any], known: Mapping[str, ReasoningBlock]) -> Shown:
     """Show FACTS and as many items as fit."""
     told = _json(facts)
-    texts: list[str] = []
+    texts: dict[str, str] = {}
     room = MAX_SHOWN
-    for block in known.values():
-        text = _json({"topic": excerpt(block.topic, MAX_TEXT), "claims": [_claim(claim) for claim in block.claims]})
-        room -= len(text)
-        if room < 0:
-            break
-        texts.append(text)
-    boundary = choose_boundary(entry_id, [told, *texts])
+    for item_id, block in known.items():
+        text = _json({"topic": excerpt(block.topic, MAX_LISTED), "claims": [_claim(claim) for claim in block.claims]})
+        if len(text) <= room:
+            room -= len(text)
+            texts[item_id] = text
+    boundary = choose_boundary(entry_id, [told, *texts.values()])
     lines = ["FACTS of the run:", boundary.turn('role="facts"', told), "Items of the bank:"]
-    lines += [boundary.turn(f'item="{n}"', text) for n, text in enumerate(texts)] or ["(none)"]
-    return Shown("\n".join(lines), list(known)[: len(texts)], told)
+    lines += [boundary.turn(f'item="{n}"', text) for n, text in enumerate(texts.values())] or ["(none)"]
+    return Shown("\n".join(lines), list(texts), told)
 
 
 def shown_to_rewrite(entry_id: str, block: ReasoningBlock, violations: Iterable[Violation]) -> str:
@@ -59,6 +62,16 @@ def words_of(claim: Claim) -> dict[str, Any]:
             "limitations": list(claim.limitations)}  # fmt: skip
 
 
+def in_short(text: str) -> str:
+    """Give what is shown of an inference or a constraint."""
+    return excerpt(text, MAX_TEXT)
+
+
+def listed_in_short(text: str) -> str:
+    """Give what is shown of a condition or a limitation."""
+    return excerpt(text, MAX_LISTED)
+
+
 def stands_in(quote: str, facts: Mapping[str, Any], told: str) -> bool:
     """Tell whether words stand in FACTS, without regard to case and spaces: as they were shown, or as they are."""
     wanted = _folded(quote)
@@ -66,8 +79,11 @@ def stands_in(quote: str, facts: Mapping[str, Any], told: str) -> bool:
 
 
 def _claim(claim: Claim) -> dict[str, Any]:
-    said = {name: excerpt(text, MAX_TEXT) if isinstance(text, str) else [excerpt(one, MAX_TEXT) for one in text]
-            for name, text in words_of(claim).items() if text}  # fmt: skip
+    said = {
+        name: in_short(text) if isinstance(text, str) else [listed_in_short(one) for one in text[:SHOWN_OF_LIST]]
+        for name, text in words_of(claim).items()
+        if text
+    }
     counts = {"for": claim.support.count, "against": claim.contra.count}
     return {"claim_id": claim.claim_id, "status": claim.status, **said, **counts}
 

@@ -9,6 +9,7 @@ from phronesis.core.reasoning.records import Claim, ReasoningBlock
 from phronesis.core.reasoning.runs import folded_name
 from phronesis.derive.comparisons import read_comparison
 from phronesis.derive.learning.answer import ProposedClaim, ProposedItem, Rewritten, RewrittenClaim
+from phronesis.derive.learning.showing import SHOWN_OF_LIST, in_short, listed_in_short
 from phronesis.truth.reader import fit
 
 SLACK: Final = 20
@@ -32,7 +33,7 @@ def block_of_proposal(
     for said in one.claims:
         old = claims.get(said.claim_id) if said.claim_id is not None else None
         if old is not None:
-            claims[old.claim_id] = _worded(old, said)
+            claims[old.claim_id] = _worded(old, _whole(old, said))
             continue
         new = _worded(Claim(claim_id=f"c{free}", status=said.status, facts={"source_run_ids": [run_id]}), said)
         if folded_words(new) not in map(folded_words, claims.values()):
@@ -70,15 +71,31 @@ def folded_words(claim: Claim) -> tuple[str, ...]:
 
 def _worded(claim: Claim, said: ProposedClaim | RewrittenClaim) -> Claim:
     inference = fit(said.inference).strip()
+    constraint = fit(said.constraint).strip()
+    same = constraint == claim.constraint  # leave for a positive constraint is for the one that it was given for
     restated = inference != claim.inference and read_comparison(inference) is not None
     return replace(
         claim,
         inference=inference,
-        constraint=fit(said.constraint).strip(),
+        constraint=constraint,
+        allow_positive=claim.allow_positive and same,
+        exception_reason=claim.exception_reason if same else "",
         conditions=_texts(said.conditions),
         limitations=_texts(said.limitations),
         test=None if restated else claim.test,
     )
+
+
+def _whole(claim: Claim, said: ProposedClaim) -> ProposedClaim:
+    """Give what was said with the texts that stand for longer ones, or for more of them, than the model was shown."""
+    texts = {in_short(text): text for text in (claim.inference, claim.constraint)}
+    given = {name: texts.get(getattr(said, name), getattr(said, name)) for name in ("inference", "constraint")}
+    lists: dict[str, list[str]] = {}
+    for name in ("conditions", "limitations"):
+        held: tuple[str, ...] = getattr(claim, name)
+        full = {listed_in_short(text): text for text in held[:SHOWN_OF_LIST]}
+        lists[name] = [*(full.get(text, text) for text in getattr(said, name)), *held[SHOWN_OF_LIST:]]
+    return said.model_copy(update={**given, **lists})
 
 
 def _texts(given: Iterable[str]) -> tuple[str, ...]:

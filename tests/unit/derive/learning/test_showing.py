@@ -1,6 +1,7 @@
 """What a model is shown of a run and of the bank."""
 
 import json
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,6 +36,15 @@ def test_much_is_shown_in_short() -> None:
     assert len(seen.data) < MAX_SHOWN * 1.2
     _, [first, *_] = read(seen.data)
     assert {len(claim["inference"]) for claim in first["claims"]} == {MAX_TEXT}
+
+
+def test_what_is_too_much_is_passed_over() -> None:
+    many = tuple(replace(claim, conditions=("c" * 500,) * 9, limitations=("l" * 500,) * 9, constraint="x" * 900)
+                 for claim in block(*["y" * 900] * 10).claims)  # fmt: skip
+    large = ReasoningBlock(topic="t" * 5_000, claims=many)
+    seen = shown("e", {}, {"small": block("a"), "large": large, "other": large, "last": block("b")})
+    assert seen.ids == ["small", "large", "last"]
+    assert [item["claims"][0]["inference"][0] for item in read(seen.data)[1]][-1] == "b"
 
 
 def test_an_empty_bank_is_said() -> None:
