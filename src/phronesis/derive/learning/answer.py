@@ -15,11 +15,9 @@ from phronesis.core.reasoning.structure import MAX_CLAIMS
 from phronesis.core.state_machine import ClaimStatus
 from phronesis.core.text import MAX_ID_LENGTH
 from phronesis.derive.learning.proposing import MAX_PROPOSED, MAX_TOPIC
+from phronesis.derive.learning.showing import MAX_CLASSES
 from phronesis.models.asker import Answer
 from phronesis.models.structured import Task
-
-MAX_ITEMS: Final = 200
-"""Items that one learn can have as candidates (policy ``reasoning.candidates``)."""
 
 MAX_SAID: Final = 300
 """Characters of a quotation, and of a reason."""
@@ -84,7 +82,7 @@ class ProposedItem(Form):
 class Lesson(Form):
     """What a model makes of a run."""
 
-    classes: Annotated[list[ClaimClass], pydantic.Field(max_length=MAX_ITEMS * MAX_CLAIMS)]
+    classes: Annotated[list[ClaimClass], pydantic.Field(max_length=MAX_CLASSES)]
     proposals: Annotated[list[ProposedItem], pydantic.Field(max_length=MAX_PROPOSED)]
 
 

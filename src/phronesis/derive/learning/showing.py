@@ -13,6 +13,9 @@ from phronesis.errors import Violation
 MAX_SHOWN: Final = 30_000
 """Characters of candidates that are shown, the first that fit. A claim that is not shown is judged by rules alone."""
 
+MAX_CLASSES: Final = 240
+"""Claims that are shown: 24 items of 10. A list of 2,000 is more than llama.cpp makes a grammar of."""
+
 MAX_TEXT: Final = 600
 MAX_LISTED: Final = 200
 """Characters shown of what a claim infers and constrains; and of each condition, each limitation and the topic."""
@@ -34,11 +37,12 @@ def shown(entry_id: str, facts: Mapping[str, Any], known: Mapping[str, Reasoning
     """Show FACTS and as many items as fit."""
     told = _json(facts)
     texts: dict[str, str] = {}
-    room = MAX_SHOWN
+    room, claims = MAX_SHOWN, MAX_CLASSES
     for item_id, block in known.items():
         text = _json({"topic": excerpt(block.topic, MAX_LISTED), "claims": [_claim(claim) for claim in block.claims]})
-        if len(text) <= room:
+        if len(text) <= room and len(block.claims) <= claims:
             room -= len(text)
+            claims -= len(block.claims)
             texts[item_id] = text
     boundary = choose_boundary(entry_id, [told, *texts.values()])
     lines = ["FACTS of the run:", boundary.turn('role="facts"', told), "Items of the bank:"]

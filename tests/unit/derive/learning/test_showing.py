@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core.reasoning.records import Claim, ReasoningBlock
-from phronesis.derive.learning.showing import MAX_SHOWN, MAX_TEXT, shown, shown_to_rewrite, stands_in
+from phronesis.derive.learning.showing import MAX_CLASSES, MAX_SHOWN, MAX_TEXT, shown, shown_to_rewrite, stands_in
 from phronesis.errors import Violation
 from scripted_lessons import shown as read
 
@@ -33,6 +33,7 @@ def test_much_is_shown_in_short() -> None:
     known = {f"i{n}": block(*["x" * 5_000] * 10) for n in range(40)}
     seen = shown("e", {}, known)
     assert 0 < len(seen.ids) < 40
+    assert len(shown("e", {}, {f"i{n}": block(*["x"] * 10) for n in range(40)}).ids) == MAX_CLASSES / 10
     assert len(seen.data) < MAX_SHOWN * 1.2
     _, [first, *_] = read(seen.data)
     assert {len(claim["inference"]) for claim in first["claims"]} == {MAX_TEXT}
