@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from typing import Final
 
 from phronesis.compose.assembly import Assembler
@@ -139,8 +139,7 @@ def open_memory(
     searcher = searcher if mirror is None else MirroredSearch(searcher, mirror, database, embedders)
     own = settings.policy.reasoning
     telling = Telling(BUILDERS[own.facts], own.products)
-    learn = Learning(telling, Candidates(searcher, own.candidates, own.top_k),
-                     lambda reference: roster.asker("learn", reference))  # fmt: skip
+    learn = Learning(telling, Candidates(searcher, own.candidates, own.top_k), partial(roster.asker, "learn"))
     registry = make_registry(_prepare(roster, settings.policy), learn)
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
