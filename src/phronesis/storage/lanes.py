@@ -69,6 +69,12 @@ def ensure_tenant(unit: Unit, *, secret: bytes, created_at: int) -> bytes:
     return bytes(rows[0][0])
 
 
+def find_secret(unit: Unit) -> bytes | None:
+    """Give the tenant's secret, or None when nothing was ever written for it."""
+    rows = fetch(unit, _SECRET, {"t": unit.tenant})
+    return bytes(rows[0][0]) if rows else None
+
+
 def find_lane(unit: Unit, name: LaneName) -> Lane | None:
     """Give the lane of that name, or None when nothing was ever written to it."""
     rows = fetch(unit, _BY_NAME, {"t": unit.tenant, "k": name.kind, "n": name.name})

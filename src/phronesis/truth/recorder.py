@@ -14,7 +14,7 @@ from phronesis.core.instants import from_micros, to_micros
 from phronesis.core.scope import LaneName
 from phronesis.errors import Erased, IdempotencyConflict, InputError
 from phronesis.storage.database import Database, Unit
-from phronesis.storage.lanes import Lane, advance_head, ensure_tenant, lock_lane, lock_lane_named
+from phronesis.storage.lanes import Lane, advance_head, ensure_tenant, find_secret, lock_lane, lock_lane_named
 from phronesis.storage.log import EntryRow, PartRow, find_idempotent, insert_blob, insert_entry, read_parts
 from phronesis.truth.chain import facts_of, link
 from phronesis.truth.parts import SALT_BYTES, Part, as_read, commitment, keyed, split
@@ -98,7 +98,7 @@ class Recorder:
             )  # fmt: skip
             keyed_key = None
             if idempotency_key is not None:
-                keyed_key = keyed(secret, "idempotency", idempotency_key.encode("utf-8", "surrogatepass"))
+                keyed_key = _commitment_of(secret, idempotency_key)
                 known = find_idempotent(unit, keyed_key)
                 if known is not None:
                     _check_same(unit, known, locked, verb=verb, parts=parts)
@@ -109,6 +109,13 @@ class Recorder:
                 then(unit, locked, entry)
         self._secrets[tenant] = secret  # only now is a new tenant's secret committed
         return Recorded(entry, locked, repeated=False)
+
+    def known(self, tenant: str, idempotency_key: str) -> str | None:
+        """Give the id of the entry that a key names, or None. Writes nothing."""
+        with self.database.transaction(tenant, "read") as unit:
+            secret = find_secret(unit)
+            found = None if secret is None else find_idempotent(unit, _commitment_of(secret, idempotency_key))
+            return None if found is None else found.entry_id
 
     def tenant_secret(self, unit: Unit) -> bytes:
         """Give the tenant's secret, making the tenant when it is new."""
@@ -161,6 +168,10 @@ def part_row(unit: Unit, secret: bytes, row: PartRow) -> PartRow:
     blob_id = keyed(secret, "blob", row.body)
     insert_blob(unit, blob_id, zlib.compress(row.body))
     return replace(row, body=None, blob_id=blob_id)
+
+
+def _commitment_of(secret: bytes, idempotency_key: str) -> str:
+    return keyed(secret, "idempotency", idempotency_key.encode("utf-8", "surrogatepass"))
 
 
 def _new_lane_number() -> int:

@@ -97,6 +97,11 @@ class RunBook:
             lane = find_lane(unit, name)
             return lane.lane_id if lane is not None and lane.applied_seq < lane.head_seq else None
 
+    def waits(self, tenant: str, entry: Entry) -> bool:
+        """Tell whether an entry is not interpreted yet."""
+        with self.database.transaction(tenant, "read") as unit:
+            return get_lane(unit, entry.lane_id).applied_seq < entry.seq
+
     def entry(self, tenant: str, entry_id: str) -> Entry:
         """Give an entry of the log."""
         with self.database.transaction(tenant, "read") as unit:

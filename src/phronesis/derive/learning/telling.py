@@ -6,7 +6,7 @@ from typing import Any
 
 from phronesis.core.items import Item
 from phronesis.core.reasoning.facts import TOP_PRODUCTS, FactsBuilder, FactsView, top_products
-from phronesis.core.reasoning.runs import Feedback
+from phronesis.core.reasoning.runs import Feedback, Run
 from phronesis.derive.claims_gate.wording import without_aliases
 from phronesis.derive.runs import RUN, feedback_of, run_of
 from phronesis.storage.lane_view import LaneView
@@ -21,11 +21,15 @@ class Telling:
 
     def facts(self, item: Item) -> dict[str, Any]:
         """Give the FACTS of a run as JSON, without the aliases that people wrote into it (RB-05, RB-15)."""
-        return dict(_clean(self._facts(item).to_json()))
+        return self.facts_of(run_of(item), feedback_of(item) or Feedback())
+
+    def facts_of(self, run: Run, feedback: Feedback) -> dict[str, Any]:
+        """Give the same of a run and what it came to, recorded or not."""
+        return dict(_clean(self._facts(run, feedback).to_json()))
 
     def summary(self, item: Item) -> str:
         """Give the text that candidates are searched by."""
-        return self.builder.summary(self._facts(item))
+        return self.builder.summary(self._facts(run_of(item), feedback_of(item) or Feedback()))
 
     def view(self, item: Item) -> FactsView:
         """Give a run as tests are computed on."""
@@ -40,8 +44,7 @@ class Telling:
             if (other.recorded_at, other.id) < place and other.data.get("feedback") is not None
         ]
 
-    def _facts(self, item: Item) -> Any:
-        run, feedback = run_of(item), feedback_of(item) or Feedback()
+    def _facts(self, run: Run, feedback: Feedback) -> Any:
         facts = self.builder.facts(run, feedback)
         return replace(facts, feedback_products=top_products(feedback.products, self.products))
 

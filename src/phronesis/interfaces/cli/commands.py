@@ -5,7 +5,7 @@ from typing import Final
 import click
 
 from phronesis import __version__
-from phronesis.interfaces.cli import bench, chat, demo, keeping, quarantine, reading, reasoning, runs, writing
+from phronesis.interfaces.cli import batch, bench, chat, demo, keeping, quarantine, reading, reasoning, runs, writing
 
 SECTIONS: Final = {
     "See it work": (demo.demo, bench.bench),
@@ -19,7 +19,7 @@ SECTIONS: Final = {
         reading.sessions,
         reading.turns,
     ),
-    "Learn": (runs.runs, runs.learn),
+    "Learn": (runs.runs, runs.learn, batch.batch),
     "Account for it": (reading.explain, reading.history, writing.rollback, quarantine.quarantine),
     "Keep in order": (
         keeping.doctor,

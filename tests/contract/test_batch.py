@@ -1,0 +1,142 @@
+"""Batches on both databases: resumed, raced, and met by what others wrote meanwhile."""
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from phronesis import Memory
+from phronesis.batch import Batch, Told
+from phronesis.core.ids import derived_id
+from phronesis.derive.learning.learn import Learning
+from phronesis.derive.runs import RUN
+from phronesis.errors import Conflict, InputError
+
+OUTPUT = {"M1": "Cu", "M2": "Zn", "atomic_ratio": "3:1", "modifier": "imidazole"}
+CLAIM = {"claim_id": "c1", "status": "hypothesis", "facts": {"source_run_ids": ["x"]},
+         "inference": "With Cu–Zn the selectivity of formate is at least 0.60."}  # fmt: skip
+
+
+@pytest.fixture
+def memory(database_url: str) -> Iterator[Memory]:
+    with Memory.open(database_url, policy={"embedder": "none"}, tenant="acme") as opened:
+        opened.add_reasoning(f"RBMEM_CLAIMS_V1\nTOPIC=t\nCLAIMS_JSON={json.dumps([CLAIM])}", user_id="lin")
+        yield opened
+
+
+def row(n: int, share: float = 0.7, **more: Any) -> dict[str, Any]:
+    product = {"name": "formate", "value": 10 * share, "fraction": share}
+    return {"run_id": f"r{n}", "output": OUTPUT, "feedback": {"products": [product]}, **more}
+
+
+def stream(*rows: dict[str, Any]) -> io.BytesIO:
+    return io.BytesIO("\n".join(map(json.dumps, rows)).encode())
+
+
+def run(memory: Memory, *rows: dict[str, Any]) -> list[Told]:
+    return list(Batch(memory, user_id="lin").run(stream(*rows)))
+
+
+def entries(memory: Memory) -> int:
+    return memory.rebuild(verify=True).entries
+
+
+def supported_by(memory: Memory) -> list[str]:
+    [item] = memory.get_all(user_id="lin", kinds=["reasoning"])
+    return sorted(memory.mem_get(item.id).claims[0].support.run_ids)
+
+
+def test_a_batch_that_was_cut_off_goes_on(memory: Memory) -> None:
+    rows = [row(n) for n in range(7)]
+    told = Batch(memory, user_id="lin", window=3).run(stream(*rows))
+    assert [next(told).line for _ in range(4)] == [1, 2, 3, 4]
+    del told  # the second window is recorded, and half of it waits
+    before = entries(memory)
+    done = run(memory, *rows)
+    assert [one.run for one in done] == ["known"] * 6 + ["recorded"]
+    assert [one.learn for one in done] == ["known"] * 6 + ["recorded"]
+    assert [one.supports for one in done] == [1] * 7
+    assert supported_by(memory) == [f"r{n}" for n in range(7)]
+    assert entries(memory) == before + 3
+    assert memory.rebuild(verify=True).equal
+
+
+def test_corrected_feedback_is_news_and_the_same_is_not(memory: Memory) -> None:
+    run(memory, row(1, 0.7))
+    memory.run_feedback("r1", row(1, 0.5)["feedback"], user_id="lin")
+    [first, second, third] = run(memory, row(1, 0.5), row(1, 0.2), row(1, 0.7))
+    assert (first.run, first.feedback, first.learn) == ("known", "known", "recorded")
+    assert (second.feedback, second.learn) == ("recorded", "recorded")
+    assert (third.feedback, third.learn) == ("known", "known")
+    given = memory.get_run("r1", user_id="lin").feedback
+    assert given is not None
+    assert given["products"][0]["fraction"] == 0.2
+
+
+def test_what_others_left_waiting_is_interpreted_first(memory: Memory) -> None:
+    memory._background.stop()
+    memory.record_run({"run_id": "r1", "output": OUTPUT}, user_id="lin", wait=False)
+    [told] = run(memory, row(1))
+    assert (told.run, told.supports, told.error) == ("known", 1, None)
+
+
+def test_a_run_that_another_writer_records_at_the_same_time(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory._background.stop()
+    find = Batch._find
+    raced: list[str] = []
+
+    def find_then_lose(self: Batch, run_id: str) -> Any:
+        found = find(self, run_id)
+        if not raced:
+            raced.append(memory.record_run({"run_id": run_id, "output": OUTPUT}, user_id="lin", wait=False))
+        return found
+
+    monkeypatch.setattr(Batch, "_find", find_then_lose)
+    [told] = run(memory, row(1))
+    assert told.error is not None
+    assert told.error["code"] == Conflict.code
+    assert "run the batch again" in told.error["message"]
+    [told] = run(memory, row(1))
+    assert (told.run, told.learn, told.supports) == ("known", "recorded", 1)
+
+
+def test_what_a_run_had_read_by_then_is_no_other_learn(memory: Memory) -> None:
+    run(memory, row(1))
+    memory.mem_search("formate", user_id="lin", run_id="r1")
+    [told] = run(memory, row(1))
+    assert (told.learn, told.error) == ("known", None)
+
+
+def test_an_entry_that_failed_is_told_until_a_retry_stands_for_it(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Learning, "_outcomes", fail)
+        [told, other] = run(memory, row(1), row(2, learn=False))
+    assert (told.run_id, told.error and told.error["code"], other.error) == ("r1", "entry.failed", None)
+    [again] = run(memory, row(1))
+    assert again.error is not None
+    assert again.error == told.error
+    memory.retry(again.error["message"].split("'")[1])
+    [again] = run(memory, row(1))
+    assert (again.learn, again.error, supported_by(memory)) == ("known", None, ["r1"])
+
+
+def test_keys_are_of_a_lane_and_a_verb(memory: Memory) -> None:
+    assert next(Batch(memory, namespace="lab").run(stream(row(1)))).run == "recorded"
+    assert run(memory, row(1))[0].run == "recorded"
+    recorder = memory.stages.writer.recorder
+    assert recorder.known("acme", derived_id("batch", RUN)) is None
+    assert recorder.known("nobody", "x") is None
+
+
+def test_a_wrong_owner_is_refused_at_once(memory: Memory) -> None:
+    with pytest.raises(InputError):
+        Batch(memory, user_id="")
+    with pytest.raises(InputError):
+        Batch(memory, actor="")
