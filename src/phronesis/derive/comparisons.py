@@ -40,6 +40,7 @@ _RATIO: Final = re.compile(
     r"(?<![A-Za-z0-9.:/])(\d{1,4}(?:\.\d{1,4})?) ?[:比/] ?(\d{1,4}(?:\.\d{1,4})?)(?![A-Za-z0-9:/]|\.\d)"
 )
 _RATIO_WORD: Final = re.compile("ratio|比", re.IGNORECASE)
+_COMPARES: Final = re.compile("|".join(CLASSES[kind].pattern for kind in "ABCN"))
 Given = dict[str, Any]
 
 
@@ -100,7 +101,7 @@ def _read(sentence: str) -> dict[str, Any] | None:
 
 
 def _mask(marked: Marked, words: Words, *, alone: bool) -> bool:
-    """Replace all that is understood by marks; False when there is more than can be marked."""
+    """Replace all that is understood by marks; False when there is more than can be marked, or nothing compares."""
     rows = words.rows
     if not mask_metals(marked, modifiers=lambda: _mask_modifiers(marked, rows["modifier"])):
         return False
@@ -114,6 +115,8 @@ def _mask(marked: Marked, words: Words, *, alone: bool) -> bool:
     for kind, name in (("C", "comparator"), ("A", "adjective")):
         for row in rows.get(name, ()):
             marked.mask(kind, row.pattern, _always(row.meaning["op"]))
+    if not alone and words.language == "en" and not _COMPARES.search(marked.text):
+        return False  # every way to compare in English has one of these
     marked.mask("C", words.single["negated"], lambda match: _TURNED[marked.held[match["c"]]])
     marked.mask("A", words.single["adjective"], lambda match: _TURNED[marked.held[match["a"]]])
     marked.mask("B", words.single["bound"], _bound_of(marked, None, words.foreign))

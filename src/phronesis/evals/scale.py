@@ -21,7 +21,7 @@ _TURNS_PER_SESSION: Final = 50
 _VOCABULARY: Final = 5_000
 _WORDS_PER_MESSAGE: Final = 15
 _WORDS_PER_QUESTION: Final = 8
-_WARM: Final = 3
+WARM: Final = 3
 """Calls left out of the figures: they load the lane's index, and are reported as ``first``."""
 
 
@@ -40,8 +40,8 @@ class Latency:
         """Summarise calls in their order."""
         wall = np.array([time.wall for time in times]) * 1000
         cpu = np.array([time.cpu for time in times]) * 1000
-        p50, p95 = np.percentile(wall[_WARM:], [50, 95])
-        cpu_p50, cpu_p95 = np.percentile(cpu[_WARM:], [50, 95])
+        p50, p95 = np.percentile(wall[WARM:], [50, 95])
+        cpu_p50, cpu_p95 = np.percentile(cpu[WARM:], [50, 95])
         return cls(float(wall[0]), float(p50), float(p95), float(cpu_p50), float(cpu_p95))
 
     def cells(self) -> str:
@@ -88,8 +88,8 @@ def run_scale(*, items: int = 10_000, url: str | None = None, calls: int = 100, 
     Without ``url``, in a SQLite file of its own that is deleted afterwards; a given database must hold no user of
     this benchmark yet. InputError for counts that cannot be measured.
     """
-    if items < _TURNS_PER_SESSION or calls <= _WARM:
-        raise InputError(f"items must be at least {_TURNS_PER_SESSION}, calls more than {_WARM}", field="items")
+    if items < _TURNS_PER_SESSION or calls <= WARM:
+        raise InputError(f"items must be at least {_TURNS_PER_SESSION}, calls more than {WARM}", field="items")
     draw = random.Random(seed)  # noqa: S311 - repeatable text, no secret
     with tempfile.TemporaryDirectory() as folder:
         where = url or f"sqlite:///{Path(folder) / 'scale.db'}"

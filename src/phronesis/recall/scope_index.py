@@ -3,6 +3,7 @@
 import threading
 from array import array
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -23,8 +24,9 @@ from phronesis.storage.lanes import Lane
 CACHE_BYTES: Final = 256 * 1024 * 1024
 """What the indexes of all lanes in one process may hold: about 170,000 documents with 384-dimensional vectors."""
 
-ROW_OVERHEAD: Final = 900
-"""Bytes that a document's ids and columns take in Python objects, measured with tracemalloc on 10,000: 855."""
+ROW_OVERHEAD: Final = 1_000
+"""Bytes that a document's ids and columns take in Python objects, measured with tracemalloc on 10,000: 855, and 66 for
+the number of its item, which came later."""
 
 NOBODY: Final = -1
 """The code in ``Laid.speakers`` of what nobody said and what is about nobody."""
@@ -42,6 +44,7 @@ Key = tuple[str, int, bool]
 class _Columns:
     """What is known of each row, in typed arrays: reading ten thousand Python numbers takes longer than a search."""
 
+    items: "array[int]" = field(default_factory=lambda: array("q"))
     kinds: "array[int]" = field(default_factory=lambda: array("q"))
     parts: "array[int]" = field(default_factory=lambda: array("q"))
     sessions: "array[int]" = field(default_factory=lambda: array("q"))
@@ -63,6 +66,7 @@ class Laid:
 
     layout: Layout
     properties: Properties
+    items: Rows
     speakers: Rows
     kinds: Rows
     parts: Rows
@@ -75,8 +79,8 @@ class LaneIndex:
     """A lane's documents as parallel arrays, with their lexical and vector scores.
 
     ``history`` says that documents which are no longer current are in it too, for ``as_of`` and ended items.
-    ``speakers``, ``subjects``, ``kinds`` and ``part_names`` number the names of who said messages, of what other items
-    are about, the kinds, and what parts are called.
+    ``items``, ``speakers``, ``subjects``, ``kinds``, ``part_names`` number the items, the names of who said messages,
+    of what other items are about, the kinds, and what parts are called.
     """
 
     lane_id: int
@@ -90,6 +94,7 @@ class LaneIndex:
     document_ids: list[str] = field(default_factory=list)
     item_ids: list[str] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
+    items: dict[str, int] = field(default_factory=dict)
     speakers: dict[str, int] = field(default_factory=dict)
     subjects: dict[str, int] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
@@ -136,6 +141,7 @@ class LaneIndex:
         self.unembedded.add(row.id)
         marks = Marks.unpack(bytes(row.marks))
         columns = self._columns
+        columns.items.append(_numbered(self.items, row.item_id))
         columns.kinds.append(_numbered(self.kinds, row.kind))
         columns.parts.append(_numbered(self.part_names, part_name(row.part)))
         said = row.session_id is not None and row.position is not None
@@ -179,8 +185,15 @@ class LaneIndex:
         )  # fmt: skip
         days = properties.days[properties.days != NO_DAY]
         bounds = (int(days.min()), int(days.max())) if len(days) else ()
-        speakers, kinds, parts = (_numbers(column)[rows] for column in (columns.speakers, columns.kinds, columns.parts))
-        return Laid(layout, properties, speakers, kinds, parts, bounds)
+        kept = (columns.items, columns.speakers, columns.kinds, columns.parts)
+        items, speakers, kinds, parts = (_numbers(column)[rows] for column in kept)
+        return Laid(layout, properties, items, speakers, kinds, parts, bounds)
+
+    def places_of(self, laid: Laid, item_ids: Iterable[str]) -> Mask:
+        """Give which places are of some items; those that the lane does not have are passed over."""
+        chosen = np.zeros(len(self.items), dtype=np.bool_)
+        chosen[[number for number in map(self.items.get, item_ids) if number is not None]] = True
+        return chosen[laid.items]
 
     def load_vectors(self, unit: Unit, model_id: str, dimension: int) -> None:
         """Take in the vectors that were made since the last look; all of them anew after a change of model."""

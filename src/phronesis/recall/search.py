@@ -331,13 +331,10 @@ def _shown(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted)
     if wanted.parts is not None:
         mask &= laid.parts == index.part_names.get(wanted.parts, NO_PART)
     if wanted.narrow:
-        allowed = eligible_ids(unit, lane, wanted)
-        rows = laid.layout.rows.tolist()
-        mask &= np.fromiter((index.item_ids[row] in allowed for row in rows), dtype=np.bool_, count=len(rows))
+        mask &= index.places_of(laid, eligible_ids(unit, lane, wanted))
     return mask
 
 
 def _marked(lane: _Lane, item_ids: set[str]) -> Floats:
     """Give 1 at the places of some items."""
-    rows = lane.laid.layout.rows.tolist()
-    return np.fromiter((lane.index.item_ids[row] in item_ids for row in rows), dtype=np.float32, count=len(rows))
+    return lane.index.places_of(lane.laid, item_ids).astype(np.float32)

@@ -84,7 +84,7 @@ def eligible_ids(unit: Unit, lane: Lane, wanted: Wanted) -> set[str]:
     query = sa.select(items.c.id).where(
         items.c.tenant_id == unit.tenant, items.c.lane_id == lane.lane_id, *wanted.conditions()
     )
-    return set(unit.run(query).scalars())
+    return set(unit.run(query).scalars().all())  # row by row it takes three times as long
 
 
 def eligible_items(unit: Unit, lane: Lane, wanted: Wanted, ids: Iterable[str]) -> list[Item]:

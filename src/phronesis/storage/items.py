@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
@@ -20,6 +20,15 @@ _UPDATE: Final = (
     .where(items.c.tenant_id == sa.bindparam("b_tenant"), items.c.id == sa.bindparam("b_id"))
     .values({name: sa.bindparam(name) for name in ROW_FIELDS if name != "id"})
 )
+_VERSIONS: Final = (
+    sa.select(items.c.id, items.c.version, items.c.recorded_at)
+    .where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"), items.c.kind == sa.bindparam("k"),
+        items.c.kind != sa.literal_column("'message'"), items.c.status == sa.bindparam("a"), items.c.ended.is_(None),
+        items.c.quarantine.is_(None),
+    )
+    .order_by(items.c.recorded_at, items.c.id)
+)  # fmt: skip
 
 
 def read_items(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Item]:
@@ -59,6 +68,20 @@ def _states(dialect: str) -> sa.Select[Any]:
     return sa.select(items.c.id, items.c.status, items.c.ended, items.c.quarantine, items.c.version).where(
         items.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(items.c.id, dialect)
     )
+
+
+class ItemVersion(NamedTuple):
+    """An item by its id, its version, and when it was recorded, in microseconds."""
+
+    id: str
+    version: int
+    recorded_at: int
+
+
+def read_versions(unit: Unit, lane: Lane, kind: str) -> list[ItemVersion]:
+    """Give the versions of a lane's items of a kind, not of messages, that ordinary reads show, oldest first."""
+    bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "a": "active"}
+    return [ItemVersion(*row) for row in fetch(unit, _VERSIONS, bound)]
 
 
 def live_of_session(

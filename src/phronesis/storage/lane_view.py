@@ -17,7 +17,7 @@ from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.storage import conversations, deltas, erasing, relations
 from phronesis.storage.conversations import has_messages
 from phronesis.storage.database import Unit
-from phronesis.storage.items import of_kinds, read_items, read_where
+from phronesis.storage.items import ItemVersion, of_kinds, read_items, read_versions, read_where
 from phronesis.storage.lanes import Lane
 from phronesis.storage.log import entries_of_verb, read_outcomes
 from phronesis.storage.schema import items
@@ -47,6 +47,10 @@ class LaneView:
     def item(self, item_id: str) -> Item | None:
         """Give one item, or None."""
         return self.items([item_id]).get(item_id)
+
+    def versions(self, kind: str) -> list[ItemVersion]:
+        """Give which live items of a kind there are, and at which version, oldest first, without what they say."""
+        return read_versions(self.unit, self.lane, kind)
 
     def find(
         self,

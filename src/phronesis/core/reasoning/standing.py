@@ -76,19 +76,21 @@ def rewritten(item: Item, block: ReasoningBlock) -> dict[str, Any]:
     return {f"data.{name}": after[name] for name in WRITTEN if after[name] != before[name]}
 
 
-def standing_of(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
-    """Fold verdicts, in learn order, into where each claim stands, and into the block that says so.
-
-    Verdicts on claims that are gone are idle.
-    """
+def standings(claims: Iterable[Claim], evidence: Sequence[EvidenceRow]) -> dict[str, dict[str, Any]]:
+    """Fold verdicts, in learn order, into where each claim stands. Verdicts on claims that are gone are idle."""
     verdicts: dict[str, list[Verdict]] = {}
     for row in evidence:
         judgement = _JUDGEMENT_OF.get(row.polarity)
         if judgement is not None:
             verdicts.setdefault(row.part, []).append(Verdict(row.source_key, judgement))
+    return {claim.claim_id: _standing(claim, verdicts.get(claim.claim_id, ())) for claim in claims}
+
+
+def standing_of(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
+    """Give where each claim stands by the verdicts, in learn order, and the block that says so."""
     # Objects come back in another order from a log or a database: the text must not depend on it.
     block = written_block({**item.data, "claims": _ordered(item.data.get("claims") or [])})
-    standing = {claim.claim_id: _standing(claim, verdicts.get(claim.claim_id, ())) for claim in block.claims}
+    standing = standings(block.claims, evidence)
     moved = replace(block, claims=tuple(_moved(claim, standing[claim.claim_id]) for claim in block.claims))
     return {STANDING: standing, "content": text_of(moved), "label": block.scope}
 

@@ -9,10 +9,9 @@ from phronesis.core.entries import Entry
 from phronesis.core.items import Item
 from phronesis.core.reasoning.records import ReasoningBlock
 from phronesis.core.reasoning.standing import (
-    STANDING,
     current_block,
     rewritten,
-    standing_of,
+    standings,
     written_block,
     written_of,
 )
@@ -83,7 +82,7 @@ class Bearing:
         wrong = {row["claim_id"] for row in self.claims if "delete" in row}
         if proposed is not None:
             wrong |= {claim.claim_id for claim in current_block(self.item).claims} - _ids(proposed)
-        standing = standing_of(self.item, evidence)[STANDING] if wrong else {}
+        standing = standings(written_block(self.item.data).claims, evidence) if wrong else {}
         return {
             claim_id for claim_id in wrong & standing.keys()
             if standing[claim_id]["contra"]["count"] >= DEMOTION_CONTRA
@@ -120,11 +119,12 @@ class Bearing:
             return []
         after = self.item.with_fields(fields)
         ordered = sorted(evidence, key=lambda row: (row.recorded_at, row.identity))
-        standing = standing_of(after, ordered)[STANDING]
+        block = written_block(after.data)
+        standing = standings(block.claims, ordered)
         before = {claim.claim_id: claim for claim in current_block(self.item).claims}
         return [
             claim.claim_id
-            for claim in written_block(after.data).claims
+            for claim in block.claims
             if claim.claim_id in limitations
             and (old := before.get(claim.claim_id)) is not None
             and old.status == "conclusion"

@@ -17,7 +17,7 @@ from phronesis.derive.learning.bearing import BY_MODEL
 from phronesis.derive.learning.showing import stands_in, words_of
 from phronesis.derive.learning.sifting import ORDER, OUTSIDE
 from phronesis.derive.learning.teaching import Taught
-from phronesis.derive.learning.weighing import BY_RULE, Scales, test_of
+from phronesis.derive.learning.weighing import BY_RULE, Scales
 from phronesis.truth.reader import fit
 
 UNKNOWN: Final = "unknown_claim"
@@ -45,7 +45,7 @@ class Classes:
         one = self.given.get((item_id, claim.claim_id))
         if one is None:
             return row
-        if test_of(claim) is not None:
+        if scales.test_of(claim) is not None:
             if one.says != verdict:
                 self.refuse(item_id, claim.claim_id, one.says, OVERRULED, f"its test says {verdict}")
         elif one.says != "irrelevant" and list(claim.facts.get("source_run_ids", ())) == [scales.run.run_id]:

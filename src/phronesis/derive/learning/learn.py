@@ -7,7 +7,7 @@ plainly wrong, by two runs at least, leaves the block.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from phronesis.core.changes import Changes
@@ -23,6 +23,7 @@ from phronesis.derive.learning.bearing import EDGE_OF, Bearing
 from phronesis.derive.learning.before import evidence_before, items_before
 from phronesis.derive.learning.candidates import Candidates, used_ids
 from phronesis.derive.learning.classing import Classes, classes_of, may_go
+from phronesis.derive.learning.kept import Kept
 from phronesis.derive.learning.proposing import RULES, Proposal, propose_by_rules
 from phronesis.derive.learning.sifting import Rewrite, Sieve, Taken, by_form
 from phronesis.derive.learning.teaching import Question, Taught, teach, unknown_model
@@ -61,6 +62,7 @@ class Learning:
     telling: Telling
     candidates: Candidates
     asker: Callable[[str | None], LearnAsker | None] = lambda _reference: None
+    kept: Kept = field(default_factory=Kept)
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
         """Give what applying needs: FACTS, candidates, proposals taken and dropped, and a verdict on every claim."""
@@ -107,7 +109,8 @@ class Learning:
         self, view: LaneView, run: Item, seen: Candidacy, question: Question, lesson: Taught | None
     ) -> list[Outcome]:
         feedback, told, known = feedback_of(run), self.telling.view(run), question.known
-        scales = Scales(told, feedback is not None, lambda: self.telling.earlier(view, run))
+        kept = self.kept.of(view)
+        scales = Scales(told, feedback is not None, lambda: self.telling.earlier(view, run, kept), kept)
         classes = Classes() if lesson is None else classes_of(lesson, question.facts, known)
         bearing = {item_id: [classes.row(scales, item_id, claim) for claim in block.claims]
                    for item_id, block in known.items()}  # fmt: skip

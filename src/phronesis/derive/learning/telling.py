@@ -1,9 +1,10 @@
 """What a run tells: its FACTS as they are written into claims, and the run as tests are computed on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
 from phronesis.core.reasoning.facts import TOP_PRODUCTS, FactsBuilder, FactsView, top_products
 from phronesis.core.reasoning.runs import Feedback, Run
@@ -35,14 +36,18 @@ class Telling:
         """Give a run as tests are computed on."""
         return self.builder.view(run_of(item), feedback_of(item) or Feedback())
 
-    def earlier(self, view: LaneView, item: Item) -> list[FactsView]:
-        """Give the lane's runs that were recorded before this one and have feedback, oldest first."""
-        place = (item.recorded_at, item.id)
-        return [
-            self.view(other)
-            for other in view.find(kinds=(RUN,))
-            if (other.recorded_at, other.id) < place and other.data.get("feedback") is not None
-        ]
+    def earlier(self, view: LaneView, item: Item, kept: MutableMapping[Any, Any]) -> list[FactsView]:
+        """Give the lane's runs that were recorded before this one and have feedback, oldest first.
+
+        ``kept`` holds those that were read before, by item and version.
+        """
+        place = (to_micros(item.recorded_at), item.id)
+        before = [(found.id, found.version) for found in view.versions(RUN) if (found.recorded_at, found.id) < place]
+        known = {key: kept[key] for key in before if key in kept}
+        for found in view.items(key[0] for key in before if key not in known).values():
+            seen = None if found.data.get("feedback") is None else self.view(found)
+            known[found.id, found.version] = kept[found.id, found.version] = seen
+        return [seen for key in before if (seen := known.get(key)) is not None]
 
     def _facts(self, run: Run, feedback: Feedback) -> Any:
         facts = self.builder.facts(run, feedback)

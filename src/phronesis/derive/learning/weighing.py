@@ -1,15 +1,18 @@
 """How a run bears on claims, by arithmetic on its FACTS, and what is written when one falls (RB-18, RB-19)."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
+from phronesis.core.canonical import digest
 from phronesis.core.items import Item
 from phronesis.core.reasoning.block import text_of
+from phronesis.core.reasoning.claim_test import ALIASES, RATIO
 from phronesis.core.reasoning.facts import FactsView
 from phronesis.core.reasoning.limitations import limitation_from
 from phronesis.core.reasoning.records import Claim, ReasoningBlock
+from phronesis.core.reasoning.runs import folded_name
 from phronesis.core.reasoning.standing import status_of
 from phronesis.core.reasoning.verdicts import verdict
 from phronesis.core.state_machine import Judgement
@@ -31,31 +34,62 @@ def test_of(claim: Claim) -> Mapping[str, Any] | None:
 class Scales:
     """Weighs claims with one run. ``read_earlier`` gives the runs before it, and is asked only when a claim compares.
 
-    A run without feedback bears on nothing.
+    A run without feedback bears on nothing. ``kept`` holds what claims' words were read as, by their digest.
     """
 
     run: FactsView
     has_feedback: bool
     read_earlier: Callable[[], Sequence[FactsView]]
+    kept: MutableMapping[Any, Any] = field(default_factory=dict)
 
     @cached_property
     def _earlier(self) -> Sequence[FactsView]:
         return self.read_earlier()
 
+    @cached_property
+    def _by_name(self) -> Mapping[tuple[str, str], Sequence[FactsView]]:
+        """The earlier runs by each thing that they name."""
+        found: dict[tuple[str, str], list[FactsView]] = {}
+        for one in self._earlier:
+            for name, text in one.named.items():
+                found.setdefault((name, folded_name(text)), []).append(one)
+        return found
+
     def weigh(self, claim: Claim) -> Judgement:
         """Tell how the run bears on a claim; irrelevant where nothing decides."""
-        test = test_of(claim) if self.has_feedback else None
+        test = self.test_of(claim) if self.has_feedback else None
         if test is None:
             return "irrelevant"
-        return verdict(test, self.run, self._earlier if test.get("versus") is not None else ())
+        versus = test.get("versus")
+        return verdict(test, self.run, self._among(versus) if versus is not None else ())
+
+    def test_of(self, claim: Claim) -> Mapping[str, Any] | None:
+        """Give what `test_of` gives; words are read once."""
+        if claim.test is not None:
+            return claim.test
+        key = digest([claim.inference, claim.conditions])
+        if key not in self.kept:
+            self.kept[key] = test_of(claim)
+        test: Mapping[str, Any] | None = self.kept[key]
+        return test
+
+    def _among(self, versus: Mapping[str, Any]) -> Sequence[FactsView]:
+        """Give the earlier runs that may be those meant: the fewest that share a name with them, all without a name."""
+        named = [self._by_name.get((ALIASES.get(name, name), folded_name(text)), ())
+                 for name, text in versus.items() if name != RATIO]  # fmt: skip
+        return min(named, key=len, default=self._earlier)
 
 
 def limitation_for(block: ReasoningBlock, claim: Claim, contradicting: Sequence[FactsView]) -> str:
-    """Give the limitation that a claim gains when it falls: what the gate lets stand in its block."""
+    """Give the limitation that a claim gains when it falls: what the gate lets stand in its block.
+
+    The rest of the block passed the gate before, and no rule of wording looks at two claims.
+    """
     nameless = [replace(view, label="") for view in contradicting]
+    alone, test = replace(block, claims=(claim,)), test_of(claim)
     for views in (contradicting, nameless):
-        text = limitation_from(claim, views, test_of(claim))
-        if not gate(text_of(limited(block, claim.claim_id, text))):
+        text = limitation_from(claim, views, test)
+        if not gate(text_of(limited(alone, claim.claim_id, text))):
             return text
     chinese = limitation_from(claim, nameless[:1], None).startswith("在")
     return BARE[1] if chinese else BARE[0]

@@ -52,6 +52,25 @@ def scale(items: int, *, calls: int, url: str | None, as_json: bool) -> None:
 
 
 @bench.command()
+@click.option("--items", type=int, default=10_000, show_default=True, help="Items of the bank.")
+@click.option("--claims", type=int, default=5, show_default=True, help="Claims of each.")
+@click.option("--runs", type=int, default=1_000, show_default=True, help="Runs that the bank has already.")
+@click.option("--calls", type=int, default=100, show_default=True, help="Searches and learns that are timed.")
+@click.option("--url", metavar="URL", help="A database to fill; default: a temporary SQLite file.")
+@click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+def reasoning(items: int, *, claims: int, runs: int, calls: int, url: str | None, as_json: bool) -> None:
+    """Search and learn with many claims."""
+    from phronesis.evals.reasoning_scale import run_reasoning_scale  # noqa: PLC0415 - numpy: not for --help
+
+    with Progress() as progress:
+        report = run_reasoning_scale(items=items, claims=claims, runs=runs, calls=calls, url=url, on_progress=progress)
+    if as_json:
+        render.say_json(report)
+    else:
+        render.say(report.to_markdown())
+
+
+@bench.command()
 @click.option("--data", required=True, multiple=True, metavar="FILE",
               type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="Labelled turns; may stand several times.")  # fmt: skip
