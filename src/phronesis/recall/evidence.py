@@ -8,7 +8,7 @@ from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.results import Source
 from phronesis.storage.database import Unit
-from phronesis.storage.deltas import deltas_of_items
+from phronesis.storage.deltas import deltas_of_items, edits_of_items
 from phronesis.storage.items import read_items
 from phronesis.storage.lanes import get_lane
 from phronesis.storage.relations import read_evidence
@@ -74,7 +74,7 @@ def sources_of(
     was taken from messages has those messages, each with the words it was taken from.
     """
     rows = known_evidence(unit, lane_id, [item.id for item in items if item.kind != "message"], as_of=as_of)
-    edited = deltas_of_items(unit, lane_id, [item.id for item in items if item.version > 1])
+    edited = _edits(unit, lane_id, [item for item in items if item.kind not in LEARNED_KINDS], rows)
     quoted = _quoted(unit, lane_id, [row for found in rows.values() for row in found])
     out: dict[str, list[Source]] = {}
     for item in items:
@@ -89,6 +89,23 @@ def sources_of(
         stated = [] if item.kind in LEARNED_KINDS else _stated(item, edited.get(item.id, ()))
         out[item.id] = stated + learned
     return out
+
+
+def _edits(
+    unit: Unit, lane_id: int, items: Sequence[Item], rows: Mapping[str, Sequence[EvidenceRow]]
+) -> Mapping[str, Sequence[Delta]]:
+    """Give what `_stated` asks for of the items that state themselves."""
+    stated = [item.id for item in items
+              if item.version > 1 and not any(row.polarity == "source" for row in rows.get(item.id, ()))]  # fmt: skip
+    edits: dict[str, Sequence[Delta]] = dict(edits_of_items(unit, lane_id, stated)) if stated else {}
+    unsure = [one for one, found in edits.items() if not all(_words_came(delta) for delta in found)]
+    return {**edits, **deltas_of_items(unit, lane_id, unsure)} if unsure else edits
+
+
+def _words_came(delta: Delta) -> bool:
+    """Whether a delta with which evidence came or went changed the words too, as where they are folded it does."""
+    counted = delta.op != "create" and (delta.evidence_added or delta.evidence_removed)
+    return not counted or "content" in delta.patch
 
 
 def _quoted(unit: Unit, lane_id: int, rows: Sequence[EvidenceRow]) -> Mapping[str, tuple[Item, str]]:

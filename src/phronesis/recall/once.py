@@ -5,11 +5,14 @@ from collections.abc import Collection, Mapping, Sequence
 from phronesis.core.items import Item
 from phronesis.recall.evidence import known_evidence
 from phronesis.storage.database import Unit
+from phronesis.storage.relations import origins_of
 
 
 def said_in(unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | None) -> dict[str, frozenset[str]]:
     """Give, by item, the messages of the lane (ids of items) that items other than messages were taken from."""
     taken = [item.id for item in items if item.kind != "message"]
+    if as_of is None:
+        return {item: frozenset(found) for item, found in origins_of(unit, lane_id, taken).items()} if taken else {}
     rows = known_evidence(unit, lane_id, taken, as_of=as_of) if taken else {}
     return {
         item: frozenset(row.source_item_id for row in found if row.polarity == "source" and row.source_item_id)

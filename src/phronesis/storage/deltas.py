@@ -44,6 +44,31 @@ def insert_deltas(unit: Unit, lane_id: int, seq: int, rows: Sequence[Delta], mad
 
 def deltas_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[Delta]]:
     """Give items' deltas by item, oldest first."""
+    return _of_items(unit, lane_id, item_ids, ())
+
+
+def edits_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[Delta]]:
+    """Give, by item and oldest first, the deltas with which no evidence came or went, and the first of the others.
+
+    Whoever asks what an item said at first, and who edited it since, need not read each of a thousand verdicts.
+    """
+    counted = sa.or_(deltas.c.evidence_added.is_not(None), deltas.c.evidence_removed.is_not(None))
+    first = (
+        sa.select(deltas.c.item_id, sa.func.min(deltas.c.seq))
+        .where(deltas.c.tenant_id == unit.tenant, deltas.c.lane_id == lane_id, counted)
+        .group_by(deltas.c.item_id)
+    )
+    out: dict[str, list[Delta]] = {}
+    for batch in batches(dict.fromkeys(item_ids)):
+        firsts = first.where(deltas.c.item_id.in_(batch), deltas.c.op != "create")
+        chosen = sa.or_(sa.not_(counted), sa.tuple_(deltas.c.item_id, deltas.c.seq).in_(firsts))
+        out |= _of_items(unit, lane_id, batch, (chosen,))
+    return out
+
+
+def _of_items(
+    unit: Unit, lane_id: int, item_ids: Sequence[str], conditions: Sequence[sa.ColumnElement[bool]]
+) -> dict[str, list[Delta]]:
     out: dict[str, list[Delta]] = {}
     for batch in batches(dict.fromkeys(item_ids)):
         makers = sa.select(items.c.entry_id).where(
@@ -54,7 +79,7 @@ def deltas_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[s
             if delta.item_id in wanted:
                 out[delta.item_id] = [delta]
         query = sa.select(*_COLUMNS).where(
-            deltas.c.tenant_id == unit.tenant, deltas.c.lane_id == lane_id, deltas.c.item_id.in_(batch)
+            deltas.c.tenant_id == unit.tenant, deltas.c.lane_id == lane_id, deltas.c.item_id.in_(batch), *conditions
         )
         for row in unit.run(query.order_by(*_ORDER)).mappings():
             out.setdefault(row["item_id"], []).append(_delta(row))

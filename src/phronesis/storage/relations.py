@@ -54,7 +54,7 @@ def read_evidence(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> dict[str
         query = sa.select(*_EVIDENCE_COLUMNS).where(
             evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id, evidence.c.item_id.in_(batch)
         )
-        for row in unit.run(query.order_by(*list(evidence.primary_key.columns)[1:])).mappings():
+        for row in unit.run(query.order_by(*list(evidence.primary_key.columns)[1:])).mappings().all():
             out.setdefault(row["item_id"], []).append(EvidenceRow.from_row(dict(row)))
     return out
 

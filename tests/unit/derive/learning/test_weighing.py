@@ -1,8 +1,17 @@
 """How a run bears on claims, and what is written when one falls."""
 
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from phronesis.core.reasoning.facts import FactsView
 from phronesis.core.reasoning.records import Claim, ReasoningBlock
 from phronesis.core.reasoning.runs import Product
+from phronesis.core.reasoning.verdicts import verdict
+from phronesis.derive.learning import weighing
 from phronesis.derive.learning.weighing import BARE, Scales, limitation_for, limited
 
 CLAIM = Claim(claim_id="c1", status="conclusion", facts={"source_run_ids": ["x"]},
@@ -38,6 +47,27 @@ def test_earlier_runs_are_read_once_and_only_to_compare() -> None:
     compared = Claim(claim_id="c1", status="fact", facts={}, test=test)
     assert [scales.weigh(compared), scales.weigh(compared)] == ["irrelevant", "irrelevant"]
     assert asked == [1]
+
+
+METALS = st.sampled_from(["Cu", "cu ", "Zn", "Ｚn", "Ag"])
+RUNS = st.lists(st.dictionaries(st.sampled_from(["M1", "M2", "modifier"]), METALS), max_size=8)
+
+
+@given(RUNS, st.dictionaries(st.sampled_from(["M1", "M2", "small_molecule_modifier"]), METALS, min_size=1))
+def test_looking_runs_up_by_name_leaves_the_verdict(named: list[dict[str, str]], versus: dict[str, str]) -> None:
+    earlier = [replace(view(f"r{n}", 0.1 * n), named=one) for n, one in enumerate(named)]
+    test = {"metric": "fraction", "product": "formate", "op": ">", "versus": versus}
+    claim, run = Claim(claim_id="c1", status="fact", facts={}, test=test), view("late", 0.35)
+    scales = Scales(run, has_feedback=True, read_earlier=lambda: earlier)
+    assert scales.weigh(claim) == verdict(test, run, earlier)
+
+
+def test_words_are_read_once_for_all_who_keep_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: dict[Any, Any] = {}
+    assert Scales(view(), True, list, kept).weigh(CLAIM) == "contra"
+    monkeypatch.setattr(weighing, "read_comparison", None)  # asked again, it would raise
+    assert Scales(view(share=0.7), True, list, kept).weigh(CLAIM) == "support"
+    assert all("formate" not in key for key in kept)
 
 
 def test_a_limitation_that_the_gate_refuses_says_less() -> None:
