@@ -9,10 +9,10 @@ MAX_SENTENCE: Final = 400
 MAX_CONDITIONS: Final = 200
 """Characters of a claim's core sentence and of its conditions: together about 150 tokens, short to any encoder."""
 
+# Looked back from behind the full stop: before it, every character of a text would be looked back from.
 _SENTENCE_END: Final = re.compile(
-    r"[。！？]|[!?](?=\s|$)|\n"
-    r"|(?<!\be\.g)(?<!\bi\.e)(?<!\bca)(?<!\bcf)(?<!\bvs)(?<!\bfig)(?<!\bapprox)(?<!\betc)\.(?=\s|$)",
-    re.IGNORECASE,
+    r"[。！？\n]|[!?](?=\s|$)"
+    r"|\.(?=\s|$)(?<!\b(?i:e\.g|i\.e)\.)(?<!\b(?i:ca|cf|vs)\.)(?<!\b(?i:fig|etc)\.)(?<!\b(?i:approx)\.)"
 )
 
 
