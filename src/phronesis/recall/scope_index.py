@@ -3,7 +3,7 @@
 import threading
 from array import array
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -36,6 +36,9 @@ NO_PART: Final = -1
 
 NEVER: Final = 2**63 - 1
 """The end of what is still current."""
+
+ANSWERS: Final = 16
+"""Questions of which a lane's index remembers the items, a byte an item each."""
 
 Key = tuple[str, int, bool]
 
@@ -103,6 +106,7 @@ class LaneIndex:
     _sessions: dict[str, int] = field(default_factory=dict)
     _columns: _Columns = field(default_factory=_Columns)
     _laid: tuple[int, Laid] | None = None
+    _answers: dict[Hashable, tuple[int, Mask]] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
@@ -191,9 +195,24 @@ class LaneIndex:
 
     def places_of(self, laid: Laid, item_ids: Iterable[str]) -> Mask:
         """Give which places are of some items; those that the lane does not have are passed over."""
+        return self._chosen(item_ids)[laid.items]
+
+    def remembered(self, laid: Laid, question: Hashable, seq: int, ask: Callable[[], Iterable[str]]) -> Mask:
+        """Give the places of the items that ``ask`` gives, asked once for a question until the lane moves on from seq.
+
+        The same narrow search comes again and again, and thousands of ids are slow to read.
+        """
+        known = self._answers.get(question)
+        if known is None or known[0] != seq:
+            if len(self._answers) >= ANSWERS:
+                self._answers.clear()
+            known = self._answers[question] = (seq, self._chosen(ask()))
+        return known[1][laid.items]
+
+    def _chosen(self, item_ids: Iterable[str]) -> Mask:
         chosen = np.zeros(len(self.items), dtype=np.bool_)
         chosen[[number for number in map(self.items.get, item_ids) if number is not None]] = True
-        return chosen[laid.items]
+        return chosen
 
     def load_vectors(self, unit: Unit, model_id: str, dimension: int) -> None:
         """Take in the vectors that were made since the last look; all of them anew after a change of model."""

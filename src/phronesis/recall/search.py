@@ -331,8 +331,16 @@ def _shown(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted)
     if wanted.parts is not None:
         mask &= laid.parts == index.part_names.get(wanted.parts, NO_PART)
     if wanted.narrow:
-        mask &= index.places_of(laid, eligible_ids(unit, lane, wanted))
+        mask &= _eligible(unit, lane, index, laid, wanted)
     return mask
+
+
+def _eligible(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted) -> Mask:
+    """Give the places whose items the database lets through; by attributes alone, this follows from where a lane is."""
+    if wanted.filters or wanted.past:
+        return index.places_of(laid, eligible_ids(unit, lane, wanted))
+    question = (tuple(wanted.kinds or ()), tuple(sorted(wanted.attributes.items())))
+    return index.remembered(laid, question, lane.applied_seq, lambda: eligible_ids(unit, lane, wanted))
 
 
 def _marked(lane: _Lane, item_ids: set[str]) -> Floats:
