@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from phronesis.async_memory import AsyncMemory
     from phronesis.core.context import ContextPackage
     from phronesis.core.items import Item, Trust
+    from phronesis.core.pages import Page
     from phronesis.core.reasoning.item import ReasoningItem
     from phronesis.core.reasoning.learned import LearnResult, RunRecord
     from phronesis.core.reasoning.records import Claim
@@ -28,6 +29,7 @@ _HOMES = {
     "Item": "phronesis.core.items",
     "LearnResult": "phronesis.core.reasoning.learned",
     "Memory": "phronesis.memory",
+    "Page": "phronesis.core.pages",
     "PhronesisError": "phronesis.errors",
     "ReasoningItem": "phronesis.core.reasoning.item",
     "Review": "phronesis.core.reasoning.review",
@@ -50,6 +52,7 @@ __all__ = [
     "Item",
     "LearnResult",
     "Memory",
+    "Page",
     "PhronesisError",
     "ReasoningItem",
     "Review",

@@ -160,3 +160,20 @@ def test_what_is_not_known_is_no_error(call: Any, pubchem: ModelServer, modifier
     done = call("runs", "review", "m1", "--user", "lin")
     assert (done.code, done.out.splitlines()[0]) == (0, told)
     assert call("runs", "review", "m2", "--user", "lin").code != 0
+
+
+def test_a_listing_says_on_stderr_how_to_go_on(call: Any, file: str) -> None:
+    assert call("runs", "add", file, "--user", "lin").out == "r1\nr2\n"
+    for command, first, second in (
+        (["runs", "list"], "r2", "r1"),
+        (["list", "--kind", "run"], "r2", "r1"),
+    ):
+        page = call(*command, "--user", "lin", "--limit", "1", "--json")
+        assert [run["run_id"] for run in page.json] == [first]
+        assert page.err.startswith("there is more: --cursor ")
+        after = page.err.split()[-1]
+        rest = call(*command, "--user", "lin", "--limit", "1", "--json", "--cursor", after)
+        assert ([run["run_id"] for run in rest.json], rest.err) == ([second], "")
+    wrong = call("list", "--user", "lin", "--cursor", "nonsense")
+    assert (wrong.code, wrong.err.count("\n")) == (2, 1)
+    assert "leave cursor out to begin with the newest" in wrong.err

@@ -79,7 +79,7 @@ class EngineStore:
         return experience.record_aggregate(self.writer, self.call, self.lane)
 
     def live(self, *kinds: str) -> list[Item]:
-        return self.memory.get_all(user_id=USER, kinds=list(kinds), limit=1000)
+        return [*self.memory.get_all(user_id=USER, kinds=list(kinds), limit=1000)]
 
     def evidence(self, item_id: str) -> Sequence[EvidenceRow]:
         with self.memory._stages.database.transaction(self.memory.tenant, "read") as unit:

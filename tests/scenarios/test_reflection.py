@@ -244,4 +244,4 @@ def _prepared(store: EngineStore, monkeypatch: pytest.MonkeyPatch, body: Mapping
 
 def _traits_of_all_times(store: EngineStore) -> list[Item]:
     made_at = store.clock.now - timedelta(days=395)
-    return store.memory.get_all(user_id=USER, kinds=["trait"], as_of=made_at)
+    return [*store.memory.get_all(user_id=USER, kinds=["trait"], as_of=made_at)]

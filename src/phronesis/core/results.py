@@ -108,12 +108,14 @@ class SearchResult(Sequence[Evidence]):
     """Evidence, best first. ``abstained``: nothing found supports an answer; the sequence is not emptied.
 
     ``degraded`` names the roles whose model was away: it was searched by words alone, or nothing was reranked.
+    ``channels`` are those that took part: ``lexical`` always, ``dense`` where there were vectors to compare.
     """
 
     evidence: tuple[Evidence, ...]
     abstained: bool = False
     explain: Mapping[str, Any] | None = None
     degraded: tuple[Degraded, ...] = ()
+    channels: tuple[str, ...] = ("lexical",)
 
     @overload
     def __getitem__(self, index: int) -> Evidence: ...
@@ -131,7 +133,7 @@ class SearchResult(Sequence[Evidence]):
     def to_dict(self) -> dict[str, Any]:
         """Give plain JSON values."""
         return {"evidence": as_json(self.evidence), "abstained": self.abstained, "explain": as_json(self.explain),
-                "degraded": as_json(self.degraded)}  # fmt: skip
+                "degraded": as_json(self.degraded), "channels": list(self.channels)}  # fmt: skip
 
 
 DUPLICATE: Final = "duplicate_message"

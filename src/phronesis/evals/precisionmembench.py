@@ -135,7 +135,7 @@ def _ask(memory: Memory, case: Mapping[str, Any], names: Mapping[str, str]) -> t
         result = memory.search(case["query"], user_id=user, kinds=_SEARCHED, filters=scopes, limit=DEPTH)
         items = [evidence.item for evidence in result]
     else:
-        items = memory.get_all(user_id=user, kinds=_SEARCHED, filters={**scopes, "pinned": True}, limit=DEPTH)
+        items = [*memory.get_all(user_id=user, kinds=_SEARCHED, filters={**scopes, "pinned": True}, limit=DEPTH)]
     found = tuple(names[item.id] for item in items)
     required = _named(expect, "mustInclude")
     wanted = tuple(dict.fromkeys([*required, *_named(expect, "shouldOnlyInclude")]))

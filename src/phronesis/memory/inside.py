@@ -2,7 +2,7 @@
 
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +12,8 @@ from phronesis.core.context import Budget
 from phronesis.core.ids import parse_id
 from phronesis.core.instants import parse_moment, to_micros
 from phronesis.core.items import KINDS, Item
-from phronesis.core.results import Degraded, EditResult, Gated
+from phronesis.core.reasoning.standing import status_of
+from phronesis.core.results import ClaimMatch, Degraded, EditResult, Evidence, Gated, SearchResult
 from phronesis.core.text import check_id, check_text
 from phronesis.derive.background import Background
 from phronesis.derive.doctor import Doctor
@@ -24,11 +25,13 @@ from phronesis.derive.writer import Writer, Written
 from phronesis.domains.catalysis.reviewing import ModifierReviews
 from phronesis.errors import Closed, PhronesisError
 from phronesis.index.mirror import Mirror
+from phronesis.index.reasoning import CLAIM
 from phronesis.index.reindexing import Reindexer
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.models.roster import Roster
 from phronesis.recall.browse import Browser, gated_in
 from phronesis.recall.reranking import Search
+from phronesis.recall.search import Query
 from phronesis.storage.database import Database
 from phronesis.storage.eligible import Wanted, check_kinds
 from phronesis.storage.filters import compile_filters
@@ -103,6 +106,12 @@ class Inside:
         if self._closed:
             raise Closed("this Memory was closed; open it again")
         return self._stages
+
+    def _search_claims(self, asked: Query) -> SearchResult:
+        """Search reasoning items by their claims: the one way in which they are searched alone (RB-11, RB-12)."""
+        narrowed = replace(asked, wanted=replace(asked.wanted, parts=CLAIM))
+        found = self._open_stages().searcher.search(self._tenant, narrowed)
+        return replace(found, evidence=tuple(_by_claims(one) for one in found.evidence))
 
     def _call(self, actor: str, idempotency_key: str | None, wait: bool) -> Call:
         key = None if idempotency_key is None else check_id(idempotency_key, field="idempotency_key")
@@ -209,3 +218,15 @@ class Inside:
 def _said_again(delta: Delta) -> bool:
     """Whether a change counts one more saying of an item."""
     return any(row["polarity"] == "support" for row in delta.evidence_added)
+
+
+def _by_claims(found: Evidence) -> Evidence:
+    item = found.item
+    claims = []
+    for match in found.matched:
+        claim_id = match.part.partition(":")[2]
+        claims.append(
+            ClaimMatch(match.id, match.part, match.snippet, match.distance, item.id, claim_id,
+                       status_of(item, claim_id))
+        )  # fmt: skip
+    return replace(found, matched=tuple(claims))

@@ -8,6 +8,8 @@ from phronesis.compose.assembly import Request, scaled
 from phronesis.core.context import ContextPackage
 from phronesis.core.ids import parse_id
 from phronesis.core.items import Item
+from phronesis.core.pages import Page
+from phronesis.core.reasoning.records import REASONING
 from phronesis.core.results import Explanation, HistoryEvent, SearchResult, SessionInfo, Turn
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text, storable
@@ -42,17 +44,25 @@ class Reading(Inside):
         across: str | None = None,
         as_of: datetime | str | None = None,
         valid_at: datetime | str | None = None,
+        cursor: object = None,
+        offset: object = None,
     ) -> SearchResult:
         """Find evidence for a question in what the scope sees, best first, each with its sources.
 
         ``filters`` are mem0's; ``as_of`` asks what was known then, ``valid_at`` what held then; ``explain`` adds each
-        channel's share. ``across="tenant"`` looks into every lane of the tenant.
+        channel's share. ``across="tenant"`` looks into every lane of the tenant. With ``kinds=["reasoning"]`` alone
+        it is `mem_search`: claims are searched, each item counts as its best one.
+
+        A search has no pages: a ``cursor`` or ``offset`` is an InputError that says so.
         """
+        inputs.no_pages(cursor=cursor, offset=offset)
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id,
                            run_id=run_id, across=across)  # fmt: skip
         wanted = self._wanted(kinds=kinds, attributes=scope.attributes, filters=filters, as_of=as_of, valid_at=valid_at)
         text, count = storable(check_text(query, field="query")), inputs.limit(limit, most=MAX_LIMIT)
         asked = Query(text, scope, wanted, count, inputs.flag(explain, field="explain"))
+        if wanted.kinds == [REASONING]:
+            return self._search_claims(asked)
         return self._open_stages().searcher.search(self._tenant, asked)
 
     def compose_context(
@@ -108,16 +118,22 @@ class Reading(Inside):
         kinds: Sequence[str] | None = None,
         filters: Mapping[str, Any] | None = None,
         limit: int = 100,
+        cursor: str | None = None,
         across: str | None = None,
         as_of: datetime | str | None = None,
         valid_at: datetime | str | None = None,
-    ) -> list[Item]:
-        """Give what the scope sees, newest first."""
+    ) -> Page[Item]:
+        """Give what the scope sees, newest first, a page of ``limit`` items.
+
+        ``next_cursor`` of the page, given as ``cursor`` with the same scope, kinds, filters and times, gives the next
+        one; None: that was all. What is stored, archived or erased meanwhile neither repeats an item nor skips one.
+        InputError for a cursor of another listing, or none of this memory's.
+        """
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id,
                            run_id=run_id, across=across)  # fmt: skip
         wanted = self._wanted(kinds=kinds, attributes=scope.attributes, filters=filters, as_of=as_of, valid_at=valid_at)
-        count = inputs.limit(limit, most=MAX_LIMIT)
-        return self._open_stages().browser.list_items(self._tenant, scope, wanted, limit=count)
+        count, after = inputs.limit(limit, most=MAX_LIMIT), inputs.cursor(cursor)
+        return self._open_stages().browser.list_items(self._tenant, scope, wanted, limit=count, cursor=after)
 
     def history(
         self,

@@ -1,12 +1,10 @@
 """The verbs of the reasoning bank: blocks of claims, checked before they are stored, and found claim by claim."""
 
-from dataclasses import replace
-
 from phronesis.core.ids import parse_id
 from phronesis.core.reasoning.item import ReasoningItem, reasoning_item
 from phronesis.core.reasoning.records import REASONING
-from phronesis.core.reasoning.standing import status_of, written_block
-from phronesis.core.results import ClaimIndexResult, ClaimMatch, Evidence, SearchResult
+from phronesis.core.reasoning.standing import written_block
+from phronesis.core.results import ClaimIndexResult, SearchResult
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.derive import reasoning
@@ -65,6 +63,8 @@ class Reasoning(Inside):
         namespace: str | None = None,
         limit: int = 8,
         run_id: str | None = None,
+        cursor: object = None,
+        offset: object = None,
     ) -> SearchResult:
         """Find reasoning items by their claims, best first: an item counts as its best claim.
 
@@ -72,14 +72,15 @@ class Reasoning(Inside):
         that met the query, best first, with their status; archived items are never found. With ``run_id`` it is noted
         that this run saw them: `learn` weighs them, `get_run` shows them. Where the policy names an index outside the
         database it is asked for candidates; when it is away the database answers, and ``degraded`` says so.
+        A ``cursor`` or ``offset`` is an InputError.
         """
+        inputs.no_pages(cursor=cursor, offset=offset)
         scoped = {} if scope is None else {"label": storable(check_text(scope, field="scope"))}
-        wanted = Wanted(kinds=[REASONING], attributes=scoped, parts=CLAIM)
+        wanted = Wanted(kinds=[REASONING], attributes=scoped)
         count = inputs.limit(limit, most=MAX_LIMIT)
         text = storable(check_text(query, field="query"))
         asked = Query(text, make_scope(user_id=user_id, namespace=namespace), wanted, count)
-        found = self._open_stages().searcher.search(self._tenant, asked)
-        result = replace(found, evidence=tuple(_by_claims(one) for one in found.evidence))
+        result = self._search_claims(asked)
         if run_id is not None:
             uses = [Use(match.parent_mem_id, match.claim_id, "mem_search", match.distance)
                     for one in result for match in one.matched_claims]  # fmt: skip
@@ -124,15 +125,3 @@ class Reasoning(Inside):
         self._wake(pending=False)
         outside = stages.mirror.repair(self._tenant) if stages.mirror is not None else None
         return ClaimIndexResult(done.items, done.counted, done.documents, done.repaired, outside)
-
-
-def _by_claims(found: Evidence) -> Evidence:
-    item = found.item
-    claims = []
-    for match in found.matched:
-        claim_id = match.part.partition(":")[2]
-        claims.append(
-            ClaimMatch(match.id, match.part, match.snippet, match.distance, item.id, claim_id,
-                       status_of(item, claim_id))
-        )  # fmt: skip
-    return replace(found, matched=tuple(claims))

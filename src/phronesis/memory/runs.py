@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from phronesis.core.pages import Page
 from phronesis.core.reasoning.learned import LearnResult, RunRecord
 from phronesis.core.reasoning.review import Review
 from phronesis.core.reasoning.runs import Run
@@ -77,12 +78,15 @@ class Runs(Inside):
         return EditResult(written.entry.id, changed, pending=written.pending)
 
     def list_runs(
-        self, *, user_id: str | None = None, namespace: str | None = None, limit: int = 20
-    ) -> list[RunRecord]:
-        """Give the runs of a user, or of a namespace, newest first; archived ones are left out."""
+        self, *, user_id: str | None = None, namespace: str | None = None, limit: int = 20, cursor: str | None = None
+    ) -> Page[RunRecord]:
+        """Give the runs of a user, or of a namespace, newest first; archived ones are left out.
+
+        ``next_cursor`` of the page, given as ``cursor``, gives the next one (`get_all`).
+        """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
-        count = inputs.limit(limit, most=MAX_LIMIT)
-        return self._open_stages().runs.listed(self._tenant, lane, limit=count)
+        count, after = inputs.limit(limit, most=MAX_LIMIT), inputs.cursor(cursor)
+        return self._open_stages().runs.listed(self._tenant, lane, limit=count, cursor=after)
 
     def get_run(self, run_id: str, *, user_id: str | None = None, namespace: str | None = None) -> RunRecord:
         """Give a run with its feedback, FACTS, what it read, and the learns from it; NotFound when there is none.

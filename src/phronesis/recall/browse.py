@@ -1,8 +1,8 @@
 """Reading by id and by list: items as they are or were, their history, what explains them, and what was said."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from phronesis.core.canonical import decode
@@ -11,18 +11,20 @@ from phronesis.core.conversation import MessageRow, TurnRow
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
+from phronesis.core.pages import Page
 from phronesis.core.proposals import Refusal, refusals_in
 from phronesis.core.results import DUPLICATE, Explanation, Gated, HistoryEvent, SessionInfo, Turn
 from phronesis.core.scope import Scope
 from phronesis.core.undo import as_of as earlier_version
 from phronesis.errors import NotFound
+from phronesis.recall.cursors import read_cursor, write_cursor
 from phronesis.recall.evidence import known_evidence, sources_of
 from phronesis.recall.lanes import visible_lanes
 from phronesis.recall.past import held_at, known_at
 from phronesis.storage import conversations
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.deltas import deltas_of_entry, deltas_of_items
-from phronesis.storage.eligible import Wanted, items_in_quarantine, newest_items
+from phronesis.storage.eligible import Place, Wanted, items_before, items_in_quarantine, newest_items
 from phronesis.storage.items import lane_of_item, read_items
 from phronesis.storage.lanes import Lane, get_lane
 from phronesis.storage.log import find_entry, read_outcomes
@@ -41,10 +43,14 @@ class Browser:
         with self.database.transaction(tenant, "read") as unit:
             return _find_at(unit, item_id, wanted)[1]
 
-    def list_items(self, tenant: str, scope: Scope, wanted: Wanted, *, limit: int) -> list[Item]:
-        """Give the items a scope sees, newest first."""
+    def list_items(
+        self, tenant: str, scope: Scope, wanted: Wanted, *, limit: int, cursor: str | None = None
+    ) -> Page[Item]:
+        """Give the items a scope sees, newest first: the page after ``cursor``, or the first."""
+        kinds = None if wanted.kinds is None else sorted(wanted.kinds)
+        listing = {"list": "items", "scope": asdict(scope), "wanted": asdict(replace(wanted, kinds=kinds))}
         with self.database.transaction(tenant, "read") as unit:
-            return items_of(unit, visible_lanes(unit, scope), wanted, limit=limit)
+            return page_of(unit, visible_lanes(unit, scope), wanted, Asked(listing, limit, cursor))
 
     def in_quarantine(self, tenant: str, scope: Scope, *, limit: int) -> list[Item]:
         """Give the items that a scope's lanes hold in quarantine, newest first."""
@@ -54,7 +60,7 @@ class Browser:
                 for lane in visible_lanes(unit, scope)
                 for item in items_in_quarantine(unit, lane, scope.attributes, limit=limit)
             ]
-        return sorted(found, key=_age, reverse=True)[:limit]
+        return sorted(found, key=Place.of, reverse=True)[:limit]
 
     def history(self, tenant: str, item_id: str, wanted: Wanted) -> list[HistoryEvent]:
         """Give an item's changes up to ``as_of``, oldest first."""
@@ -126,8 +132,38 @@ class Browser:
             return turns_of(unit, visible_lanes(unit, scope), session_id, last=last, as_of=as_of)
 
 
-def _age(item: Item) -> tuple[Any, ...]:
-    return item.recorded_at, item.position or 0, item.id
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What page of a listing is asked for: ``listing`` is all that decides what is listed, as plain values."""
+
+    listing: Mapping[str, Any]
+    limit: int
+    cursor: str | None = None
+
+
+def page_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, asked: Asked) -> Page[Item]:
+    """Give a page of the lanes' items that are wanted, newest first."""
+    before = None if asked.cursor is None else read_cursor(unit, asked.cursor, asked.listing)
+    more = asked.limit + 1
+    found = [
+        item
+        for lane in lanes
+        for item in _as_known(
+            unit, lane, items_before(unit, lane, wanted, before, limit=more if wanted.as_of is None else None), wanted
+        )
+    ]
+    found.sort(key=Place.of, reverse=True)
+    shown = tuple(found[: asked.limit])
+    following = write_cursor(unit, Place.of(shown[-1]), asked.listing) if len(found) > asked.limit else None
+    return Page(shown, following)
+
+
+def _as_known(unit: Unit, lane: Lane, found: list[Item], wanted: Wanted) -> list[Item]:
+    """Give those of a lane's items that were known and held at the times asked for, as they were."""
+    if wanted.as_of is None:
+        return found
+    known = [item for item in known_at(unit, lane.lane_id, found, wanted.as_of) if item.live]
+    return known if wanted.valid_at is None else [item for item in known if held_at(item, wanted.valid_at)]
 
 
 def items_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, *, limit: int, weightiest: bool = False) -> list[Item]:
@@ -136,12 +172,8 @@ def items_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, *, limit: int, w
     for lane in lanes:
         most = None if wanted.as_of is not None else limit
         found = newest_items(unit, lane, wanted, limit=most, weightiest=weightiest)
-        if wanted.as_of is not None:
-            found = [item for item in known_at(unit, lane.lane_id, found, wanted.as_of) if item.live]
-            if wanted.valid_at is not None:
-                found = [item for item in found if held_at(item, wanted.valid_at)]
-        out += found
-    out.sort(key=_age, reverse=True)
+        out += _as_known(unit, lane, found, wanted)
+    out.sort(key=Place.of, reverse=True)
     if weightiest:
         out.sort(key=lambda item: -item.importance)
     return out[:limit]

@@ -133,8 +133,9 @@ class Searcher:
                 evidence = self._evidence(unit, lanes, hits, query)
                 explained = _explained(lanes, signals, formula, encoder) if query.explain else None
                 return SearchResult(
-                    tuple(evidence), abstained=_abstains(hits, signals, formula), explain=explained, degraded=degraded
-                )
+                    tuple(evidence), abstained=_abstains(hits, signals, formula), explain=explained, degraded=degraded,
+                    channels=_channels(signals),
+                )  # fmt: skip
 
     def _lanes(self, unit: Unit, query: Query) -> list[_Lane]:
         found = [(lane, self.indexes.of(unit, lane, history=query.wanted.past))
@@ -245,10 +246,8 @@ def _match(index: LaneIndex, hit: _Hit, item: Item, texts: Mapping[str, str], wo
 def _explained(
     lanes: Sequence[_Lane], signals: Sequence[Signals], formula: Formula, encoder: Embedder | None
 ) -> dict[str, Any]:
-    said = [("dense", one.dense) for one in signals]
-    said += [("speaker", one.lane.speaker) for one in signals] + [("mention", one.lane.mention) for one in signals]
     return {
-        "channels": sorted({"lexical", *(name for name, value in said if value is not None)}),
+        "channels": list(_channels(signals)),
         "formula": formula.to_dict(),
         "embedder": encoder.name if encoder is not None else None,
         "lanes": [{"user_id": lane.lane.user_id, "namespace": lane.lane.namespace,
@@ -256,6 +255,12 @@ def _explained(
                    "without_vector": len(lane.index.unembedded) if encoder is not None else None}
                   for lane in lanes],
     }  # fmt: skip
+
+
+def _channels(signals: Sequence[Signals]) -> tuple[str, ...]:
+    said = [("dense", one.dense) for one in signals]
+    said += [("speaker", one.lane.speaker) for one in signals] + [("mention", one.lane.mention) for one in signals]
+    return tuple(sorted({"lexical", *(name for name, value in said if value is not None)}))
 
 
 def _encoded(encoder: Embedder | None, text: str) -> tuple[npt.NDArray[np.float32] | None, tuple[Degraded, ...]]:

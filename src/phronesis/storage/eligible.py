@@ -1,21 +1,42 @@
 """Which items a read may show: scope, attributes, filters and both times, as conditions in the statement."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import sqlalchemy as sa
 
+from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
 from phronesis.errors import InputError
 from phronesis.storage.database import Unit
 from phronesis.storage.filters import compile_filters, mentions_ended
 from phronesis.storage.items import of_kinds, read_where
 from phronesis.storage.lanes import Lane
-from phronesis.storage.schema import items
+from phronesis.storage.schema import LIVE, items
 from phronesis.storage.statements import batches
 
-_NEWEST: Final = (items.c.recorded_at.desc(), items.c.position.desc(), items.c.id)
+# Places in a session are the order of what one entry recorded; an expression, since NULL has no place of its own.
+_POSITION: Final = sa.func.coalesce(items.c.position, sa.literal_column("-1"))
+_PLACE: Final = (items.c.recorded_at, _POSITION, items.c.id)
+NEWEST: Final = tuple(column.desc() for column in _PLACE)
+"""Newest first. None of it ever changes of an item, so that a page ends at a place that stays."""
+
+_LIVE: Final = sa.text(LIVE)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Where an item stands among others, oldest first: when it was recorded, its place in that session, its id."""
+
+    recorded_at: int
+    position: int
+    id: str
+
+    @classmethod
+    def of(cls, item: Item) -> "Place":
+        """Give an item's place."""
+        return cls(to_micros(item.recorded_at), -1 if item.position is None else item.position, item.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +63,12 @@ class Wanted:
     def narrow(self) -> bool:
         """Whether the database must say which items are meant; kinds alone an index in memory knows."""
         return bool(self.attributes or self.filters) or self.past
+
+    @property
+    def scanned(self) -> bool:
+        """Whether no index is nearer to what is asked for than that of all that ordinary reads show."""
+        indexed = {"session_id", "run_id"} & self.attributes.keys()
+        return not self.past and not indexed and (self.kinds is None or "message" in self.kinds)
 
     def conditions(self) -> list[sa.ColumnElement[bool]]:
         """Give the conditions on a lane's items.
@@ -100,11 +127,35 @@ def items_in_quarantine(unit: Unit, lane: Lane, attributes: Mapping[str, str], *
     conditions = [items.c[name] == value for name, value in attributes.items()]
     return read_where(
         unit, lane, items.c.quarantine.is_not(None), items.c.status == "active", items.c.ended.is_(None), *conditions,
-        order=_NEWEST, limit=limit,
+        order=NEWEST, limit=limit,
     )  # fmt: skip
 
 
 def newest_items(unit: Unit, lane: Lane, wanted: Wanted, *, limit: int | None, weightiest: bool = False) -> list[Item]:
     """Give the lane's items that may be shown, newest first; with ``weightiest`` the most important of all first."""
-    order = [items.c.importance.desc(), *_NEWEST] if weightiest else _NEWEST
+    order = [items.c.importance.desc(), *NEWEST] if weightiest else NEWEST
     return read_where(unit, lane, *wanted.conditions(), order=order, limit=limit)
+
+
+def items_before(unit: Unit, lane: Lane, wanted: Wanted, before: Place | None, *, limit: int | None) -> list[Item]:
+    """Give the lane's next items that may be shown, newest first: ``limit`` of them, all when it is None.
+
+    A kind at a time where kinds are named: so each is read in its index, and no more of it than a page.
+    """
+    apart = wanted.kinds is not None and limit is not None
+    parts = [replace(wanted, kinds=[kind]) for kind in dict.fromkeys(wanted.kinds or ())] if apart else [wanted]
+    found = [
+        item for part in parts for item in read_where(unit, lane, *_after(part, before), order=NEWEST, limit=limit)
+    ]
+    return found if len(parts) == 1 else sorted(found, key=Place.of, reverse=True)[:limit]
+
+
+def _after(wanted: Wanted, before: Place | None) -> list[sa.ColumnElement[bool]]:
+    conditions = wanted.conditions()
+    if wanted.scanned:
+        conditions.append(_LIVE)  # type: ignore[arg-type]
+    if before is not None:
+        bound = (sa.literal(before.recorded_at, sa.BigInteger), sa.literal(before.position), sa.literal(before.id))
+        # Said apart, since PostgreSQL under row-level security enters an index by what cannot leak alone.
+        conditions += [items.c.recorded_at <= bound[0], sa.tuple_(*_PLACE) < sa.tuple_(*bound)]
+    return conditions

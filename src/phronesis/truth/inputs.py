@@ -97,6 +97,24 @@ def limit(value: object, *, most: int, field: str = "limit") -> int:
     return value
 
 
+def cursor(value: object) -> str | None:
+    """Give a cursor that is a text, or None; whether it is one of ours is told where it is read."""
+    if value is None or isinstance(value, str):
+        return value
+    raise InputError(f"cursor must be a text, next_cursor as it came, not {type(value).__name__}", field="cursor")
+
+
+def no_pages(*, cursor: object = None, offset: object = None) -> None:
+    """Refuse a cursor or an offset beside a query (RB-12): a search has one best list and no pages."""
+    for field, value in (("cursor", cursor), ("offset", offset)):
+        if value is not None:
+            raise InputError(
+                f"{field} does not go with a query: a search gives its best results and no further pages. Refine the"
+                " query, or raise limit; get_all lists page by page, without a query",
+                field=field,
+            )
+
+
 def past(value: object, *, field: str, now: datetime) -> str | None:
     """Give ISO 8601 in UTC of a time that is not in the future, or None."""
     return None if value is None else isoformat(parse_past(value, field=field, now=now))

@@ -224,7 +224,7 @@ def test_one_lane_that_is_stuck_does_not_keep_flush_from_the_others(tmp_path: Pa
     with open_with(url, []) as older:
         with pytest.raises(HandlerMissing):
             older.flush()
-        assert len(older.get_all(user_id="bob") + older.get_all(user_id="zoe")) == 2
+        assert len([*older.get_all(user_id="bob"), *older.get_all(user_id="zoe")]) == 2
 
 
 def test_nothing_found_is_an_outcome_and_is_not_asked_again(tmp_path: Path) -> None:

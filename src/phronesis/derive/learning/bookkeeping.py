@@ -8,6 +8,7 @@ from phronesis.core.canonical import decode
 from phronesis.core.entries import Entry
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
+from phronesis.core.pages import Page
 from phronesis.core.reasoning.item import reasoning_item
 from phronesis.core.reasoning.learned import (
     ClaimSeen,
@@ -30,17 +31,17 @@ from phronesis.derive.learning.teaching import ASKED
 from phronesis.derive.learning.telling import Telling
 from phronesis.derive.runs import RUN, find_run, run_of
 from phronesis.errors import NotFound
-from phronesis.recall.browse import find_item
+from phronesis.recall.browse import Asked, find_item, page_of
 from phronesis.recall.evidence import snippet
 from phronesis.recall.past import known_at
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.deltas import deltas_of_entry
-from phronesis.storage.items import read_items, read_where
+from phronesis.storage.eligible import Wanted
+from phronesis.storage.items import read_items
 from phronesis.storage.lane_view import LaneView
 from phronesis.storage.lanes import Lane, find_lane, get_lane
 from phronesis.storage.log import find_entry, read_outcomes, seqs_of_entries
 from phronesis.storage.relations import read_edges
-from phronesis.storage.schema import items
 from phronesis.storage.used import WHOLE_ITEM, Use, used_by
 from phronesis.truth.reader import load_entry
 
@@ -71,16 +72,14 @@ class RunBook:
         with self.database.transaction(tenant, "read") as unit:
             return self._record(unit, _lane(unit, name), name, item)
 
-    def listed(self, tenant: str, name: LaneName, *, limit: int) -> list[RunRecord]:
-        """Give a lane's runs that are not archived, newest first."""
+    def listed(self, tenant: str, name: LaneName, *, limit: int, cursor: str | None = None) -> Page[RunRecord]:
+        """Give a lane's runs that are not archived, newest first: the page after ``cursor``, or the first."""
+        asked = Asked({"list": "runs", "lane": str(name)}, limit, cursor)
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
-            if lane is None:
-                return []
-            live = (items.c.kind == RUN, items.c.status == "active", items.c.ended.is_(None))
-            newest = (items.c.recorded_at.desc(), items.c.id.desc())
-            found = read_where(unit, lane, *live, order=newest, limit=limit)
-            return [self._record(unit, lane, name, item) for item in found]
+            page = page_of(unit, [] if lane is None else [lane], Wanted(kinds=[RUN]), asked)
+            runs = () if lane is None else tuple(self._record(unit, lane, name, item) for item in page)
+            return Page(runs, page.next_cursor)
 
     def read_by(self, tenant: str, name: LaneName, run_id: str) -> list[dict[str, Any]]:
         """Give what a run read as a learn's payload holds it: ids and distances, no words."""

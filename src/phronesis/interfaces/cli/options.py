@@ -132,6 +132,7 @@ SESSION = click.option("--session", "session_id", metavar="ID", help="The conver
 AGENT = click.option("--agent", "agent_id", metavar="ID", help="The agent.")
 RUN = click.option("--run", "run_id", metavar="ID", help="The run.")
 LIMIT = click.option("--limit", "-n", type=int, default=10, show_default=True, help="Results at most.")
+CURSOR = click.option("--cursor", metavar="TEXT", help="Go on where a page ended, as it said on stderr.")
 
 with_store = gathered("store", Store, URL, TENANT, POLICY, JSON)
 with_owner = gathered("scope", Scope, USER, NAMESPACE)

@@ -6,6 +6,7 @@ import click
 
 from phronesis.interfaces.cli import render
 from phronesis.interfaces.cli.options import (
+    CURSOR,
     LIMIT,
     Narrowing,
     Scope,
@@ -59,13 +60,17 @@ def get(item_id: str, *, store: Store, as_of: str | None, valid_at: str | None) 
 @with_scope
 @with_narrowing
 @LIMIT
+@CURSOR
 @_ACROSS
 @with_store
-def list_items(*, store: Store, scope: Scope, narrowing: Narrowing, limit: int, across: str | None) -> None:
+def list_items(
+    *, store: Store, scope: Scope, narrowing: Narrowing, limit: int, cursor: str | None, across: str | None
+) -> None:
     """List what is remembered, newest first."""
     with store.open() as memory:
-        items = memory.get_all(**scope.named(), **narrowing.named(), limit=limit, across=across)
-    store.answer(items, render.say_items)
+        page = memory.get_all(**scope.named(), **narrowing.named(), limit=limit, cursor=cursor, across=across)
+    store.answer(page.items, render.say_items)
+    render.say_more(page)
 
 
 @click.command()

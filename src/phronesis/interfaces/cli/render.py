@@ -9,6 +9,7 @@ import click
 
 from phronesis.core.context import ContextPackage
 from phronesis.core.items import Item
+from phronesis.core.pages import Page
 from phronesis.core.results import (
     DUPLICATE,
     AddResult,
@@ -70,6 +71,12 @@ def say_items(items: Sequence[Item]) -> None:
         say("nothing is remembered there")
     for item in items:
         say(cut(on_one_line(item.content), width), f"   {about(item)}")
+
+
+def say_more(page: Page[Any]) -> None:
+    """Say on stderr how to go on, where there is more: what stands on stdout is the listing alone."""
+    if page.next_cursor is not None:
+        click.echo(f"there is more: --cursor {page.next_cursor}", err=True)
 
 
 def say_found(result: SearchResult) -> None:

@@ -9,9 +9,9 @@ import click
 from phronesis.core.reasoning.learned import Judged, LearnResult, RunRecord
 from phronesis.core.reasoning.review import Review
 from phronesis.errors import InputError
-from phronesis.interfaces.cli.options import LIMIT, Scope, Store, with_owner, with_store
+from phronesis.interfaces.cli.options import CURSOR, LIMIT, Scope, Store, with_owner, with_store
 from phronesis.interfaces.cli.progress import Progress
-from phronesis.interfaces.cli.render import say, say_edited, second
+from phronesis.interfaces.cli.render import say, say_edited, say_more, second
 from phronesis.interfaces.cli.text import clean, cut, on_one_line, read_text, table, terminal_columns
 
 
@@ -45,12 +45,14 @@ def add(file: IO[str], *, scope: Scope, store: Store) -> None:
 @runs.command("list")
 @with_owner
 @LIMIT
+@CURSOR
 @with_store
-def list_runs(*, scope: Scope, limit: int, store: Store) -> None:
+def list_runs(*, scope: Scope, limit: int, cursor: str | None, store: Store) -> None:
     """List runs, newest first."""
     with store.open() as memory:
-        found = memory.list_runs(**scope.named(), limit=limit)
-    store.answer(found, say_runs)
+        page = memory.list_runs(**scope.named(), limit=limit, cursor=cursor)
+    store.answer(page.items, say_runs)
+    say_more(page)
 
 
 @runs.command()

@@ -55,12 +55,13 @@ def _index(table: str, columns: str) -> None:
 
 
 def _partial(
-    table: str, title: str, columns: str, *, where: str, on_postgres: str | None = None, unique: bool = False
-) -> None:
-    """Make an index of the rows that meet a condition."""
+    table: str, title: str, columns: str, *, where: str, on_postgres: str | None = None, unique: bool = False,
+    last: tuple[str, ...] = (),
+) -> None:  # fmt: skip
+    """Make an index of the rows that meet a condition; ``last`` are expressions behind the columns."""
     op.create_index(
-        f"ix_{table}_{title}", table, ["tenant_id", *columns.split()], unique=unique, sqlite_where=sa.text(where),
-        postgresql_where=sa.text(on_postgres or where),
+        f"ix_{table}_{title}", table, ["tenant_id", *columns.split(), *map(sa.text, last)], unique=unique,
+        sqlite_where=sa.text(where), postgresql_where=sa.text(on_postgres or where),
     )  # fmt: skip
 
 
@@ -137,6 +138,10 @@ def _items() -> None:
     )
     _index("items", "lane_id session_id message_id")
     _partial("items", "kind", "lane_id kind recorded_at", where="kind <> 'message'")
+    _partial(
+        "items", "newest", "lane_id recorded_at", last=("coalesce(position, -1)", "id"),
+        where="status <> 'archived' AND ended IS NULL AND quarantine IS NULL",
+    )  # fmt: skip
     _partial("items", "subject", "lane_id subject key", where="subject IS NOT NULL")
     _partial("items", "run", "lane_id run_id", where="run_id IS NOT NULL")
     _partial("items", "pinned", "lane_id recorded_at", where="pinned = 1", on_postgres="pinned")
