@@ -111,6 +111,7 @@ class AsyncMemory:
     list_sessions = _verb(Memory.list_sessions)
     mem_get = _verb(Memory.mem_get)
     mem_search = _verb(Memory.mem_search)
+    migrate_memories = _verb(Memory.migrate_memories)
     pin = _verb(Memory.pin)
     quarantine_list = _verb(Memory.quarantine_list)
     quarantine_reject = _verb(Memory.quarantine_reject)

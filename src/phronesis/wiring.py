@@ -1,6 +1,7 @@
 """The composition root: the only place where the parts are joined."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Final
@@ -38,6 +39,9 @@ from phronesis.derive.learning.candidates import Candidates
 from phronesis.derive.learning.learn import Learning
 from phronesis.derive.learning.learn import handlers as learn_handlers
 from phronesis.derive.learning.telling import Telling
+from phronesis.derive.migrating.migrate import Rewriter
+from phronesis.derive.migrating.migrate import handlers as migrate_handlers
+from phronesis.derive.migrating.migrator import Migrator
 from phronesis.derive.parting import with_names
 from phronesis.derive.rederive import rederive_handler
 from phronesis.derive.replay import Replayer
@@ -80,10 +84,12 @@ CONSEQUENCES: Final = (with_names,)
 """What follows from changes, whatever verb wished them."""
 
 
-def make_registry(extract: Prepare | None = None, learn: Prepare | None = None) -> Registry:
+def make_registry(
+    extract: Prepare | None = None, learn: Prepare | None = None, migrate: Prepare | None = None
+) -> Registry:
     """Give every verb's handler; a new engine is a new line here.
 
-    ``extract`` prepares turns and added messages, ``learn`` what is learned from runs.
+    ``extract`` prepares turns and added messages, ``learn`` what is learned from runs, ``migrate`` old memories.
     """
     handlers: list[Handler] = [
         *conversation.handlers(extract),
@@ -92,7 +98,7 @@ def make_registry(extract: Prepare | None = None, learn: Prepare | None = None) 
         *quarantine.HANDLERS,
     ]
     handlers += [*reasoning.HANDLERS, *reflection.HANDLERS, *experience.HANDLERS, *erasure.HANDLERS]
-    handlers += [*runs.HANDLERS, *learn_handlers(learn)]
+    handlers += [*runs.HANDLERS, *learn_handlers(learn), *migrate_handlers(migrate)]
     folds = {**reasoning.FOLDS, **reflection.FOLDS}
     return with_keeping([*handlers, undo_handler(folds)], folds)
 
@@ -129,23 +135,23 @@ def open_memory(
         settings.policy, api_keys(settings.policy), tenant=settings.tenant, ledger=StoredLedger(database), clock=time,
         counter=counter,
     )  # fmt: skip
-    judge = roster.judge()
-    embedders = Embedders(embedder or roster.embedder() or load_embedder(settings.policy.embedder))
     recorder = Recorder(database, time)
-    indexes = ScopeIndexes()
-    vectorizer = Vectorizer(database, embedders)
-    mirror = _mirror(database, vectorizer, index or _outside(settings.policy))
-    searcher: Search = Searcher(database, embedders, indexes, time, _formulas(settings.policy.ranking))
-    searcher = searcher if mirror is None else MirroredSearch(searcher, mirror, database, embedders)
+    finding = _finding(
+        Embedders(embedder or roster.embedder() or load_embedder(settings.policy.embedder)), database, settings.policy,
+        time, index,
+    )  # fmt: skip
+    mirror, searcher = finding.mirror, finding.searcher
     own = settings.policy.reasoning
     telling = Telling(BUILDERS[own.facts], own.products)
+    rewriter = Rewriter(roster.asker("migrate") or roster.asker("learn"))
     learn = Learning(telling, Candidates(searcher, own.candidates, own.top_k), partial(roster.asker, "learn"))
-    registry = make_registry(_prepare(roster, settings.policy), learn)
+    registry = make_registry(_prepare(roster, settings.policy), learn, rewriter)
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
     interpreter = Interpreter(database, recorder, stepper, time, erasure.effects(replayer))
     writer = Writer(recorder, interpreter)
     browser = Browser(database)
+    judge = roster.judge()
     searcher = searcher if judge is None else Reranking(searcher, judge)
     stages = Stages(
         database=database,
@@ -156,16 +162,17 @@ def open_memory(
         assembler=Assembler(browser, searcher, counter, _core(settings.policy)),
         budget=settings.policy.budget,
         replayer=replayer,
-        doctor=Doctor(database, registry, embedders, counter, roster, mirror),
+        doctor=Doctor(database, registry, finding.embedders, counter, roster, mirror),
         roster=roster,
         shown=ShownContexts.over(database),
         used=UsedMemories.over(database),
         runs=RunBook(database, telling),
         reviews=ModifierReviews(database, PubChem(settings.pubchem_url), mode=own.review, clock=time),
-        eraser=Eraser(database, recorder, interpreter, indexes, mirror),
-        vectorizer=vectorizer,
+        eraser=Eraser(database, recorder, interpreter, finding.indexes, mirror),
+        vectorizer=finding.vectorizer,
         reindexer=Reindexer(database, make_projector()),
         mirror=mirror,
+        migrator=Migrator(database, writer, rewriter),
         clock=time,
     )
     return Memory(stages, settings.tenant)
@@ -181,8 +188,31 @@ def _outside(policy: Policy) -> OutsideIndex | None:
     return Chroma(path=named.path, url=named.url, collection=named.collection, token=token, timeout=named.timeout)
 
 
-def _mirror(database: Database, vectorizer: Vectorizer, index: OutsideIndex | None) -> Mirror | None:
-    return None if index is None else Mirror(database, vectorizer, index)
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """The parts that vectors and searches are made of."""
+
+    embedders: Embedders
+    indexes: ScopeIndexes
+    vectorizer: Vectorizer
+    mirror: Mirror | None
+    searcher: Search
+
+
+def _finding(
+    embedders: Embedders,
+    database: Database,
+    policy: Policy,
+    time: Callable[[], datetime],
+    index: OutsideIndex | None,
+) -> _Finding:
+    """Join what finds: the store's own search, and the index outside where there is one."""
+    indexes, vectorizer = ScopeIndexes(), Vectorizer(database, embedders)
+    outside = index or _outside(policy)
+    mirror = None if outside is None else Mirror(database, vectorizer, outside)
+    native = Searcher(database, embedders, indexes, time, _formulas(policy.ranking))
+    searcher = native if mirror is None else MirroredSearch(native, mirror, database, embedders)
+    return _Finding(embedders, indexes, vectorizer, mirror, searcher)
 
 
 def _prepare(roster: Roster, policy: Policy) -> Prepare:

@@ -8,7 +8,7 @@ from phronesis.config.gateways import Part
 
 ChatName = Literal[
     "extract", "plan", "summarise", "reflect", "special_reflection", "questions", "aggregate", "abstract", "learn",
-    "classify", "rewrite", "chat",
+    "migrate",    "classify", "rewrite", "chat",
 ]  # fmt: skip
 """The roles in which a model completes a conversation."""
 
@@ -92,6 +92,9 @@ class Roles(Part):
     aggregate: Chat = pydantic.Field(default=RULES, description="Says many alike memories as one.")
     abstract: Chat = pydantic.Field(default=RULES, description="Draws what is general from what was particular.")
     learn: Chat = pydantic.Field(default=RULES, description="Learns from what worked and what did not.")
+    migrate: Chat = pydantic.Field(
+        default=RULES, description="Rewrites old memories as claims; the model of learn where this one is not set."
+    )
     classify: Chat = pydantic.Field(default=RULES, description="Says of what kind a text is.")
     rewrite: Chat = pydantic.Field(default=RULES, description="Says a question so that more is found.")
     chat: Chat = pydantic.Field(default=RULES, description="Answers in phronesis chat.")

@@ -20,6 +20,7 @@ from phronesis.storage.erasing import (
     sources_of_item,
     taken_from,
 )
+from phronesis.storage.items import read_items
 from phronesis.storage.lanes import Lane
 from phronesis.storage.log import find_entry, read_parts
 from phronesis.storage.probes import Probes
@@ -73,14 +74,18 @@ class Leaning:
 def plan_item(unit: Unit, lane: Lane, item: Item) -> Plan:
     """Plan for one item: the words it stands on, and every later entry about it.
 
-    A message stands on its own part; what was taken from messages, on those; anything else on its whole entry.
+    A message stands on its own part; what was taken from other items, on those; anything else on its whole entry.
     """
-    items, whole = {item.id}, set[str]()
-    if item.kind != "message":
-        sources = sources_of_item(unit, lane.lane_id, item.id)
-        items |= {source for source, _ in sources if source is not None}
+    items, whole, waiting = {item.id}, set[str](), [item]
+    while waiting:
+        one = waiting.pop()
+        sources = [] if one.kind == "message" else sources_of_item(unit, lane.lane_id, one.id)
         whole |= {entry for source, entry in sources if source is None and entry is not None}
-        whole |= set() if sources else {item.entry_id}
+        if one.kind != "message" and not sources:
+            whole.add(one.entry_id)
+        above = {source for source, _ in sources if source is not None} - items
+        items |= above
+        waiting += read_items(unit, lane, sorted(above)).values()
     return _closed(unit, lane, list(read_logged(unit, lane)), items, whole)
 
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from phronesis.config import PolicySource
 from phronesis.memory.keeping import Keeping
+from phronesis.memory.migrating import Migrating
 from phronesis.memory.quarantine import Quarantining
 from phronesis.memory.reading import Reading
 from phronesis.memory.reasoning import Reasoning
@@ -16,7 +17,7 @@ from phronesis.memory.writing import Writing
 __all__ = ["Memory"]
 
 
-class Memory(Writing, Reading, Reasoning, Runs, Quarantining, Keeping):
+class Memory(Writing, Reading, Reasoning, Runs, Migrating, Quarantining, Keeping):
     """A memory of one tenant in one database. Thread-safe; use it as a context manager, or ``close`` it.
 
     Every write is in the log, synced to disk, before the call returns. Reading changes nothing.

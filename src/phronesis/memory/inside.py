@@ -20,6 +20,7 @@ from phronesis.derive.doctor import Doctor
 from phronesis.derive.editor import Call, Editor
 from phronesis.derive.eraser import Eraser
 from phronesis.derive.learning.bookkeeping import RunBook
+from phronesis.derive.migrating.migrator import Migrator
 from phronesis.derive.replay import Replayer
 from phronesis.derive.writer import Writer, Written
 from phronesis.domains.catalysis.reviewing import ModifierReviews
@@ -62,6 +63,7 @@ class Stages:
     vectorizer: Vectorizer
     reindexer: Reindexer
     mirror: Mirror | None
+    migrator: Migrator
     roster: Roster
     clock: Callable[[], datetime]
 

@@ -5,7 +5,19 @@ from typing import Final
 import click
 
 from phronesis import __version__
-from phronesis.interfaces.cli import batch, bench, chat, demo, keeping, quarantine, reading, reasoning, runs, writing
+from phronesis.interfaces.cli import (
+    batch,
+    bench,
+    chat,
+    demo,
+    keeping,
+    migrating,
+    quarantine,
+    reading,
+    reasoning,
+    runs,
+    writing,
+)
 
 SECTIONS: Final = {
     "See it work": (demo.demo, bench.bench),
@@ -28,6 +40,7 @@ SECTIONS: Final = {
         keeping.retry,
         keeping.reembed,
         reasoning.rebuild_claim_index,
+        migrating.migrate_memories,
         keeping.erase,
         keeping.export,
         keeping.import_,

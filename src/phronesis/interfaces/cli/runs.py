@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Sequence
-from typing import IO, Any
+from typing import IO
 
 import click
 
 from phronesis.core.reasoning.learned import Judged, LearnResult, RunRecord
 from phronesis.core.reasoning.review import Review
 from phronesis.errors import InputError
+from phronesis.interfaces.cli.objects import objects
 from phronesis.interfaces.cli.options import CURSOR, LIMIT, Scope, Store, with_owner, with_store
 from phronesis.interfaces.cli.progress import Progress
 from phronesis.interfaces.cli.render import say, say_edited, say_more, second
@@ -30,7 +31,7 @@ def add(file: IO[str], *, scope: Scope, store: Store) -> None:
     FILE ('-': standard input) is JSON, one run or a list of them, or one run a line: {run_id, output, raw, trace,
     memory_ids}; its member feedback, where there is one, is recorded too. A run that is there already is passed over.
     """
-    given = _objects(read_text(file))
+    given = objects(read_text(file))
     made: list[str] = []
     with store.open() as memory, Progress() as progress:
         for n, one in enumerate(given):
@@ -77,7 +78,7 @@ def feedback(run_id: str, file: IO[str], *, scope: Scope, store: Store) -> None:
     FILE ('-': standard input) is JSON: {products: [{name, value, fraction}], pros, cons, other}. It takes the place of
     what was said before.
     """
-    given = _objects(read_text(file))
+    given = objects(read_text(file))
     if len(given) != 1:
         raise InputError("feedback: the file must hold one object", field="feedback")
     with store.open() as memory:
@@ -217,27 +218,3 @@ def _state(run: RunRecord) -> str:
 def _label(run: RunRecord) -> str:
     told = " ".join(f"{name}={value}" for name, value in run.output.items() if isinstance(value, str | int | float))
     return on_one_line(told or run.raw)
-
-
-def _objects(text: str) -> list[dict[str, Any]]:
-    """Read a JSON object, a list of them, or one a line."""
-    try:
-        whole = json.loads(text)
-    except json.JSONDecodeError:
-        lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
-        return [_object(_line(line, number), f"line {number}") for number, line in lines]
-    listed = whole if isinstance(whole, list) else [whole]
-    return [_object(one, f"number {number}") for number, one in enumerate(listed, start=1)]
-
-
-def _line(line: str, number: int) -> Any:
-    try:
-        return json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputError(f"file: line {number} is not JSON ({error.msg})", field="file") from error
-
-
-def _object(value: Any, place: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError(f"file: {place} must be a JSON object, not {type(value).__name__}", field="file")
-    return value
