@@ -21,6 +21,7 @@ _TURNS_PER_SESSION: Final = 50
 _VOCABULARY: Final = 5_000
 _WORDS_PER_MESSAGE: Final = 15
 _WORDS_PER_QUESTION: Final = 8
+_PAGE: Final = 100
 WARM: Final = 3
 """Calls left out of the figures: they load the lane's index, and are reported as ``first``."""
 
@@ -59,6 +60,7 @@ class ScaleReport:
     ingest_per_cpu_second: float
     search: Latency
     compose: Latency
+    browse: Latency
     verify_seconds: float
     verify_equal: bool
     import_milliseconds: float
@@ -66,7 +68,7 @@ class ScaleReport:
     def to_dict(self) -> dict[str, Any]:
         """Give plain JSON values."""
         plain = {name: getattr(self, name) for name in self.__slots__}
-        for name in ("search", "compose"):
+        for name in ("search", "compose", "browse"):
             plain[name] = {field: getattr(plain[name], field) for field in Latency.__slots__}
         return plain
 
@@ -75,7 +77,8 @@ class ScaleReport:
         return (
             f"One user with {self.items:,} memories on {self.database}; hashing encoder; no language model.\n\n"
             "| call | first ms | wall p50 / p95 ms | CPU p50 / p95 ms |\n|---|---|---|---|\n"
-            f"| search | {self.search.cells()} |\n| compose_context | {self.compose.cells()} |\n\n"
+            f"| search | {self.search.cells()} |\n| compose_context | {self.compose.cells()} |\n"
+            f"| get_all, {_PAGE} items of any page | {self.browse.cells()} |\n\n"
             f"Ingest, {_TURNS_PER_SESSION} messages a call: {self.ingest_per_second:.0f} messages/s,"
             f" {self.ingest_per_cpu_second:.0f} a CPU second. rebuild(verify=True): {self.verify_seconds:.1f} s,"
             f" equal: {self.verify_equal}. import phronesis: {self.import_milliseconds:.0f} ms."
@@ -83,7 +86,7 @@ class ScaleReport:
 
 
 def run_scale(*, items: int = 10_000, url: str | None = None, calls: int = 100, seed: int = 0) -> ScaleReport:
-    """Fill a store with ``items`` messages of one user and measure ``calls`` searches and composed contexts.
+    """Fill a store with ``items`` messages of one user and measure ``calls`` searches, composed contexts and pages.
 
     Without ``url``, in a SQLite file of its own that is deleted afterwards; a given database must hold no user of
     this benchmark yet. InputError for counts that cannot be measured.
@@ -98,6 +101,7 @@ def run_scale(*, items: int = 10_000, url: str | None = None, calls: int = 100, 
             memory.flush()
             search = _timed(lambda text: memory.search(text, user_id=_USER), calls, draw)
             compose = _timed(lambda text: memory.compose_context("s0", text, user_id=_USER), calls, draw)
+            browse = _browsed(memory, calls)
             watch = Stopwatch()
             verified = memory.rebuild(verify=True)
             return ScaleReport(
@@ -107,6 +111,7 @@ def run_scale(*, items: int = 10_000, url: str | None = None, calls: int = 100, 
                 ingest_per_cpu_second=per_second(items, spent.cpu),
                 search=search,
                 compose=compose,
+                browse=browse,
                 verify_seconds=watch.read().wall,
                 verify_equal=verified.equal,
                 import_milliseconds=_import_time(),
@@ -133,6 +138,21 @@ def _timed(call: Callable[[str], object], calls: int, draw: random.Random) -> La
         watch = Stopwatch()
         call(question)
         times.append(watch.read())
+    return Latency.of(times)
+
+
+def _browsed(memory: Memory, calls: int) -> Latency:
+    """Walk all pages from the newest to the oldest, again and again until there were ``calls`` of them."""
+    times: list[Duration] = []
+    while len(times) < calls:
+        cursor: str | None = None
+        while True:
+            watch = Stopwatch()
+            page = memory.get_all(user_id=_USER, limit=_PAGE, cursor=cursor)
+            times.append(watch.read())
+            cursor = page.next_cursor
+            if cursor is None:
+                break
     return Latency.of(times)
 
 

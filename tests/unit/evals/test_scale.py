@@ -14,6 +14,7 @@ def test_a_small_run_measures_every_figure(tmp_path: Path) -> None:
     assert report.compose.p50 <= report.compose.p95
     table = report.to_markdown()
     assert "| compose_context | " in table
+    assert "| get_all, 100 items of any page | " in table
     assert "equal: True" in table
     assert report.to_dict()["search"]["p50"] == report.search.p50
 
