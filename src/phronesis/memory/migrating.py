@@ -82,7 +82,7 @@ class Migrating(Inside):
         asked = self._wanted(kinds=wanted or list(MIGRATED_KINDS), filters=chosen)
         with self._open_stages().database.transaction(self._tenant, "read") as unit:
             if ids is None:
-                return [Source.of_item(item, lane, scope) for item in held(unit, lane, asked)][::-1]
+                return [Source.of_item(item, lane, scope) for item in held(unit, lane, asked)]
             if (kinds, filters) != (None, None) or isinstance(ids, str):
                 raise InputError("ids is a list that names the items itself; leave kinds and filters out", field="ids")
             found = [find_item(unit, parse_id(one, field="ids")) for one in ids]

@@ -1,6 +1,6 @@
 """Where old memories come from: items of a lane, and rows of a file, each checked before anything is written."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -12,7 +12,7 @@ from phronesis.core.scope import LaneName
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.errors import InputError
 from phronesis.storage.database import Unit
-from phronesis.storage.eligible import Place, Wanted, items_before
+from phronesis.storage.eligible import Wanted, items_before
 from phronesis.storage.lanes import find_lane
 from phronesis.truth import inputs
 
@@ -56,16 +56,11 @@ def rows_of(memories: Iterable[object], *, scope: str | None, now: datetime) -> 
     return rows
 
 
-def held(unit: Unit, name: LaneName, wanted: Wanted, *, page: int = 500) -> Iterator[Item]:
-    """Give the items of one lane that are wanted, newest first, a page at a time."""
+def held(unit: Unit, name: LaneName, wanted: Wanted) -> list[Item]:
+    """Give the items of one lane that are wanted, oldest first."""
     lane = find_lane(unit, name)
-    before: Place | None = None
-    while lane is not None:
-        found = items_before(unit, lane, wanted, before, limit=page)
-        yield from found
-        if len(found) < page:
-            return
-        before = Place.of(found[-1])
+    found = [] if lane is None else items_before(unit, lane, wanted, None, limit=None)
+    return found[::-1]
 
 
 def _row(member: object, n: int, scope: str | None, now: datetime) -> OldRow:
