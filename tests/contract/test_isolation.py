@@ -186,6 +186,7 @@ def test_every_reading_verb_is_looked_at() -> None:
         "forget",
         "ingest",
         "learn",
+        "migrate_memories",
         "record_run",
         "run_feedback",
         "reinforce",
