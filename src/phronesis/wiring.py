@@ -136,15 +136,13 @@ def open_memory(
         counter=counter,
     )  # fmt: skip
     recorder = Recorder(database, time)
-    finding = _finding(
-        Embedders(embedder or roster.embedder() or load_embedder(settings.policy.embedder)), database, settings.policy,
-        time, index,
-    )  # fmt: skip
-    mirror, searcher = finding.mirror, finding.searcher
+    embedders = Embedders(embedder or roster.embedder() or load_embedder(settings.policy.embedder))
+    finding = _finding(embedders, database, settings.policy, time, index)
+    mirror = finding.mirror
     own = settings.policy.reasoning
     telling = Telling(BUILDERS[own.facts], own.products)
     rewriter = Rewriter(roster.asker("migrate") or roster.asker("learn"))
-    learn = Learning(telling, Candidates(searcher, own.candidates, own.top_k), partial(roster.asker, "learn"))
+    learn = Learning(telling, Candidates(finding.searcher, own.candidates, own.top_k), partial(roster.asker, "learn"))
     registry = make_registry(_prepare(roster, settings.policy), learn, rewriter)
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
@@ -152,7 +150,7 @@ def open_memory(
     writer = Writer(recorder, interpreter)
     browser = Browser(database)
     judge = roster.judge()
-    searcher = searcher if judge is None else Reranking(searcher, judge)
+    searcher = finding.searcher if judge is None else Reranking(finding.searcher, judge)
     stages = Stages(
         database=database,
         writer=writer,
@@ -162,7 +160,7 @@ def open_memory(
         assembler=Assembler(browser, searcher, counter, _core(settings.policy)),
         budget=settings.policy.budget,
         replayer=replayer,
-        doctor=Doctor(database, registry, finding.embedders, counter, roster, mirror),
+        doctor=Doctor(database, registry, embedders, counter, roster, mirror),
         roster=roster,
         shown=ShownContexts.over(database),
         used=UsedMemories.over(database),
@@ -192,7 +190,6 @@ def _outside(policy: Policy) -> OutsideIndex | None:
 class _Finding:
     """The parts that vectors and searches are made of."""
 
-    embedders: Embedders
     indexes: ScopeIndexes
     vectorizer: Vectorizer
     mirror: Mirror | None
@@ -212,7 +209,7 @@ def _finding(
     mirror = None if outside is None else Mirror(database, vectorizer, outside)
     native = Searcher(database, embedders, indexes, time, _formulas(policy.ranking))
     searcher = native if mirror is None else MirroredSearch(native, mirror, database, embedders)
-    return _Finding(embedders, indexes, vectorizer, mirror, searcher)
+    return _Finding(indexes, vectorizer, mirror, searcher)
 
 
 def _prepare(roster: Roster, policy: Policy) -> Prepare:

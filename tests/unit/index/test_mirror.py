@@ -398,9 +398,11 @@ def test_a_question_without_words_and_other_searches_are_the_databases(memory: M
         Degraded("index", "index.no_encoder", "native", "memory"),
     )
     tried = index.tried
-    found = memory.search("formate copper", user_id=USER, kinds=["reasoning"])
+    found = memory.search("formate copper", user_id=USER)
     assert [one.item.id for one in found] == [item.id]
     assert index.tried == tried
+    assert memory.search("formate copper", user_id=USER, kinds=["reasoning"])[0].item.id == item.id
+    assert index.tried > tried  # reasoning alone is a search of claims
     assert len(memory.mem_search("formate", user_id="nobody", namespace="nowhere")) == 0
 
 
