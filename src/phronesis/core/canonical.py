@@ -77,7 +77,8 @@ def plain(value: Any, *, field: str, _depth: int = 0) -> Any:
         for key, inner in value.items():
             if not isinstance(key, str):
                 raise InputError(f"{field} has a key that is not a string: {key!r:.60}", field=field)
-            out[key] = plain(inner, field=f"{field}.{key}", _depth=_depth + 1)
+            # Most members are text: for them no path is put together.
+            out[key] = inner if type(inner) is str else plain(inner, field=f"{field}.{key}", _depth=_depth + 1)
         return out
     if isinstance(value, (list, Sequence)) and not isinstance(value, (bytes, bytearray, memoryview)):
         return [plain(inner, field=f"{field}[{n}]", _depth=_depth + 1) for n, inner in enumerate(value)]

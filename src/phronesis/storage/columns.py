@@ -21,14 +21,18 @@ def key(name: str, kind: Any = TEXT) -> sa.Column[Any]:
     return sa.Column(name, kind, primary_key=True, nullable=False, autoincrement=False)
 
 
-def text(name: str, *, required: bool = False) -> sa.Column[str]:
+SELDOM: Final = "seldom"
+"""What a column's ``info`` says where most rows have nothing in it: inserts of such rows leave it out."""
+
+
+def text(name: str, *, required: bool = False, seldom: bool = False) -> sa.Column[str]:
     """Give a column of text."""
-    return sa.Column(name, TEXT, nullable=not required)
+    return sa.Column(name, TEXT, nullable=not required, info={SELDOM: seldom})
 
 
-def big(name: str, *, required: bool = False) -> sa.Column[int]:
+def big(name: str, *, required: bool = False, seldom: bool = False) -> sa.Column[int]:
     """Give a column of 64-bit integers: times in microseconds, lanes, seqs."""
-    return sa.Column(name, sa.BigInteger, nullable=not required)
+    return sa.Column(name, sa.BigInteger, nullable=not required, info={SELDOM: seldom})
 
 
 def number(name: str, *, required: bool = True) -> sa.Column[float]:
@@ -36,9 +40,9 @@ def number(name: str, *, required: bool = True) -> sa.Column[float]:
     return sa.Column(name, sa.Double, nullable=not required)
 
 
-def json(name: str) -> sa.Column[Any]:
+def json(name: str, *, seldom: bool = False) -> sa.Column[Any]:
     """Give a column of JSON, None when there is nothing."""
-    return sa.Column(name, Json(), nullable=True)
+    return sa.Column(name, Json(), nullable=True, info={SELDOM: seldom})
 
 
 def blob(name: str, *, required: bool = False) -> sa.Column[bytes]:

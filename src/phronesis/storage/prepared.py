@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from phronesis.storage.columns import SELDOM
 from phronesis.storage.database import Unit
 
 _FLOAT8: Final = 701  # pg_type.oid of double precision
@@ -25,12 +26,27 @@ class _Form:
     text: str
     values: Callable[[Mapping[str, Any]], Any]
     reading: Sequence[tuple[int, _Make]] = ()
+    short: "_Short | None" = None
+
+    def for_rows(self, rows: Sequence[Mapping[str, Any]]) -> "_Form":
+        """Give the form without the columns that are seldom set, where no row sets any of them."""
+        short = self.short
+        return self if short is None or any(short.seldom(row) != short.unset for row in rows) else short.form
 
     def read(self, row: Sequence[Any]) -> Sequence[Any]:
         values = list(row)
         for n, make in self.reading:
             values[n] = make(values[n])
         return values
+
+
+@dataclass(frozen=True, slots=True)
+class _Short:
+    """An insert without its table's columns that are ``seldom`` set: a NULL that is bound costs more than a text."""
+
+    form: _Form
+    seldom: Callable[[Mapping[str, Any]], tuple[Any, ...]]
+    unset: tuple[None, ...]
 
 
 def _form(unit: Unit, statement: Any, columns: tuple[str, ...]) -> _Form:
@@ -44,11 +60,29 @@ def _form(unit: Unit, statement: Any, columns: tuple[str, ...]) -> _Form:
 def _compiled(statement: Any, dialect: sa.Dialect, columns: tuple[str, ...]) -> _Form:
     compiled = statement.compile(dialect=dialect, column_keys=list(columns) or None)
     names = compiled.positiontup if compiled.positional else list(compiled.binds)
-    binds = [(name, compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect)) for name in names]
+    binds = [(name, _making(compiled.binds[name].type, dialect)) for name in names]
     columns_read = enumerate(statement.selected_columns if isinstance(statement, sa.Select) else ())
     made = ((n, c.type.dialect_impl(dialect).result_processor(dialect, _code(c.type))) for n, c in columns_read)
     reading = [(n, make) for n, make in made if make is not None]
-    return _Form(str(compiled), _by_position(binds) if compiled.positional else _by_name(binds), reading)
+    values = _by_position(binds) if compiled.positional else _by_name(binds)
+    return _Form(str(compiled), values, reading, _short(statement, dialect, columns))
+
+
+def _short(statement: Any, dialect: sa.Dialect, columns: tuple[str, ...]) -> _Short | None:
+    if not isinstance(statement, sa.Insert):
+        return None
+    seldom = [column.name for column in statement.table.c if column.name in columns and column.info.get(SELDOM)]
+    if len(seldom) < 2:  # noqa: PLR2004 - one is found out for as much as it saves
+        return None
+    often = tuple(name for name in columns if name not in seldom)
+    return _Short(_compiled(statement, dialect, often), itemgetter(*seldom), (None,) * len(seldom))
+
+
+def _making(kind: Any, dialect: sa.Dialect) -> _Make | None:
+    if isinstance(kind, sa.LargeBinary):
+        return None  # both drivers take bytes as they are; SQLAlchemy would wrap each
+    make: _Make | None = kind.dialect_impl(dialect).bind_processor(dialect)
+    return make
 
 
 def _by_position(binds: Sequence[tuple[str, _Make | None]]) -> Callable[[Mapping[str, Any]], Any]:
@@ -79,7 +113,7 @@ def _code(kind: Any) -> int | None:
 
 def run_many(unit: Unit, statement: Any, rows: Sequence[Mapping[str, Any]]) -> None:
     """Run an insert for each row; every row has the same keys."""
-    form = _form(unit, statement, tuple(rows[0]))
+    form = _form(unit, statement, tuple(rows[0])).for_rows(rows)
     if len(rows) == 1:
         unit.driver.cursor().execute(form.text, form.values(rows[0]))
     else:
