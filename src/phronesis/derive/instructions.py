@@ -16,11 +16,13 @@ import bisect
 import re
 import tomllib
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Final
+
+from phronesis.core.text import one_of
 
 MAX_SCANNED: Final = 1_000_000
 """Characters of a text that are looked at: some 0.1 s. What stands behind them is not found."""
@@ -78,6 +80,9 @@ class Rules:
     ascii_rules: Sequence[Rule]
     """Those that a text of ASCII alone can meet: the others' needs are Chinese."""
     mentioned: re.Pattern[str]
+    hint: re.Pattern[str]
+    ascii_hint: re.Pattern[str]
+    """Any of the words that one of the rules, and of ``ascii_rules``, needs: most texts hold none."""
 
 
 def find_order(text: str) -> Suspicion | None:
@@ -91,7 +96,10 @@ def find_order(text: str) -> Suspicion | None:
         return Suspicion(HIDDEN, hidden)
     rules = load_rules()
     folded, dropped = _folded(scanned, rules.folding)
-    for rule in rules.ascii_rules if folded.isascii() else rules.rules:
+    plain = folded.isascii()
+    if (rules.ascii_hint if plain else rules.hint).search(folded) is None:
+        return None
+    for rule in rules.ascii_rules if plain else rules.rules:
         for needed in rule.needs:
             if needed in folded:
                 break
@@ -115,7 +123,14 @@ def load_rules() -> Rules:
         pairs.update(zip(given, meant, strict=True))
     rules = tuple(_rule(row, table["parts"]) for row in table["rule"])
     spaced = tuple(rule for rule in rules if not any(map(_HAS_HAN.search, rule.needs)))
-    return Rules(table["version"], _Folding(pairs), rules, spaced, re.compile(table["mentioned"]["cue"]))
+    return Rules(
+        table["version"], _Folding(pairs), rules, spaced, re.compile(table["mentioned"]["cue"]),
+        hint=_hint(rules), ascii_hint=_hint(spaced),
+    )  # fmt: skip
+
+
+def _hint(rules: Iterable[Rule]) -> re.Pattern[str]:
+    return re.compile(one_of(needed for rule in rules for needed in rule.needs))
 
 
 def _rule(row: Mapping[str, Any], parts: Mapping[str, str]) -> Rule:

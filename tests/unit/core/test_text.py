@@ -65,3 +65,11 @@ def test_texts_that_are_refused(bad: object) -> None:
 def test_words_of_spaced_scripts_end_where_unspaced_ones_begin() -> None:
     word = re.compile(rf"[^\W{text.UNSPACED}]+")
     assert word.findall("我和Alice去東京タワーのЖук한국élan𠮷x") == ["Alice", "Жук", "élan", "x"]
+
+
+@given(st.lists(st.text("ab.", min_size=1, max_size=4), min_size=1, max_size=8), st.text("abc.", max_size=12))
+def test_one_of_words_is_found_where_the_first_of_them_stands(words: list[str], given_text: str) -> None:
+    match = re.search(text.one_of(words), given_text)
+    places = [given_text.find(word) for word in words if word in given_text]
+    assert (match.start() if match else None) == (min(places) if places else None)
+    assert match is None or match[0] in words
