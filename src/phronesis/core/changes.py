@@ -211,12 +211,11 @@ class _Wishes:
         for patch in changes.patches:
             self.fields.setdefault(patch.item_id, {}).update(patch.fields)
             self._reasons.setdefault(patch.item_id, patch.reason)
-        self._rows = {
-            "evidence_added": _by_owner(changes.evidence),
-            "evidence_removed": _by_owner(changes.dropped_evidence),
-            "edges_added": _by_owner(changes.edges),
-            "edges_removed": _by_owner(changes.dropped_edges),
-        }
+        rows: dict[str, Sequence[EvidenceRow | Edge]] = {
+            "evidence_added": changes.evidence, "evidence_removed": changes.dropped_evidence,
+            "edges_added": changes.edges, "edges_removed": changes.dropped_edges,
+        }  # fmt: skip
+        self._rows = {name: _by_owner(given) for name, given in rows.items() if given}
 
     def about_relations_of(self, item_id: str) -> bool:
         return any(item_id in rows for rows in self._rows.values())

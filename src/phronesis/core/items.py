@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
-from operator import attrgetter
 from typing import Any, Final, Self
 
 from phronesis.core.instants import isoformat, optional_micros, optional_moment
@@ -113,7 +112,7 @@ class Item:
 
     def to_row(self) -> dict[str, Any]:
         """Give the stored form: times in microseconds, no lane names (they are the lane's)."""
-        row = dict(zip(ROW_FIELDS, _row_values(self), strict=True))
+        row = {name: getattr(self, name) for name in ROW_FIELDS}
         for name in TIME_FIELDS:
             row[name] = optional_micros(row[name])
         row["trust"] = int(self.trust)
@@ -169,7 +168,6 @@ def nested_row(flat: Mapping[str, Any]) -> dict[str, Any]:
 FIELDS: Final = tuple(f.name for f in dataclasses.fields(Item))
 LANE_FIELDS: Final = frozenset({"user_id", "namespace"})
 ROW_FIELDS: Final = tuple(name for name in FIELDS if name not in LANE_FIELDS)
-_row_values: Final = attrgetter(*ROW_FIELDS)
 TIME_FIELDS: Final = ("recorded_at", "updated_at", "occurred_at", "valid_from", "valid_to")
 BOOKKEEPING: Final = frozenset({"version", "updated_at"})
 """Fields that every change moves; a delta's patch leaves them out and a rollback does not restore them."""

@@ -38,8 +38,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     payload = entry.payload
     messages: Sequence[Mapping[str, Any]] = payload.get("messages", ())
     session_id: str | None = payload.get("session_id")
-    session = view.session(session_id) if session_id is not None else None
-    known = _known_messages(view, session_id, messages) if session is not None and session_id is not None else {}
+    session, known = _session_so_far(view, session_id, messages)
     start = session.message_count if session is not None else 0
     suspects = suspected(outcomes)
     items: list[Item] = []
@@ -61,15 +60,19 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         rows.append(_message_row(entry, n, message, item.id, session_id=session_id, at=item.occurred_at))
     entities, mentions = _mentions(view, entry, outcomes, items)
     ids = [item_id(entry.id, "message", str(n)) for n in range(len(messages))] if PROPOSALS in outcomes else []
-    learned = consolidated(view, entry, stated_in_messages(view, entry, outcomes, items, ids))
+    stated = stated_in_messages(view, entry, outcomes, items, ids)
     spoken = _conversation(entry, session, rows) if session_id is not None else None
+    spoken = with_summary(view, entry, outcomes, spoken)
+    if not stated:
+        return Changes(items=items, entities=entities, mentions=mentions, conversation=spoken)
+    learned = consolidated(view, entry, stated)
     return replace(
         learned,
         items=[*items, *learned.items],
         # A name that joined another comes last: of two, the one with a canonical entity is kept.
         entities=[*entities, *learned.entities],
         mentions=[*mentions, *learned.mentions],
-        conversation=with_summary(view, entry, outcomes, spoken),
+        conversation=spoken,
     )
 
 
@@ -79,12 +82,20 @@ def occurred(entry: Entry, message: Mapping[str, Any]) -> datetime:
     return entry.recorded_at if given is None else parse_moment(given, field="created_at")
 
 
-def _known_messages(
-    view: LaneView, session_id: str, messages: Sequence[Mapping[str, Any]]
-) -> dict[tuple[str, str], str]:
-    """Give the session's items by message id and the words that were said, whatever was edited since."""
+def _session_so_far(
+    view: LaneView, session_id: str | None, messages: Sequence[Mapping[str, Any]]
+) -> tuple[SessionRow | None, dict[tuple[str, str], str]]:
+    """Give the session, and by message id and words those of its items that these messages may be again."""
+    if session_id is None:
+        return None, {}
     ids = [message["id"] for message in messages if message.get("id") is not None]
-    found = view.messages_by_id(session_id, ids) if ids else []
+    session, holds = view.session_holding(session_id, ids)
+    return session, _known_messages(view, session_id, ids) if holds else {}
+
+
+def _known_messages(view: LaneView, session_id: str, ids: Sequence[str]) -> dict[tuple[str, str], str]:
+    """Give the session's items by message id and the words that were said, whatever was edited since."""
+    found = view.messages_by_id(session_id, ids)
     changed = view.deltas([item.id for item in found if item.version > 1])
     known: dict[tuple[str, str], str] = {}
     for item in found:

@@ -31,6 +31,24 @@ def find_session(unit: Unit, lane_id: int, session_id: str) -> SessionRow | None
     return _session(rows[0]) if rows else None
 
 
+@cache
+def _session_and_messages(dialect: str) -> sa.Select[Any]:
+    held = sa.exists().where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+        items.c.session_id == sa.bindparam("s"), listed(items.c.message_id, dialect),
+    )  # fmt: skip
+    return _ONE_SESSION.add_columns(held)
+
+
+def find_session_holding(
+    unit: Unit, lane_id: int, session_id: str, message_ids: Sequence[str]
+) -> tuple[SessionRow | None, bool]:
+    """Give a session of the lane, and whether it holds a message of any of these ids: the index alone says so."""
+    bound = {"t": unit.tenant, "l": lane_id, "s": session_id, "ids": list_value(unit.dialect, message_ids)}
+    rows = fetch(unit, _session_and_messages(unit.dialect), bound)
+    return (_session(rows[0][:-1]), rows[0][-1]) if rows else (None, False)
+
+
 def list_sessions(unit: Unit, lane_ids: Sequence[int]) -> list[tuple[int, SessionRow]]:
     """Give the lanes' sessions with their lane's number, latest first."""
     query = _SESSION.add_columns(sessions.c.lane_id).where(
@@ -64,20 +82,6 @@ def repeats_of_entries(unit: Unit, entry_ids: Sequence[str]) -> list[MessageRow]
         MessageRow(**{**row, "occurred_at": optional_moment(row["occurred_at"])})
         for row in unit.run(query.order_by(repeated_messages.c.entry_id, repeated_messages.c.n)).mappings()
     ]
-
-
-@cache
-def _by_message_ids(dialect: str) -> sa.Select[Any]:
-    return sa.select(items.c.id).where(
-        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
-        items.c.session_id == sa.bindparam("s"), listed(items.c.message_id, dialect),
-    )  # fmt: skip
-
-
-def has_messages(unit: Unit, lane_id: int, session_id: str, message_ids: Sequence[str]) -> bool:
-    """Tell whether a session holds a message of any of these ids: hardly ever, and the index alone says so."""
-    bound = {"t": unit.tenant, "l": lane_id, "s": session_id, "ids": list_value(unit.dialect, message_ids)}
-    return bool(fetch(unit, _by_message_ids(unit.dialect), bound))
 
 
 _SUMMARY: Final = sa.select(

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -43,14 +44,15 @@ class DocumentRow:
 _ACTIVE: Final = sa.select(embedding_models.c.model_id, embedding_models.c.dimension).where(
     embedding_models.c.tenant_id == sa.bindparam("t"), embedding_models.c.active.is_(True)
 )
-_COLUMNS: Final = [documents.c[name] for name in DocumentRow.__dataclass_fields__]
+_FIELDS: Final = tuple(DocumentRow.__dataclass_fields__)
+_COLUMNS: Final = [documents.c[name] for name in _FIELDS]
+_fields: Final = attrgetter(*_FIELDS)
 
 
 def insert_documents(unit: Unit, lane_id: int, rows: Sequence[DocumentRow]) -> None:
     """Store new documents."""
-    names = DocumentRow.__dataclass_fields__
     insert(unit, documents, [
-        {"tenant_id": unit.tenant, "lane_id": lane_id, **{name: getattr(row, name) for name in names}} for row in rows
+        {"tenant_id": unit.tenant, "lane_id": lane_id, **dict(zip(_FIELDS, _fields(row), strict=True))} for row in rows
     ])  # fmt: skip
 
 

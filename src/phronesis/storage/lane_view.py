@@ -15,7 +15,6 @@ from phronesis.core.instants import from_micros
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.storage import conversations, deltas, erasing, relations
-from phronesis.storage.conversations import has_messages
 from phronesis.storage.database import Unit
 from phronesis.storage.items import ItemVersion, of_kinds, read_items, read_versions, read_where
 from phronesis.storage.lanes import Lane
@@ -133,6 +132,12 @@ class LaneView:
         """Give a session, or None."""
         return conversations.find_session(self.unit, self.lane_id, session_id)
 
+    def session_holding(self, session_id: str, message_ids: Sequence[str]) -> tuple[SessionRow | None, bool]:
+        """Give a session, and whether it holds a message of any of these given ids."""
+        if not message_ids:
+            return self.session(session_id), False
+        return conversations.find_session_holding(self.unit, self.lane_id, session_id, message_ids)
+
     def turns(self, session_id: str) -> list[TurnRow]:
         """Give a session's turns, in order."""
         return conversations.list_turns(self.unit, self.lane_id, session_id)
@@ -143,8 +148,6 @@ class LaneView:
 
     def messages_by_id(self, session_id: str, message_ids: Sequence[str]) -> list[Item]:
         """Give the session's message items of these given ids."""
-        if not has_messages(self.unit, self.lane_id, session_id, message_ids):
-            return []
         return read_where(
             self.unit, self.lane, items.c.session_id == session_id, items.c.message_id.in_(message_ids),
             items.c.kind == "message",

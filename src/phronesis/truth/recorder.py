@@ -133,7 +133,8 @@ class Recorder:
     def write(self, unit: Unit, lane: Lane, draft: Draft) -> EntryRow:
         """Write an entry after the head of a locked lane, within the caller's transaction."""
         parts = draft.parts
-        salts = [secrets.token_bytes(SALT_BYTES) for _ in parts]
+        salt = secrets.token_bytes(SALT_BYTES * len(parts))
+        salts = [salt[start : start + SALT_BYTES] for start in range(0, len(salt), SALT_BYTES)]
         commitments = b"".join(commitment(part, salt) for part, salt in zip(parts, salts, strict=True))
         unlinked = EntryRow(
             lane_id=lane.lane_id,
