@@ -280,6 +280,7 @@ summaries = table(
     json("lines"),
 )
 
+# Not in its key's own tree: ids are random, and each document of a session would be on a page of its own.
 documents = table(
     "documents",
     key("item_id"),
@@ -298,7 +299,6 @@ documents = table(
     big("current_to", seldom=True),
     big("changed_seq", required=True),
     sa.Index(None, "tenant_id", "lane_id", "changed_seq"),
-    small=True,
 )
 
 # --- index -----------------------------------------------------------------------------------------------------

@@ -239,6 +239,7 @@ def _index_tables() -> None:
         "item_id:text! part:text! version:int! id:text! lane_id:big! kind:text! session_id:text position:int"
         " speaker:text text:text terms:bytes! marks:bytes! current_from:big! current_to:big changed_seq:big!",
         key="item_id part version",
+        rowid=True,
     )
     _index("documents", "lane_id changed_seq")
     _table(
