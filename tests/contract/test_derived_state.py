@@ -1,6 +1,7 @@
 """What is derived is stored and read alike on both databases: every column, every type, and names that SQL reserves."""
 
 import dataclasses
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +19,7 @@ from phronesis.core.items import Item, Trust
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.scope import LaneName
 from phronesis.errors import StorageRefused
-from phronesis.storage import conversations, documents, relations
+from phronesis.storage import conversations, documents, relations, schema
 from phronesis.storage.compare import differences, make_equal, snapshot
 from phronesis.storage.database import Database, Unit, connect
 from phronesis.storage.deltas import deltas_of_entry, deltas_of_items, find_delta, insert_deltas
@@ -251,6 +252,29 @@ def test_many_ids_are_read_in_batches(database: Database, lane: Lane) -> None:
     with database.transaction("t", "derive") as unit:
         insert_items(unit, lane.lane_id, [dataclasses.replace(BARE, id=f"i{n}") for n in range(1200)])
         assert len(read_items(unit, lane, [f"i{n}" for n in range(2000)])) == 1200
+
+
+SELDOM = {column.name for column in schema.items.c if column.info.get("seldom")}
+
+
+@pytest.mark.parametrize("name", sorted(SELDOM))
+def test_an_item_is_stored_whole_whichever_of_its_seldom_fields_it_has(
+    database: Database, lane: Lane, name: str
+) -> None:
+    one = dataclasses.replace(BARE, id="one", **{name: getattr(FULL, name)})
+    with database.transaction("t", "derive") as unit:
+        insert_items(unit, lane.lane_id, [BARE])
+        insert_items(unit, lane.lane_id, [dataclasses.replace(BARE, id="before"), one])
+        found = read_items(unit, lane, ["one", BARE.id])
+    assert found == {BARE.id: BARE, "one": one}
+
+
+def test_columns_that_no_row_sets_are_left_out_of_its_insert(database: Database, lane: Lane) -> None:
+    with database.transaction("t", "derive") as unit:
+        insert_items(unit, lane.lane_id, [BARE])
+        form = next(form for (of, _), form in unit.forms.items() if of.is_insert and of.table is schema.items)
+    assert {word.strip('" ') for word in re.findall(r'[\w" ]+', form.text)} >= SELDOM
+    assert not SELDOM & {word.strip('" ') for word in re.findall(r'[\w" ]+', form.short.form.text)}
 
 
 def _write_both(database: Database, lane: Lane, item: Item) -> None:
