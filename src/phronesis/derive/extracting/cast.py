@@ -44,6 +44,11 @@ class Cast:
     unknown: bool = False
     alone: str | None = None
 
+    @property
+    def turned(self) -> bool:
+        """Tell whether the clause before spoke of somebody other than the speaker."""
+        return self.unknown or self.subject not in {None, self.speaker, self.thing}
+
     def possessors(self, text: str, language: Language) -> Iterator[Spoken]:
         """Give whose something is: "my", "Anna's", "her"."""
         found = language.text["possessor"].match(text)
@@ -88,6 +93,8 @@ class Cast:
             self.subject, self.unknown = self.subject or self.speaker, False
         elif language.code == "zh" and groups.get("rel") and not groups.get("relname") and not self.people:
             self.subject, self.unknown = groups["rel"], False  # 我先生姓秦，叫秦越
+        elif language.code == "zh" and (name := groups.get("name")):
+            self.subject, self.unknown = self.aliases.get(name, name), False  # 王总电话换了，13829971145
         elif groups.get("third") and self.person is None and self.pending is None:
             self.unknown = True
 

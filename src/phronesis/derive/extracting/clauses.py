@@ -33,6 +33,8 @@ _CODE_LINE: Final = re.compile(
     r"\w+\([^)]{0,80}\);?$|//\s|(?:if|for|while)\s?\([^)\n]{0,80}\)\s?\{|(?:diff|index|---|\+\+\+|@@)\s).*$",
     re.MULTILINE,
 )
+_BLOCK: Final = re.compile(r"^[a-z][\w-]*:[ \t]*\n(?:(?:[ \t]+|- )[\w-]+:.*(?:\n|\Z)){2,}", re.MULTILINE)
+"""Keys and values below a key, as settings are written."""
 _QUOTED: Final = re.compile(
     '"([^"\n]{1,400})"|“([^”\n]{1,400})”|「([^」\n]{1,400})」|『([^』\n]{1,400})』|«([^»\n]{1,400})»'
     r"|(?<![\w])['‘]([^'‘’\n]{12,400})['’](?!\w)|^>[^\n]*$",
@@ -106,6 +108,9 @@ def masked(text: str) -> Masked:
         code = found > 0
     if (_CODE_LINE.search(read) if "\n" in read else _CODE_LINE.match(read)) is not None:
         read = _CODE_LINE.sub(lambda match: MASK * len(match[0]), read)
+        code = True
+    if ":\n" in read and _BLOCK.search(read) is not None:
+        read = _BLOCK.sub(lambda match: MASK * len(match[0]), read)
         code = True
 
     def hide(match: re.Match[str]) -> str:

@@ -1,12 +1,12 @@
 """The gate: what is said and yet is not remembered, and why (tables ``[gates]``)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from phronesis.core.proposals import Basis, Proposal, Refusal
 from phronesis.derive.extracting.cast import quoted_one
-from phronesis.derive.extracting.clauses import Clause, Sentence, with_capitals
+from phronesis.derive.extracting.clauses import MASK, Clause, Masked, Sentence, with_capitals
 from phronesis.derive.extracting.tables import Language
 
 REASONS: Final = {
@@ -74,6 +74,15 @@ def message_rule(text: str, language: Language) -> str | None:
     return next(
         (rule for rule in ("joke", "fiction", "quotation") if language.gates[f"{rule}_message"].search(text)), None
     )
+
+
+def own_words(mask: Masked, language: Language) -> Masked:
+    """Give a masked text without what is handed over to be worked on: all that follows "翻译：" is somebody's text."""
+    found = language.gates["handed"].search(mask.text.lower())
+    if found is None:
+        return mask
+    kept = mask.text[: found.end()]
+    return replace(mask, text=kept + MASK * (len(mask.text) - len(kept)), quoted=True)
 
 
 def sentence_rule(text: str, language: Language) -> str | None:

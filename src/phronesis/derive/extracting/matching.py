@@ -11,6 +11,14 @@ from phronesis.derive.extracting.tables import Language, Matched, Pattern
 
 _DOING: Final = re.compile(r"\w+ing\b")
 
+_OWN: Final = re.compile("[我咱俺]|本人")
+
+_TRAITS: Final = frozenset(
+    ["age", "hometown", "home_city", "nationality", "job", "employer", "school", "field_of_study", "language", "skill",
+     "hobby", "allergy", "diet", "health", "likes", "dislikes", "relationship_status", "experience"]
+)  # fmt: skip
+"""Slots of what holds of one person: in a Chinese clause that names nobody, of whom the clause before spoke."""
+
 
 @dataclass(slots=True)
 class Matching:
@@ -61,9 +69,12 @@ class Matching:
         if len(low) != len(text):
             low = text
         tables = language.tables
+        other = self.cast.turned and language.code == "zh" and _OWN.search(text) is None
         for matched in tables["whole" + dated].matches(low):
             if self._fits(matched.pattern, language):
-                yield Spoken(self.cast.speaker, 0, text), matched, act
+                of_other = other and "subject" not in matched.slots and not _TRAITS.isdisjoint(matched.slots)
+                subject = self.cast.subject if of_other else self.cast.speaker
+                yield Spoken(subject, 0, text, elided=of_other), matched, act
         for spoken in self.cast.possessors(text, language):
             for matched in tables["has" + dated].matches(low, spoken.end):
                 yield spoken, matched, act

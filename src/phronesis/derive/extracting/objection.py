@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 
 from phronesis.derive.extracting.clauses import MASK, clauses, is_chinese, masked, sentences
-from phronesis.derive.extracting.gate import message_rule, sentence_rule, stated
+from phronesis.derive.extracting.gate import message_rule, own_words, sentence_rule, stated
 from phronesis.derive.extracting.tables import Language
 
 
 def objection(text: str, start: int, end: int, languages: Mapping[str, Language]) -> str | None:
     """Give the rule by which the words of a message at [start, end) state nothing; None: they may."""
     mask = masked(text)
+    mask = own_words(mask, languages["zh" if is_chinese(mask.text) else "en"])
     if MASK in mask.text[start:end]:
         return "code" if mask.code else "quotation"
     whole = message_rule(mask.text.lower(), languages["zh" if is_chinese(mask.text) else "en"])

@@ -35,6 +35,9 @@ def ahead(clause: Clause, at: datetime, lean: int) -> bool:
     return not times or (times[0].last >= today if lean > 0 else times[0].first <= today)
 
 
+_BESIDE: Final = 2
+"""Characters between clauses that stand side by side: a comma and a space."""
+
 _COARSE: Final = frozenset({"month", "season", "year"})
 """How finely a day is not named."""
 
@@ -57,10 +60,16 @@ def days_of(clause: Clause, at: datetime, lean: int, language: Language) -> list
 
 
 def joined(proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Give proposals with "I left Siemens" and "I now work at Bosch" as one: what is new, and what it replaces."""
+    """Give proposals with "I left Siemens" and "I now work at Bosch" as one: what is new, and what it replaces.
+
+    Of keys that hold many values, what is used does so where the two stand side by side: 不用Jira了，换成飞书了.
+    """
 
     def same(one: Proposal, other: Proposal) -> bool:
-        return (one.subject, one.key, one.cardinality) == (other.subject, other.key, "one")
+        beside = one.key == "uses" and min(abs(one.start - other.end), abs(other.start - one.end)) <= _BESIDE
+        return (one.subject, one.key, one.kind) == (other.subject, other.key, other.kind) and (
+            one.cardinality == "one" or beside
+        )
 
     new = [one for one in proposals if one.act == "assert"]
     gone = [one for one in proposals if one.act == "retract" and any(same(one, other) for other in new)]

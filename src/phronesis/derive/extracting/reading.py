@@ -29,6 +29,7 @@ from phronesis.derive.extracting.gate import (
     clause_rule,
     laughed_at,
     message_rule,
+    own_words,
     refusal,
     sentence_rule,
     stated,
@@ -89,9 +90,10 @@ class Reading:
     def read(self) -> None:
         """Fill ``proposals`` and ``refusals``."""
         mask = masked(self.text)
-        self.simple = mask.text
         self.matching.small = not any(map(str.isupper, _I.sub("", self.text)))
         language = self.languages["zh" if is_chinese(mask.text) else "en"]
+        mask = own_words(mask, language)
+        self.simple = mask.text
         if self.matching.small:
             mask = replace(mask, text=with_capitals(mask.text, language))
         whole = message_rule(mask.text.lower(), language)
