@@ -93,7 +93,7 @@ class Cast:
             self.subject, self.unknown = self.subject or self.speaker, False
         elif language.code == "zh" and groups.get("rel") and not groups.get("relname") and not self.people:
             self.subject, self.unknown = groups["rel"], False  # 我先生姓秦，叫秦越
-        elif language.code == "zh" and (name := groups.get("name")):
+        elif language.code == "zh" and (name := groups.get("name") or groups.get("othername") or groups.get("other")):
             self.subject, self.unknown = self.aliases.get(name, name), False  # 王总电话换了，13829971145
         elif groups.get("third") and self.person is None and self.pending is None:
             self.unknown = True

@@ -33,7 +33,10 @@ _CODE_LINE: Final = re.compile(
     r"\w+\([^)]{0,80}\);?$|//\s|(?:if|for|while)\s?\([^)\n]{0,80}\)\s?\{|(?:diff|index|---|\+\+\+|@@)\s).*$",
     re.MULTILINE,
 )
-_BLOCK: Final = re.compile(r"^[a-z][\w-]*:[ \t]*\n(?:(?:[ \t]+|- )[\w-]+:.*(?:\n|\Z)){2,}", re.MULTILINE)
+_BLOCK: Final = re.compile(
+    r"^(?:[a-z][\w-]*:[ \t]*\n(?:(?:[ \t]+|- )[\w-]+:.*(?:\n|\Z)){2,}|- [a-z][\w-]*:.*\n(?:[ \t]+[\w-]+:.*(?:\n|\Z))+)",
+    re.MULTILINE,
+)
 """Keys and values below a key, as settings are written."""
 _QUOTED: Final = re.compile(
     '"([^"\n]{1,400})"|“([^”\n]{1,400})”|「([^」\n]{1,400})」|『([^』\n]{1,400})』|«([^»\n]{1,400})»'
@@ -109,7 +112,7 @@ def masked(text: str) -> Masked:
     if (_CODE_LINE.search(read) if "\n" in read else _CODE_LINE.match(read)) is not None:
         read = _CODE_LINE.sub(lambda match: MASK * len(match[0]), read)
         code = True
-    if ":\n" in read and _BLOCK.search(read) is not None:
+    if ":" in read and "\n" in read and _BLOCK.search(read) is not None:
         read = _BLOCK.sub(lambda match: MASK * len(match[0]), read)
         code = True
 
@@ -140,6 +143,11 @@ def _is_title(inside: str) -> bool:
 def is_chinese(text: str) -> bool:
     """Tell whether a text is Chinese: more Han characters than Latin words."""
     return not text.isascii() and len(_HAN.findall(text)) > len(_LATIN.findall(text))
+
+
+def has_han(text: str) -> bool:
+    """Tell whether a text holds a Han character."""
+    return not text.isascii() and _HAN.search(text) is not None
 
 
 def sentences(text: str) -> Iterator[Sentence]:

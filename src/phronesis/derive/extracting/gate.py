@@ -1,12 +1,12 @@
 """The gate: what is said and yet is not remembered, and why (tables ``[gates]``)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from phronesis.core.proposals import Basis, Proposal, Refusal
 from phronesis.derive.extracting.cast import quoted_one
-from phronesis.derive.extracting.clauses import MASK, Clause, Masked, Sentence, with_capitals
+from phronesis.derive.extracting.clauses import MASK, Clause, Masked, Sentence, has_han, with_capitals
 from phronesis.derive.extracting.tables import Language
 
 REASONS: Final = {
@@ -76,8 +76,9 @@ def message_rule(text: str, language: Language) -> str | None:
     )
 
 
-def own_words(mask: Masked, language: Language) -> Masked:
+def own_words(mask: Masked, languages: Mapping[str, Language]) -> Masked:
     """Give a masked text without what is handed over to be worked on: all that follows "翻译：" is somebody's text."""
+    language = languages["zh" if has_han(mask.text) else "en"]
     found = language.gates["handed"].search(mask.text.lower())
     if found is None:
         return mask

@@ -9,8 +9,7 @@ from phronesis.derive.extracting.tables import Language
 
 def objection(text: str, start: int, end: int, languages: Mapping[str, Language]) -> str | None:
     """Give the rule by which the words of a message at [start, end) state nothing; None: they may."""
-    mask = masked(text)
-    mask = own_words(mask, languages["zh" if is_chinese(mask.text) else "en"])
+    mask = own_words(masked(text), languages)
     if MASK in mask.text[start:end]:
         return "code" if mask.code else "quotation"
     whole = message_rule(mask.text.lower(), languages["zh" if is_chinese(mask.text) else "en"])

@@ -89,11 +89,10 @@ class Reading:
 
     def read(self) -> None:
         """Fill ``proposals`` and ``refusals``."""
-        mask = masked(self.text)
+        mask = own_words(masked(self.text), self.languages)
+        self.simple = mask.text
         self.matching.small = not any(map(str.isupper, _I.sub("", self.text)))
         language = self.languages["zh" if is_chinese(mask.text) else "en"]
-        mask = own_words(mask, language)
-        self.simple = mask.text
         if self.matching.small:
             mask = replace(mask, text=with_capitals(mask.text, language))
         whole = message_rule(mask.text.lower(), language)
@@ -188,9 +187,8 @@ class Reading:
         if spoken.named and language.never["subject"].search(subject.lower()):
             return False  # Python uses indentation
         word = matched.slots.get("word", (None, 0, 0))[0]
-        found = self._values(clause, spoken, matched, language)
         taken = False
-        for key, row, values in found:
+        for key, row, values in self._values(clause, spoken, matched, language):
             old = matched.slots.get(f"old_{key}")
             replaces = trimmed(spoken.text[old[1] : old[2]], row, language) or None if old is not None else None
             plan = self.types.find("plan") if row.key == "appointment" and coarse(clause, self.at) else None
