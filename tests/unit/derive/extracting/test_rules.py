@@ -392,7 +392,7 @@ def test_done_without_a_task_counts_as_nothing_and_with_one_as_found(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("name", "floors"), [("turns_en.jsonl", (0.89, 0.8, 0.91)), ("turns_zh.jsonl", (0.85, 0.73, 0.88))]
+    ("name", "floors"), [("turns_en.jsonl", (0.89, 0.8, 0.91)), ("turns_zh.jsonl", (0.87, 0.75, 0.9))]
 )
 def test_the_other_split_which_nobody_tuned_on_does_not_fall_below_what_was_measured(
     name: str, floors: tuple[float, float, float]
