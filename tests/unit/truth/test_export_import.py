@@ -289,7 +289,7 @@ def test_an_empty_store_is_exported_and_imported(tmp_path: Path) -> None:
 
 def test_only_derived_tables_and_indexes_are_left_out() -> None:
     written = {"tenants", "lanes", "entries", "payload_parts", "blobs", "outcomes", "failures"}
-    derived = {table.name for table in schema.DERIVED} | {"vectors", "embedding_models"}
+    derived = {table.name for table in schema.DERIVED} | {"vectors", "embedding_models", "index_marks"}
     derived |= {"model_calls", "shown_contexts", "used_memories", "lookups"}  # a store's own: spent, shown, looked up
     assert {table.name for table in schema.metadata.tables.values()} == written | derived
 
