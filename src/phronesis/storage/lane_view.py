@@ -27,6 +27,7 @@ class LaneView:
     """Read-only questions to the derived state of one lane, in the transaction of ``unit``.
 
     The same entries give the same answers on every machine: nothing here depends on time, models or other lanes.
+    Nothing is written while a view is in use: what it has read, it reads once.
     """
 
     unit: Unit
@@ -39,9 +40,18 @@ class LaneView:
         """The lane's number."""
         return self.lane.lane_id
 
+    @cached_property
+    def _read(self) -> dict[str, Item | None]:
+        return {}
+
     def items(self, ids: Iterable[str]) -> dict[str, Item]:
         """Give those of ``ids`` that the lane holds, ended and archived ones too."""
-        return read_items(self.unit, self.lane, ids)
+        wanted = list(dict.fromkeys(ids))
+        missing = [item_id for item_id in wanted if item_id not in self._read]
+        if missing:
+            found = read_items(self.unit, self.lane, missing)
+            self._read.update((item_id, found.get(item_id)) for item_id in missing)
+        return {item_id: item for item_id in wanted if (item := self._read[item_id]) is not None}
 
     def item(self, item_id: str) -> Item | None:
         """Give one item, or None."""

@@ -72,9 +72,12 @@ class Learning:
             if item is None or item.kind != RUN:
                 return ()
             [run] = items_before(view, [item], entry)
-        found = self.candidates.found(bench.tenant, lane, self.telling.summary(run))
+            used = self._used(view, entry, run)
+            is_full = len(self.candidates.chosen(view, used, (), entry=entry)[0]) == self.candidates.cap
+        # What the run used comes first: where that is enough, nothing more is sought.
+        found = [] if is_full else self.candidates.found(bench.tenant, lane, self.telling.summary(run))
         with bench.view() as view:
-            chosen, ways = self.candidates.chosen(view, self._used(view, entry, run), found, entry=entry)
+            chosen, ways = self.candidates.chosen(view, used, found, entry=entry)
             seen = Candidacy({item.id: item for item in chosen}, ways)
             question = self._question(view, entry, run, chosen)
         taught = self._taught(bench.tenant, entry, run, question)

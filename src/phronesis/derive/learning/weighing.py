@@ -50,9 +50,13 @@ class Scales:
     def _by_name(self) -> Mapping[tuple[str, str], Sequence[FactsView]]:
         """The earlier runs by each thing that they name."""
         found: dict[tuple[str, str], list[FactsView]] = {}
+        folded: dict[str, str] = {}  # few names, and each in many runs
         for one in self._earlier:
             for name, text in one.named.items():
-                found.setdefault((name, folded_name(text)), []).append(one)
+                key = folded.get(text)
+                if key is None:
+                    key = folded[text] = folded_name(text)
+                found.setdefault((name, key), []).append(one)
         return found
 
     def weigh(self, claim: Claim) -> Judgement:
