@@ -100,6 +100,13 @@ def test_each_row_is_told_of_and_none_stops_the_others(call: Any, bank: str, tmp
     assert call("rebuild", "--verify").code == 0
 
 
+def test_a_row_that_cannot_be_read_tells_its_run_where_it_names_one(call: Any, tmp_path: Path) -> None:
+    told = tmp_path / "told.jsonl"
+    rows = [{"run_id": "r1", "feedback": {"products": 1}}, {"run_id": 7, "raw": "x"}, [1]]
+    assert call("batch", "-", "--user", "lin", "--report", str(told), stdin=written(rows)).code == 1
+    assert [json.loads(line)["run_id"] for line in told.read_text("utf-8").splitlines()] == ["r1", None, None]
+
+
 def test_a_dry_run_says_the_same_and_writes_nothing(call: Any, bank: str, tmp_path: Path, store: str) -> None:
     told = tmp_path / "told.jsonl"
     before = rows_of(store)

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, Final
 from phronesis.batch.foreseeing import Foresight, unknown
 from phronesis.batch.keys import another, key_of, said_of, taken_back
 from phronesis.batch.pieces import Piece, read_pieces
-from phronesis.batch.rows import Row, read_row
+from phronesis.batch.rows import Row, named_in, read_row
 from phronesis.batch.told import Done, Told, failed
 from phronesis.core.entries import Entry
 from phronesis.core.ids import item_id
@@ -227,4 +227,4 @@ def _read(piece: Piece) -> Row | Told:
     try:
         return read_row(piece)
     except InputError as error:
-        return failed(piece.line, None, error)
+        return failed(piece.line, named_in(piece), error)

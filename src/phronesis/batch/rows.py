@@ -36,9 +36,7 @@ def read_row(piece: Piece) -> Row:
     known. ``learn`` is true where it is left out and there is feedback. A run without an id gets one that follows from
     what its row says of it, feedback included: the same row is the same run.
     """
-    if piece.fault is not None:
-        raise InputError(piece.fault, field="row")
-    members = _members(piece.body)
+    members = _members(piece)
     given = members.get("feedback")
     feedback = None if given is None else feedback_payload(given)
     learn = feedback is not None if members.get("learn") is None else flag(members["learn"], field="learn")
@@ -53,9 +51,19 @@ def read_row(piece: Piece) -> Row:
     return Row(piece.line, piece.end, run["run_id"], run, feedback, learn)
 
 
-def _members(body: bytes) -> Mapping[str, Any]:
+def named_in(piece: Piece) -> str | None:
+    """Give the run that a row names, which may say something unlawful of it; None where it cannot be told."""
     try:
-        value = read_json(body.decode().strip())
+        return check_id(_members(piece).get("run_id"), field="run_id")
+    except InputError:
+        return None
+
+
+def _members(piece: Piece) -> Mapping[str, Any]:
+    if piece.fault is not None:
+        raise InputError(piece.fault, field="row")
+    try:
+        value = read_json(piece.body.decode().strip())
     except UnicodeDecodeError as error:
         raise InputError(f"the row is not UTF-8: byte {error.start + 1} of it", field="row") from error
     except Unreadable as error:
