@@ -13,7 +13,7 @@ from phronesis.core.items import Item
 from phronesis.core.results import Degraded, Evidence, Match, SearchResult
 from phronesis.core.scope import Scope
 from phronesis.core.scoring.abstention import Support, abstains
-from phronesis.core.scoring.arrays import Floats, Mask
+from phronesis.core.scoring.arrays import Floats, Mask, best_of
 from phronesis.core.scoring.asked import voice_of
 from phronesis.core.scoring.diversity import diversified
 from phronesis.core.scoring.formulas import A12, B12, Formula
@@ -191,9 +191,10 @@ class Searcher:
         scores, present = index.vectors.cosines(vector)
         missing = len(index.document_ids) - len(scores)
         rows = lane.laid.layout.rows
-        scores, present = np.pad(scores, (0, missing))[rows], np.pad(present, (0, missing))[rows]
-        ranked = np.where(present, scores, -2.0)
-        top = np.argpartition(-ranked, RESCORED)[:RESCORED] if len(ranked) > RESCORED else np.arange(len(ranked))
+        if missing:
+            scores, present = np.pad(scores, (0, missing)), np.pad(present, (0, missing))
+        scores, present = scores[rows], present[rows]
+        top = best_of(np.where(present, scores, np.float32(-2)), RESCORED)
         ids = {index.document_ids[rows[n]]: n for n in top if present[n]}
         found = read_vectors(unit, index.lane_id, model[0], list(ids))
         if found:

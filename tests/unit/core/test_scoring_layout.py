@@ -57,6 +57,7 @@ def test_sessions_stand_together_and_windows_are_those_of_the_definition(rows: l
         joined = before is not None and before + lengths[place - first] <= PAIR_TOKENS
         assert layout.pairs.joined[place] == joined
         assert layout.pairs.lengths[place] == lengths[place - first] + (before if joined and before is not None else 0)
+    assert layout.apart == (layout.first == layout.last).all()
     assert layout.nbytes >= 0
 
 

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core.scoring import features
-from phronesis.core.scoring.arrays import Spread, spread_of
+from phronesis.core.scoring.arrays import Spread, best_of, spread_of
 from phronesis.core.scoring.dates import Stretch
 from phronesis.core.scoring.features import FEATURES
 from phronesis.core.scoring.formulas import A12, B12, Formula
+from phronesis.core.scoring.layout import ALONE
 from phronesis.core.scoring.marks import ASKS, NAMES_TIME, SAID, SHARES_PHOTO
 from phronesis.core.scoring.ranking import COARSE_DENSE, coarse_scores, rank, supported
 from phronesis.core.scoring.signals import GUESSED, LaneInput, Properties, Question, Signals, read_signals
@@ -50,6 +51,33 @@ def test_z_scores_have_mean_nought_and_spread_one_over_all_lanes(one: list[float
     if spread.deviation > 1e-2:
         assert together.mean() == pytest.approx(0, abs=1e-3)
         assert together.std() == pytest.approx(1, abs=1e-2)
+
+
+@given(st.lists(st.integers(-3, 3), max_size=12), st.integers(1, 14))
+def test_the_best_are_those_a_stable_sort_puts_first(values: list[int], count: int) -> None:
+    wanted = sorted(sorted(range(len(values)), key=lambda n: -values[n])[:count])
+    assert best_of(floats(*values), count).tolist() == wanted
+
+
+def test_what_stands_below_everything_is_left_behind() -> None:
+    assert best_of(floats(-np.inf, 1, -np.inf, 0), 3).tolist() == [0, 1, 3]
+
+
+@given(st.lists(st.lists(st.integers(1, 5), max_size=6), min_size=1, max_size=6), st.lists(st.integers(1, 6)))
+def test_texts_that_stand_alone_score_as_sessions_of_one(documents: list[list[int]], terms: list[int]) -> None:
+    index = index_of(documents)
+    layout = laid_out(index, [ALONE] * len(documents))
+    assert layout.apart
+    none = np.zeros(0, np.int64)
+    known = Properties(np.zeros(len(documents), np.int64), np.zeros(len(documents), np.int64), none, none, none)
+    short, whole = (
+        read_signals([LaneInput(index=index, layout=one, properties=known)], Question(terms))[0]
+        for one in (layout, dataclasses.replace(layout, apart=False))
+    )
+    assert short.window.tolist() == whole.window.tolist()
+    assert short.pair.tolist() == whole.pair.tolist()
+    assert (short.window_spread, short.pair_spread) == (whole.window_spread, whole.pair_spread)
+    assert coarse_scores(short).tolist() == coarse_scores(whole).tolist()
 
 
 @pytest.mark.parametrize("values", [(), (5,), (2, 2, 2)])

@@ -46,7 +46,8 @@ class Layout:
     """The live documents of one lane by place.
 
     ``rows`` are the row numbers by place, ``place_of`` the other way round (-1: not live). ``first`` and ``last`` are
-    the bounds of the place's session, both within it.
+    the bounds of the place's session, both within it. ``apart`` says that no two places share one: nothing stands
+    around a text, and its window and pair are the text itself.
     """
 
     rows: Rows
@@ -56,6 +57,7 @@ class Layout:
     lengths: Floats
     windows: Windows
     pairs: Pairs
+    apart: bool
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -113,6 +115,7 @@ def make_layout(*, sessions: Rows, positions: Rows, offsets: Rows, alive: Mask, 
         lengths=by_place,
         windows=_windows(by_place, first, last),
         pairs=_pairs(by_place, first),
+        apart=len(begins) == size,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from phronesis.core.scoring.arrays import Floats, Mask, Rows
+from phronesis.core.scoring.arrays import Floats, Mask, Rows, best_of
 from phronesis.core.scoring.features import FEATURES
 from phronesis.core.scoring.formulas import Formula
 from phronesis.core.scoring.signals import Signals
@@ -32,15 +32,16 @@ class Ranked:
 def coarse_scores(signals: Signals) -> Floats:
     """Give every place z(BM25) + .3 of each neighbour's + .2 of each second one's + speaker (+ .7 z(cosine))."""
     layout, z = signals.lane.layout, signals.words
-    near = layout.shifted(z, -1) + layout.shifted(z, 1)
-    far = layout.shifted(z, -2) + layout.shifted(z, 2)
-    out = z + np.float32(NEIGHBOUR) * near + np.float32(SECOND_NEIGHBOUR) * far
+    out = z.copy()
+    if not layout.apart:
+        out += np.float32(NEIGHBOUR) * (layout.shifted(z, -1) + layout.shifted(z, 1))
+        out += np.float32(SECOND_NEIGHBOUR) * (layout.shifted(z, -2) + layout.shifted(z, 2))
     for more in (signals.lane.speaker, signals.lane.mention):
         if more is not None:
             out += more
     if signals.dense is not None:
         out += np.float32(COARSE_DENSE) * signals.dense
-    return np.asarray(out, dtype=np.float32)
+    return out
 
 
 def supported(signals: Signals) -> Mask:
@@ -62,9 +63,8 @@ def rank(lanes: Sequence[Signals], shown: Sequence[Mask], formula: Formula, *, d
         for signals, mask in zip(lanes, shown, strict=True)
     ]
     together = np.concatenate(coarse)
-    kept = np.flatnonzero(np.isfinite(together))
-    if len(kept) > depth:
-        kept = np.sort(kept[np.argpartition(-together[kept], depth - 1)[:depth]])
+    kept = best_of(together, depth)
+    kept = kept[np.isfinite(together[kept])]
     out, begin = [], 0
     for signals, scores in zip(lanes, coarse, strict=True):
         end = begin + len(scores)

@@ -84,7 +84,8 @@ def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals
     found = frequencies([(lane.index, lane.layout) for lane in lanes], question.terms)
     laid = [(lane.layout, one) for lane, one in zip(lanes, found, strict=True)]
     texts = text_scores(laid)
-    windows, pairs = window_scores(laid), pair_scores(laid)
+    windows = window_scores(laid)
+    pairs = windows if all(lane.layout.apart for lane in lanes) else pair_scores(laid)
     spreads = [spread_of(scores) for scores in (texts, windows, pairs)]
     words = [spreads[0].z(scores) for scores in texts]
     dense = _standardised(lanes, words)
