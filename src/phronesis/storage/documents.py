@@ -10,7 +10,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from phronesis.storage.database import Unit
-from phronesis.storage.halfvec import Vector
+from phronesis.storage.halfvec import Vector, half_bytes
 from phronesis.storage.prepared import fetch
 from phronesis.storage.schema import documents, embedding_models, items, vectors
 from phronesis.storage.statements import batches, insert, list_value, listed, upsert
@@ -196,7 +196,7 @@ class StoredVector(NamedTuple):
     embedding: Vector
 
 
-_ALL_VECTORS: Final = sa.select(vectors.c.document_id, vectors.c.embedding).where(
+_ALL_VECTORS: Final = sa.select(vectors.c.document_id, half_bytes(vectors.c.embedding)).where(
     vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
     vectors.c.model_id == sa.bindparam("m"),
 )  # fmt: skip

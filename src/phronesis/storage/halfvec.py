@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
 Vector = NDArray[np.float32]
 
@@ -37,3 +39,39 @@ class HalfVector(sa.types.TypeDecorator[Vector]):
         if dialect.name == "postgresql":
             return np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value, dtype=np.float32)
         return np.frombuffer(value, dtype="<f2").astype(np.float32)
+
+
+class _Sent(sa.types.TypeDecorator[Vector]):
+    """What ``half_bytes`` gives, as a float32 vector."""
+
+    impl = sa.LargeBinary
+    cache_ok = True
+
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
+        """Read little-endian halves; PostgreSQL sends the dimension and an unused number, then big-endian ones."""
+        if value is None:
+            return None
+        if dialect.name == "postgresql":
+            return np.frombuffer(value, dtype=">f2", offset=_SENT_BEFORE).astype(np.float32)
+        return np.frombuffer(value, dtype="<f2").astype(np.float32)
+
+
+_SENT_BEFORE = 4
+"""Bytes before the numbers: two int16 (pgvector, ``halfvec_send``)."""
+
+
+class half_bytes(FunctionElement[Vector]):  # noqa: N801 - a function of SQL
+    """A column of half vectors as bytes. PostgreSQL would send each as text: reading a text takes ten times as long."""
+
+    type = _Sent()
+    inherit_cache = True
+
+
+@compiles(half_bytes)
+def _as_stored(element: Any, compiler: Any, **more: Any) -> str:
+    return str(compiler.process(element.clauses.clauses[0], **more))
+
+
+@compiles(half_bytes, "postgresql")
+def _as_sent(element: Any, compiler: Any, **more: Any) -> str:
+    return f"halfvec_send({_as_stored(element, compiler, **more)})"
