@@ -1,7 +1,6 @@
 """Blocks of claims, a lane to keep them in, and what tests ask of both."""
 
 import json
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from phronesis import Item, Memory
@@ -21,17 +20,6 @@ COPPER = {
 CHINESE = {"claim_id": "c2", "status": "fact", "facts": {"source_run_ids": ["r2"]},
            "inference": "三比一时甲酸占比为 0.41。其他产物没有变化。"}  # fmt: skip
 USER = "lin"
-
-
-class Clock:
-    """A minute later each time."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 3, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(minutes=1)
-        return self.now
 
 
 def block(*claims: Any, topic: str = "Cu and formate", scope: str | None = "tio2_expert", more: str = "") -> str:

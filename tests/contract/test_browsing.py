@@ -1,7 +1,6 @@
 """Listing page by page on both databases: every item once, in one order, whatever comes and goes between two pages."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from minute_clock import Clock
 from phronesis import Item, Memory, Page
 from phronesis.errors import InputError
 
@@ -19,17 +19,6 @@ TOPIC=Cu and formate
 CLAIMS_JSON=[{"claim_id":"c1","status":"hypothesis","facts":{"source_run_ids":["r1"]},\
 "inference":"Formate comes from *OCHO on copper next to titanium."},\
 {"claim_id":"c2","status":"fact","facts":{"source_run_ids":["r2"]},"inference":"三比一时甲酸占比为 0.41。"}]"""
-
-
-class Clock:
-    """A minute later each time."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 3, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(minutes=1)
-        return self.now
 
 
 @pytest.fixture

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from claim_blocks import CHINESE, COPPER, USER, Clock, added, block, judge, shown, stored, verified
+from claim_blocks import CHINESE, COPPER, USER, added, block, judge, shown, stored, verified
+from minute_clock import Clock
 from phronesis import Memory
 from phronesis.errors import NotFound
 from phronesis.index.chroma import Chroma

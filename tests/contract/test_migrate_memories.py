@@ -1,11 +1,12 @@
 """Old memories become claims on both databases: nothing lost, nothing done twice, all of it taken back."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from minute_clock import Clock
 from phronesis import Memory
 from phronesis.core.reasoning.block import parse
 from phronesis.errors import InputError, NotFound
@@ -13,17 +14,6 @@ from phronesis.errors import InputError, NotFound
 OLD = {"kind": "reasoning", "run_id": "r4"}
 TEXT = "Formate drops above Cu:Ti 3:1 [C4]. Avoid Cu:Ti above 3:1. Next, try 2:1."
 ORDERS = "Next: try 2:1. We should test pyridine in the next run."
-
-
-class Clock:
-    """A minute later each time."""
-
-    def __init__(self) -> None:
-        self.now = datetime(2026, 3, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(minutes=1)
-        return self.now
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from claim_blocks import CHINESE, COPPER, USER, Clock, added, block, indexed, judge, shown, stored, verified
+from claim_blocks import CHINESE, COPPER, USER, added, block, indexed, judge, shown, stored, verified
+from minute_clock import Clock
 from phronesis import ClaimsRefused, Memory, ReasoningItem
 from phronesis.core.reasoning.block import parse
 from phronesis.errors import IdempotencyConflict, InputError, NotFound, RollbackConflict, VersionConflict

@@ -32,7 +32,7 @@ def with_names(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str
     names.regroup(pair for item in joining for pair in joined_by(item))
     patches = list(_moved(view.about(spelled), names, changes))
     told = {entity.id: entity for entity in (*changes.entities, *names.changed)}
-    # An entity that is nobody's alias any more is written anew: what is written over keeps the one it points to.
+    # Writing over an entity never takes an alias away: one that is nobody's alias any more is dropped and written anew.
     alone = [entity.id for entity in names.changed if entity.canonical_id is None]
     return replace(
         changes, entities=tuple(told.values()), patches=(*changes.patches, *patches),

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from claim_blocks import CHINESE, COPPER, USER, Clock, added, block, judge
+from claim_blocks import CHINESE, COPPER, USER, added, block, judge
+from minute_clock import Clock
 from phronesis import Memory
 from phronesis.core.results import Check, Degraded
 from phronesis.errors import IndexUnavailable, ModelUnavailable
