@@ -10,7 +10,7 @@ import pytest
 from phronesis.core.entries import Outcome
 from phronesis.core.ids import derived_id
 from phronesis.core.items import Item
-from phronesis.core.traits import strength_of
+from phronesis.core.traits.strength import strength_of
 from phronesis.derive import reflection
 from phronesis.derive.interpreter import Interpreter
 from phronesis.errors import EntryFailed

@@ -18,7 +18,7 @@ from phronesis.core.instants import isoformat
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.scope import LaneName
-from phronesis.core.traits import DECAYED_TO, FIRST_CONFIDENCE, MIN_MEMORIES, TRAIT, TRAITS_FOLD, stage_at
+from phronesis.core.traits.strength import DECAYED_TO, FIRST_CONFIDENCE, MIN_MEMORIES, TRAIT, TRAITS_FOLD, stage_at
 from phronesis.derive.editor import Call
 from phronesis.derive.handler import FAILED_ROLE, Bench, Handler, Outcomes
 from phronesis.derive.writer import Writer, Written

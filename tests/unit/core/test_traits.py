@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from phronesis.core.instants import isoformat
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
-from phronesis.core.traits import FIRST_CONFIDENCE, TRAITS_FOLD, stage_at, strength_of
+from phronesis.core.traits.strength import FIRST_CONFIDENCE, TRAITS_FOLD, stage_at, strength_of
 from unit.core.kept_lane import item_of, moment, piece
 
 
