@@ -1,6 +1,6 @@
 """What a reflection may wish: the five lists of its answer, and the answer of a special reflection (NM-03, NM-10).
 
-The names of fields in JSON are the source's. Whether a wish is lawful is not decided here: see `phronesis.core.traits.law`.
+The names of fields in JSON are the source's. What is lawful is not decided here.
 """
 
 from collections.abc import Sequence
