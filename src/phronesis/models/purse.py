@@ -1,7 +1,7 @@
 """What may be spent on models, and what was: the budgets of a call and of a day, and the ledger."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -96,6 +96,13 @@ class Purse:
                 milliseconds=round((time.monotonic() - began) * 1000),
             )  # fmt: skip
             self.ledger.record(tenant, call)
+
+    def spent(self, model: str, tallies: Sequence[Tally]) -> Spent:
+        """Give what some tries at a model have taken together."""
+        prompt, completion = (
+            sum(getattr(one, f"{name}_tokens") for one in tallies) for name in ("prompt", "completion")
+        )
+        return Spent(len(tallies), prompt + completion, self._price(model).of(prompt, completion))
 
     def today(self, tenant: str) -> Spent:
         """Give what a tenant's calls have taken today."""

@@ -1,0 +1,91 @@
+"""Step 4: behaviours begin with three memories, and what is there is reinforced (requirements NM-05, NM-06)."""
+
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from phronesis.core.items import Item
+from phronesis.core.traits.operations import NewBehavior, Reinforcement
+from phronesis.core.traits.strength import MIN_MEMORIES
+from phronesis.derive.reflecting.material import SIDE_OF
+from phronesis.derive.reflecting.round import NO_NEW_EVIDENCE, NO_SUCH_TRAIT, NO_WORDS, TAKEN_BACK, Round, context_of
+from phronesis.derive.reflecting.trends import confirm, is_trend
+
+OPERATION: Final = "new_behaviors"
+TOO_FEW: Final = "too_few_memories"
+
+SAME_EVIDENCE: Final = 2 / 3
+"""The share of a behaviour's memories that another trait counts already, from which it is the same trait again."""
+
+
+def begin_behaviours(work: Round, wishes: Iterable[NewBehavior]) -> None:
+    """Make a behaviour of each wish that names three memories; one that is there already is reinforced instead."""
+    for wish in wishes:
+        content = wish.content.strip()
+        ids = {memory.id for memory in work.evidence(wish.evidence_ids)}
+        known = work.same_words(content) or _same_evidence(work, ids)
+        fresh = work.evidence(ids, but=_spent(work))
+        if not content:
+            work.refuse(OPERATION, NO_WORDS, "a behaviour says nothing")
+        elif not ids:
+            work.refuse(OPERATION, NO_NEW_EVIDENCE, "none of its evidence is a memory of this user", content)
+        elif known is not None:
+            again = Reinforcement(trait_id=known, new_evidence_ids=wish.evidence_ids, quality_grade=wish.quality_grade)
+            confirm(work, again, operation=OPERATION)
+        elif len(fresh) < MIN_MEMORIES:
+            reason = f"it names {len(fresh)} memories that may count, and a behaviour has {MIN_MEMORIES}"
+            work.refuse(OPERATION, TOO_FEW, reason, content)
+        elif work.taken_back(content, ids):
+            work.refuse(OPERATION, TAKEN_BACK, "a person took it back", content)
+        else:
+            made = work.begin(content, fresh, subtype="behavior", context=context_of(wish.context))
+            work.count(made, fresh, "support", wish.quality_grade)
+            _take_up_trends(work, made)
+
+
+def reinforce(work: Round, wishes: Iterable[Reinforcement], *, trends: AbstractSet[str]) -> None:
+    """Carry out the reinforcements of all but ``trends``, which were confirmed before."""
+    for wish in wishes:
+        trait = work.traits.get(wish.trait_id)
+        if wish.trait_id in trends:
+            continue
+        if trait is None:
+            work.refuse("reinforcements", NO_SUCH_TRAIT, f"there is no trait {wish.trait_id} that lives")
+            continue
+        confirm(work, wish, operation="reinforcements")
+        _lift_whole(work, trait, wish)
+
+
+def _lift_whole(work: Round, side: Item, wish: Reinforcement) -> None:
+    """Reinforce with a side of a trait the trait itself: what shows in one situation shows."""
+    whole = str(side.data.get(SIDE_OF))
+    memories = work.evidence(wish.new_evidence_ids, but=work.known(whole)) if whole in work.traits else []
+    if memories:
+        work.count(whole, memories, "support", wish.quality_grade)
+
+
+def _same_evidence(work: Round, ids: AbstractSet[str]) -> str | None:
+    """Give the trait, no trend, that counts most of these memories already: it is found once more."""
+    shares = [
+        (len(work.supporting(trait.id) & ids), trait.id) for trait in work.traits.values()
+        if not is_trend(trait) and trait.data["subtype"] == "behavior"
+    ]  # fmt: skip
+    most, found = max(shares, default=(0, None))
+    return found if ids and most >= SAME_EVIDENCE * len(ids) else None
+
+
+def _spent(work: Round) -> frozenset[str]:
+    """Give the memories that counted for a behaviour that time dissolved: it begins anew with others."""
+    return frozenset().union(
+        *(work.supporting(trait.id) for trait in work.gone.values()
+          if trait.ended == "dissolved" and not trait.data["strength"]["trend"])
+    )  # fmt: skip
+
+
+def _take_up_trends(work: Round, made: str) -> None:
+    """End the trends that the new behaviour is about: half of their memories are its own."""
+    own = work.supporting(made)
+    for trait_id, trait in list(work.traits.items()):
+        mine = work.supporting(trait_id)
+        if is_trend(trait) and 2 * len(mine & own) >= len(mine):
+            work.end(trait_id, "superseded", "a behaviour took its place", by=made)

@@ -1,0 +1,96 @@
+"""Step 1, the scan: what was learned since the last reflection, and the traits as they stood before this one.
+
+Of a lane that went on since, as where an entry is prepared again, later memories and later changes are left out.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from phronesis.core.entries import Entry
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.traits.records import CYCLE
+from phronesis.core.traits.seen import MEMORY_KINDS, SeenMemory, SeenTrait
+from phronesis.core.traits.strength import TRAIT, TREND, confidence_at
+from phronesis.core.traits.triggers import Learned
+from phronesis.derive.learning.before import evidence_before, items_before
+from phronesis.storage.lane_view import LaneView
+
+SIDES: Final = "sides"
+SIDE_OF: Final = "side_of"
+"""Members of a trait's ``data``: the ids of its sides, and of the trait that a side belongs to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """What a reflection looks at. ``memories`` are all that live, oldest first, ``new`` the ids of those of late.
+
+    ``traits`` are all of any life, with their evidence; ``last`` is the last reflection that was completed.
+    """
+
+    last: Item | None
+    memories: Sequence[Item]
+    new: frozenset[str]
+    traits: Mapping[str, Item]
+    evidence: Mapping[str, Sequence[EvidenceRow]]
+
+    @property
+    def learned(self) -> Learned:
+        """What the triggers look at."""
+        fresh = [memory for memory in self.memories if memory.id in self.new]
+        since = None if self.last is None else self.last.recorded_at
+        return Learned(memories=len(fresh), importance=sum(memory.importance for memory in fresh), since=since)
+
+
+def last_cycle(view: LaneView, *, before: datetime | None = None) -> Item | None:
+    """Give the last reflection that was completed and not taken back; of a time before ``before``."""
+    found = [
+        item for item in view.find(kinds=(CYCLE,))
+        if item.data["status"] == "completed" and (before is None or item.recorded_at < before)
+    ]  # fmt: skip
+    return found[-1] if found else None
+
+
+def scan(view: LaneView, entry: Entry) -> Material:
+    """Look at a lane as it was before an entry."""
+    last = last_cycle(view, before=entry.recorded_at)
+    memories = [memory for memory in view.find(kinds=MEMORY_KINDS) if memory.recorded_at < entry.recorded_at]
+    listed = [trait for trait in view.find(kinds=(TRAIT,), live=False) if trait.recorded_at < entry.recorded_at]
+    traits = {trait.id: trait for trait in items_before(view, listed, entry)}
+    return Material(
+        last=last,
+        memories=memories,
+        new=frozenset(memory.id for memory in memories if last is None or memory.recorded_at > last.recorded_at),
+        traits=traits,
+        evidence=evidence_before(view, traits, entry),
+    )
+
+
+def seen_memory(memory: Item) -> SeenMemory:
+    """Give a memory as rules and models are shown it."""
+    return SeenMemory(
+        id=memory.id, content=memory.content, kind=memory.kind, at=memory.occurred_at or memory.recorded_at,
+        session_id=memory.session_id, importance=memory.importance, subject=memory.subject, key=memory.key,
+        value=memory.value,
+    )  # fmt: skip
+
+
+def seen_trait(trait: Item, evidence: Sequence[EvidenceRow], moment: datetime) -> SeenTrait:
+    """Give a trait as rules and models are shown it, at a time."""
+    confidence = confidence_at(trait, moment)
+    return SeenTrait(
+        id=trait.id, content=trait.content, stage=trait.stage or TREND, subtype=trait.data["subtype"],
+        context=trait.data["context"], confidence=None if confidence is None else round(confidence, 4),
+        supporting=_sources(evidence, "support"), contradicting=_sources(evidence, "contra"),
+    )  # fmt: skip
+
+
+def open_traits(material: Material) -> list[Item]:
+    """Give the traits that may be reinforced or contradicted: those that live, sides instead of what has sides."""
+    return [trait for trait in material.traits.values() if trait.live and not trait.data.get(SIDES)]
+
+
+def _sources(evidence: Sequence[EvidenceRow], polarity: str) -> tuple[str, ...]:
+    return tuple(row.source_key for row in evidence if row.polarity == polarity)
