@@ -13,6 +13,10 @@ from phronesis.config.ranking import Ranking
 from phronesis.core.changes import Fold
 from phronesis.core.instants import parse_moment
 from phronesis.core.reasoning.records import REASONING
+from phronesis.core.scope import make_scope
+from phronesis.core.traits.records import CYCLE
+from phronesis.core.traits.seen import MEMORY_KINDS
+from phronesis.core.traits.triggers import Thresholds
 from phronesis.derive import (
     conversation,
     edits,
@@ -20,7 +24,6 @@ from phronesis.derive import (
     experience,
     quarantine,
     reasoning,
-    reflection,
     runs,
     typed_items,
 )
@@ -30,7 +33,7 @@ from phronesis.derive.eraser import Eraser
 from phronesis.derive.extracting.gate import Gate
 from phronesis.derive.extracting.rules import Rules
 from phronesis.derive.extraction import ByModel, ByRules
-from phronesis.derive.handler import Handler, Prepare, Registry
+from phronesis.derive.handler import Bench, Handler, Prepare, Registry
 from phronesis.derive.instructions import find_order
 from phronesis.derive.interpreter import Interpreter
 from phronesis.derive.judging import Judge
@@ -44,6 +47,15 @@ from phronesis.derive.migrating.migrate import handlers as migrate_handlers
 from phronesis.derive.migrating.migrator import Migrator
 from phronesis.derive.parting import with_names
 from phronesis.derive.rederive import rederive_handler
+from phronesis.derive.reflecting import correcting
+from phronesis.derive.reflecting.asking import FOUND, Asking
+from phronesis.derive.reflecting.cycle import FOLDS as TRAIT_FOLDS
+from phronesis.derive.reflecting.cycle import Reflecting
+from phronesis.derive.reflecting.cycle import handlers as reflect_handlers
+from phronesis.derive.reflecting.likeness import Likeness
+from phronesis.derive.reflecting.minds import Mind
+from phronesis.derive.reflecting.reflector import Reflector
+from phronesis.derive.reflecting.ruling import Ruling
 from phronesis.derive.replay import Replayer
 from phronesis.derive.retry import retry_handler
 from phronesis.derive.rollback import undo_handler
@@ -60,7 +72,7 @@ from phronesis.index.outside import OutsideIndex
 from phronesis.index.projections import Projector
 from phronesis.index.reasoning import project_reasoning
 from phronesis.index.reindexing import Reindexer
-from phronesis.index.runs import project_run
+from phronesis.index.unsearched import no_parts
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.memory import Memory
 from phronesis.memory.inside import Stages
@@ -72,8 +84,10 @@ from phronesis.recall.browse import Browser
 from phronesis.recall.mirrored import MirroredSearch
 from phronesis.recall.reranking import Reranking, Search
 from phronesis.recall.scope_index import ScopeIndexes
-from phronesis.recall.search import Formulas, Searcher
+from phronesis.recall.search import Formulas, Query, Searcher
+from phronesis.recall.traits import TraitBook
 from phronesis.storage.database import Database, connect
+from phronesis.storage.eligible import Wanted
 from phronesis.storage.migrate import open_schema
 from phronesis.storage.model_calls import StoredLedger
 from phronesis.storage.shown import ShownContexts
@@ -85,11 +99,15 @@ CONSEQUENCES: Final = (with_names,)
 
 
 def make_registry(
-    extract: Prepare | None = None, learn: Prepare | None = None, migrate: Prepare | None = None
+    extract: Prepare | None = None,
+    learn: Prepare | None = None,
+    migrate: Prepare | None = None,
+    reflect: Prepare | None = None,
 ) -> Registry:
     """Give every verb's handler; a new engine is a new line here.
 
-    ``extract`` prepares turns and added messages, ``learn`` what is learned from runs, ``migrate`` old memories.
+    ``extract`` prepares turns and added messages, ``learn`` what is learned from runs, ``migrate`` old memories,
+    ``reflect`` reflections.
     """
     handlers: list[Handler] = [
         *conversation.handlers(extract),
@@ -97,15 +115,15 @@ def make_registry(
         *edits.HANDLERS,
         *quarantine.HANDLERS,
     ]
-    handlers += [*reasoning.HANDLERS, *reflection.HANDLERS, *experience.HANDLERS, *erasure.HANDLERS]
-    handlers += [*runs.HANDLERS, *learn_handlers(learn), *migrate_handlers(migrate)]
-    folds = {**reasoning.FOLDS, **reflection.FOLDS}
+    handlers += [*reasoning.HANDLERS, *experience.HANDLERS, *erasure.HANDLERS, *correcting.HANDLERS]
+    handlers += [*runs.HANDLERS, *learn_handlers(learn), *migrate_handlers(migrate), *reflect_handlers(reflect)]
+    folds = {**reasoning.FOLDS, **TRAIT_FOLDS}
     return with_keeping([*handlers, undo_handler(folds)], folds)
 
 
 def make_projector() -> Projector:
     """Give the projector; a kind that is searched in parts of its own is a line here."""
-    return Projector({REASONING: project_reasoning, runs.RUN: project_run})
+    return Projector({REASONING: project_reasoning, runs.RUN: no_parts, CYCLE: no_parts})
 
 
 def with_keeping(handlers: Sequence[Handler], folds: Mapping[str, Fold]) -> Registry:
@@ -143,7 +161,9 @@ def open_memory(
     telling = Telling(BUILDERS[own.facts], own.products)
     rewriter = Rewriter(roster.asker("migrate") or roster.asker("learn"))
     learn = Learning(telling, Candidates(finding.searcher, own.candidates, own.top_k), partial(roster.asker, "learn"))
-    registry = make_registry(_prepare(roster, settings.policy), learn, rewriter)
+    thresholds = Thresholds()
+    reflect = Reflecting(_mind(roster, embedders, finding.searcher), _Unguarded(), Likeness(embedders), thresholds)
+    registry = make_registry(_prepare(roster, settings.policy), learn, rewriter, reflect)
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
     interpreter = Interpreter(database, recorder, stepper, time, erasure.effects(replayer))
@@ -154,7 +174,7 @@ def open_memory(
     stages = Stages(
         database=database,
         writer=writer,
-        editor=Editor(database, writer, browser, registry.folds, reasoning.FORMS),
+        editor=Editor(database, writer, browser, registry.folds, {**reasoning.FORMS, **correcting.FORMS}),
         browser=browser,
         searcher=searcher,
         assembler=Assembler(browser, searcher, counter, _core(settings.policy)),
@@ -171,9 +191,20 @@ def open_memory(
         reindexer=Reindexer(database, make_projector()),
         mirror=mirror,
         migrator=Migrator(database, writer, rewriter),
+        reflector=Reflector(database, thresholds),
+        traits=TraitBook(database),
         clock=time,
     )
     return Memory(stages, settings.tenant)
+
+
+class _Unguarded:
+    """Stand-in until the guard is merged."""
+
+    version = "none"
+
+    def of_trait(self, _content: str, _evidence: Sequence[str]) -> None:
+        return None
 
 
 def _outside(policy: Policy) -> OutsideIndex | None:
@@ -210,6 +241,21 @@ def _finding(
     native = Searcher(database, embedders, indexes, time, _formulas(policy.ranking))
     searcher = native if mirror is None else MirroredSearch(native, mirror, database, embedders)
     return _Finding(indexes, vectorizer, mirror, searcher)
+
+
+def _mind(roster: Roster, embedders: Embedders, searcher: Search) -> Mind:
+    """Give who reflects: the model of the role, perhaps after questions, or rules."""
+    asker = roster.asker("reflect")
+    if asker is None:
+        return Ruling(Likeness(embedders))
+
+    def look(bench: Bench, question: str) -> list[str]:
+        with bench.view() as view:
+            scope = make_scope(user_id=view.lane.user_id, namespace=view.lane.namespace)
+        found = searcher.search(bench.tenant, Query(question, scope, Wanted(kinds=MEMORY_KINDS), FOUND))
+        return [one.item.id for one in found]
+
+    return Asking(asker, roster.asker("questions"), roster.asker("special_reflection"), look)
 
 
 def _prepare(roster: Roster, policy: Policy) -> Prepare:

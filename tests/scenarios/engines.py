@@ -10,12 +10,13 @@ from typing import Any, Self
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.scope import LaneName
-from phronesis.derive import experience, reasoning, reflection
+from phronesis.derive import experience, reasoning
 from phronesis.derive.editor import Call
 from phronesis.derive.writer import Written
 from phronesis.memory import Memory
 from phronesis.storage.lane_view import LaneView
 from phronesis.storage.lanes import find_lane
+from plain_mind import install
 
 USER = "alice"
 
@@ -37,6 +38,7 @@ class EngineStore:
     def __init__(self, folder: Path) -> None:
         self.clock = Clock()
         self.memory = Memory.open(f"sqlite:///{folder / 'engines.db'}", policy={"embedder": "none"}, clock=self.clock)
+        self.mind = install(self.memory)
         self.call = Call(self.memory.tenant, actor="tester")
         self.lane = LaneName("user", USER)
 
@@ -68,7 +70,12 @@ class EngineStore:
         ]  # fmt: skip
 
     def reflect(self) -> Written:
-        return reflection.record_reflect(self.writer, self.call, self.lane)
+        """Reflect whatever is new; gives what was written, with the cycle among what it made."""
+        seen = self.memory._stages.reflector.seen(self.memory.tenant, self.lane)
+        written: Written = self.writer.write(
+            self.call.tenant, self.lane, verb="reflect", payload={"force": True, **seen}, actor="tester"
+        )
+        return written
 
     def experience(self, attempt: str, label: str = "success", **given: Any) -> Item:
         number = len(self.live("l1"))
@@ -105,9 +112,10 @@ def block(*claims: str | Mapping[str, Any], topic: str = "", scope: str | None =
 
 def made(written: Written) -> list[Item]:
     assert written.applied is not None
-    return list(written.applied.settled.created)
+    return [item for item in written.applied.settled.created if item.kind != "cycle"]
 
 
 def deltas(written: Written) -> int:
     assert written.applied is not None
-    return len(written.applied.settled.deltas)
+    cycles = sum(item.kind == "cycle" for item in written.applied.settled.created)
+    return len(written.applied.settled.deltas) - cycles

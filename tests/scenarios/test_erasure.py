@@ -15,7 +15,7 @@ from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.results import ErasureCertificate
 from phronesis.core.scope import LaneName
-from phronesis.derive import erasure, reflection
+from phronesis.derive import erasure
 from phronesis.derive.eraser import Eraser
 from phronesis.derive.handler import Bench, Handler, Outcomes
 from phronesis.errors import EntryFailed, Erased, InputError, NotFound
@@ -24,6 +24,7 @@ from phronesis.storage.lanes import find_lane, get_lane, list_lanes
 from phronesis.storage.log import read_outcomes
 from phronesis.storage.scanner import SUFFIXES
 from phronesis.truth.reader import check_chain, load_entry
+from plain_mind import install
 
 POLICY = {"embedder": "hashing"}
 
@@ -184,8 +185,6 @@ def test_what_was_taken_back_stays_taken_back(memory: Memory) -> None:
 
 def test_a_decision_about_a_version_stands(memory: Memory) -> None:
     """An edit that met the version which it expected still counts when an erasure takes one of the versions away."""
-    writer, call = memory._stages.writer, memory._call("agent", None, True)
-    lane = LaneName("user", "alice")
 
     def prefer(n: int) -> Item:
         return memory.add("Alice prefers the aisle seat", kind="preference", subject="Alice", key="seat",
@@ -193,10 +192,11 @@ def test_a_decision_about_a_version_stands(memory: Memory) -> None:
 
     for n in range(4):
         prefer(n)
-    reflection.record_reflect(writer, call, lane, force=True)
+    install(memory)
+    memory.reflect("alice", force=True)
     [trait] = memory.get_all(kinds=["trait"], user_id="alice")
     fifth = prefer(5)
-    reflection.record_reflect(writer, call, lane, force=True)
+    memory.reflect("alice", force=True)
     assert memory.get(trait.id).version == 2
     memory.update(trait.id, metadata={"note": "she said so at the gate"}, expected_version=2)
     assert memory.erase(id=fifth.id).clean
@@ -414,8 +414,8 @@ def test_a_trait_loses_the_evidence_that_was_erased(memory: Memory) -> None:
     for n in range(5):
         memory.add("Alice prefers the aisle seat on every journey", kind="preference", subject="Alice", key="seat",
                    user_id="alice", metadata={"n": n})  # fmt: skip
-    writer, call = memory._stages.writer, memory._call("agent", None, True)
-    reflection.record_reflect(writer, call, LaneName("user", "alice"), force=True)
+    install(memory)
+    memory.reflect("alice", force=True)
     [trait] = memory.get_all(kinds=["trait"], user_id="alice")
     rows = memory.explain(trait.id).evidence
     assert len(rows) == 5

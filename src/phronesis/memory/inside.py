@@ -21,6 +21,7 @@ from phronesis.derive.editor import Call, Editor
 from phronesis.derive.eraser import Eraser
 from phronesis.derive.learning.bookkeeping import RunBook
 from phronesis.derive.migrating.migrator import Migrator
+from phronesis.derive.reflecting.reflector import Reflector
 from phronesis.derive.replay import Replayer
 from phronesis.derive.writer import Writer, Written
 from phronesis.domains.catalysis.reviewing import ModifierReviews
@@ -33,6 +34,7 @@ from phronesis.models.roster import Roster
 from phronesis.recall.browse import Browser, gated_in
 from phronesis.recall.reranking import Search
 from phronesis.recall.search import Query
+from phronesis.recall.traits import TraitBook
 from phronesis.storage.database import Database
 from phronesis.storage.eligible import Wanted, check_kinds
 from phronesis.storage.filters import compile_filters
@@ -64,6 +66,8 @@ class Stages:
     reindexer: Reindexer
     mirror: Mirror | None
     migrator: Migrator
+    reflector: Reflector
+    traits: TraitBook
     roster: Roster
     clock: Callable[[], datetime]
 

@@ -13,6 +13,7 @@ from phronesis.core.reasoning.records import REASONING
 from phronesis.core.results import Explanation, HistoryEvent, SearchResult, SessionInfo, Turn
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text, storable
+from phronesis.core.traits.strength import TRAIT
 from phronesis.memory.inside import Inside
 from phronesis.recall.search import Query
 from phronesis.truth import inputs
@@ -103,9 +104,10 @@ class Reading(Inside):
         return package
 
     def get(self, id: str, *, as_of: datetime | str | None = None, valid_at: datetime | str | None = None) -> Item:  # noqa: A002
-        """Give an item, whatever its status; NotFound when there is none or it was erased."""
+        """Give an item, whatever its status; NotFound when there is none or it was erased. A trait is a `Trait`."""
         wanted = self._wanted(as_of=as_of, valid_at=valid_at)
-        return self._open_stages().browser.get(self._tenant, parse_id(id, field="id"), wanted)
+        item = self._open_stages().browser.get(self._tenant, parse_id(id, field="id"), wanted)
+        return self._stages.traits.as_trait(self._tenant, item, wanted.as_of) if item.kind == TRAIT else item
 
     def get_all(
         self,

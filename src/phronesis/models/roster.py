@@ -29,7 +29,18 @@ from phronesis.models.reranker import Reranker
 from phronesis.models.sentence_transformers_models import CrossEncoderReranker, SentenceTransformerEmbedder
 from phronesis.models.token_counter import TokenCounter
 
-USED: Final = ("extract", "summarise", "learn", "migrate", "chat", "rerank", "embed")
+USED: Final = (
+    "extract",
+    "summarise",
+    "reflect",
+    "special_reflection",
+    "questions",
+    "learn",
+    "migrate",
+    "chat",
+    "rerank",
+    "embed",
+)
 """The roles that something asks today. The others may be configured, and wait for what will ask them."""
 
 

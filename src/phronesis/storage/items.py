@@ -84,6 +84,22 @@ def read_versions(unit: Unit, lane: Lane, kind: str) -> list[ItemVersion]:
     return [ItemVersion(*row) for row in fetch(unit, _VERSIONS, bound)]
 
 
+def live_by_stage(unit: Unit, lane: Lane, kind: str, stages: Sequence[str]) -> list[Item]:
+    """Give a lane's items of a kind at any of some stages that ordinary reads show."""
+    bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "a": "active", "ids": list_value(unit.dialect, stages)}
+    return [as_item(zip(ROW_FIELDS, row, strict=True), lane) for row in fetch(unit, _by_stage(unit.dialect), bound)]
+
+
+@cache
+def _by_stage(dialect: str) -> sa.Select[Any]:
+    return sa.select(*COLUMNS).where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+        items.c.kind == sa.bindparam("k"), items.c.kind != sa.literal_column("'message'"),
+        items.c.status == sa.bindparam("a"), items.c.ended.is_(None), items.c.quarantine.is_(None),
+        listed(items.c.stage, dialect),
+    )  # fmt: skip
+
+
 def live_of_session(
     unit: Unit, lane: Lane, session_id: str, *, kinds: Sequence[str], role: str | None = None, limit: int
 ) -> list[Item]:

@@ -24,6 +24,7 @@ STATED_KINDS: Final = frozenset(KINDS) - {
     "reasoning",
     "section",
     "run",
+    "cycle",
 }
 """Kinds that a caller may state outright; the others are made by their own verbs."""
 

@@ -91,7 +91,7 @@ def trait_of(
     kept = {f.name: getattr(item, f.name) for f in fields(Item) if f.name != "confidence"}
     return Trait(
         **kept,
-        confidence=confidence_at(item, at),
+        confidence=confidence_at(item, at if item.ended is None else item.valid_to or at),
         subtype=data["subtype"],
         context=data["context"],
         facet=data.get("facet"),
@@ -132,8 +132,8 @@ class ReflectionCycle(Record):
 
     ``trigger_type`` is why it ran (force, session_end, first, importance, elapsed), or why not (nothing_new, not_yet),
     with the figure behind it in ``trigger_value``. ``made_by`` names the rules or the model; ``calls``, ``tokens``
-    and ``cost`` are what models took. ``refused`` are the wishes that broke a rule; ``error`` is the code of what made a
-    round fail. ``id`` is None, and all counts are 0, where nothing was due; ``pending``: recorded, not interpreted yet.
+    and ``cost`` are what models took. ``refused`` are the wishes that broke a rule; ``error`` is the code of what made
+    a round fail. ``id`` is None, and all counts are 0, where nothing was due; ``pending``: not interpreted yet.
     """
 
     id: str | None

@@ -136,7 +136,7 @@ def _stored(item: Item, confidence: float, at: datetime) -> StoredConfidence:
 
 def _findings(item: Item, evidence: Sequence[EvidenceRow]) -> Iterator[_Finding]:
     """Give what later entries found, support before contradiction where one found both."""
-    later = [row for row in evidence if row.entry_id != item.entry_id and row.polarity in ("support", "contra")]
+    later = [row for row in evidence if row.recorded_at > item.recorded_at and row.polarity in ("support", "contra")]
     for _, rows in groupby(later, key=lambda row: (row.recorded_at, row.entry_id)):
         found = list(rows)
         for polarity in ("support", "contra"):

@@ -187,18 +187,24 @@ class ReflectAsker(Protocol):
         ...
 
 
+_KINDS: Final[Mapping[str, Any]] = {
+    "new_trends": NewTrend, "new_behaviors": NewBehavior, "reinforcements": Reinforcement,
+    "contradictions": Contradicted, "upgrades": Upgrade,
+}  # fmt: skip
+
+
 def as_body(wishes: Wishes) -> dict[str, Any]:
     """Give wishes as an outcome holds them, under the source's keys."""
     return {
         name: [{key: list(value) if isinstance(value, tuple | list) else value for key, value in _fields(one).items()}
                for one in getattr(wishes, name)]
-        for name in ("new_trends", "new_behaviors", "reinforcements", "contradictions", "upgrades")
+        for name in _KINDS
     }  # fmt: skip
 
 
 def from_body(body: Mapping[str, Any]) -> Wishes:
     """Read what ``as_body`` gave."""
-    return Reflected.model_validate({name: body[name] for name in Reflected.model_fields}).wishes()
+    return Wishes(**{name: [kind(**one) for one in body[name]] for name, kind in _KINDS.items()})
 
 
 def special_body(trait_id: str, said: Reconsidered) -> dict[str, Any]:
@@ -212,7 +218,10 @@ def special_body(trait_id: str, said: Reconsidered) -> dict[str, Any]:
 
 def special_from(body: Mapping[str, Any]) -> Reconsidered:
     """Read what ``special_body`` gave."""
-    return Special.model_validate(body).reconsidered()
+    sides = [Side(**side) for side in body["split"]]
+    return Reconsidered(
+        action=body["action"], new_content=body["new_content"], reasoning=body["reasoning"], sides=sides
+    )
 
 
 def _fields(record: Any) -> dict[str, Any]:

@@ -98,6 +98,7 @@ class Round:
 
     def begin(self, content: str, memories: Sequence[Item], *, subtype: str, context: str, **data: Any) -> str:
         """Make a trait of memories; gives its id. It is trusted no more than the least trusted of them."""
+        content = content[:MAX_CONTENT]
         observed = min((memory.occurred_at or memory.recorded_at for memory in memories),
                        default=self.entry.recorded_at)  # fmt: skip
         given = {name: value for name, value in data.items() if value is not None}

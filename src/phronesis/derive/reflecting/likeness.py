@@ -1,0 +1,85 @@
+"""How alike texts are by an encoder, where one is loaded: stored vectors first, and made anew where there are none."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from phronesis.core.ids import document_id
+from phronesis.core.items import Item
+from phronesis.derive.handler import Bench
+from phronesis.errors import ModelError
+from phronesis.index.projections import WHOLE
+from phronesis.models.embedder import Embedder
+from phronesis.models.embedders import Embedders
+from phronesis.storage.documents import active_model, read_vectors
+
+Floats = npt.NDArray[np.float32]
+Cosines = Callable[[Sequence[str]], Floats]
+"""Gives the cosines between memories of some ids, as a square matrix; NaN where a text has no vector."""
+
+TWIN: Final = 0.95
+"""The cosine from which a new trait is one that is there already, in other words (NM-06)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """Compares texts with the encoder that serves a tenant; without one, and while its server is away, nothing."""
+
+    embedders: Embedders
+
+    def among(self, bench: Bench, memories: Sequence[Item]) -> Cosines | None:
+        """Give the cosines among memories, or None."""
+        encoder = self.embedders.serving(bench.tenant)
+        if encoder is None or not memories:
+            return None
+        try:
+            vectors = _vectors(bench, encoder, memories)
+        except ModelError:
+            return None
+        rows = {memory.id: n for n, memory in enumerate(memories)}
+        missing = np.flatnonzero(~vectors.any(axis=1))
+
+        def cosines(ids: Sequence[str]) -> Floats:
+            at = np.array([rows[one] for one in ids], dtype=np.int64)
+            out: Floats = vectors[at] @ vectors[at].T
+            blank = np.isin(at, missing)
+            out[blank, :] = np.nan
+            out[:, blank] = np.nan
+            return out
+
+        return cosines
+
+    def twins(self, tenant: str, texts: Sequence[str], known: Sequence[str]) -> list[int | None]:
+        """Give for each text the place of the known one that says the same, or None."""
+        encoder = self.embedders.serving(tenant)
+        if encoder is None or not texts or not known:
+            return [None] * len(texts)
+        try:
+            vectors = encoder.embed_documents([*texts, *known])
+        except ModelError:
+            return [None] * len(texts)
+        scores = vectors[: len(texts)] @ vectors[len(texts) :].T
+        best = scores.argmax(axis=1)
+        return [int(place) if scores[n, place] > TWIN else None for n, place in enumerate(best)]
+
+
+def _vectors(bench: Bench, encoder: Embedder, memories: Sequence[Item]) -> Floats:
+    """Give the memories' vectors, row by row; zeros where a text has none."""
+    documents = {document_id(memory.id, WHOLE, memory.version): n for n, memory in enumerate(memories)}
+    out = np.zeros((len(memories), encoder.dimension), dtype=np.float32)
+    found = set()
+    with bench.view() as view:
+        active = active_model(view.unit)
+        stored = [] if active is None or active[0] != encoder.name else read_vectors(
+            view.unit, view.lane_id, encoder.name, list(documents)
+        )  # fmt: skip
+    for row in stored:
+        found.add(documents[row.document_id])
+        out[documents[row.document_id]] = row.embedding
+    missing = [n for n in range(len(memories)) if n not in found]
+    if missing:
+        out[missing] = encoder.embed_documents([memories[n].content for n in missing])
+    return out

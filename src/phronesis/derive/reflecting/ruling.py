@@ -1,0 +1,61 @@
+"""Reflection by rules: what ``by_rules`` finds, in the form that the nine steps take."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from phronesis.core.entries import Entry
+from phronesis.core.items import Item
+from phronesis.core.relations import Origin
+from phronesis.core.traits.operations import Reconsidered
+from phronesis.derive.handler import Bench
+from phronesis.derive.reflecting.by_rules import RULES_VERSION, reconsider, reflect
+from phronesis.derive.reflecting.likeness import Likeness
+from phronesis.derive.reflecting.material import Material, open_traits, seen_memory, seen_trait
+from phronesis.derive.reflecting.minds import MOST_SCANNED, Thought
+from phronesis.derive.reflecting.round import Round
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """The mind of rules. Precision comes before recall: what is not plain is left alone."""
+
+    likeness: Likeness
+
+    @property
+    def name(self) -> str:
+        """Its version."""
+        return RULES_VERSION
+
+    @property
+    def origin(self) -> Origin:
+        """By rule."""
+        return "rule"
+
+    def wishes(self, bench: Bench, entry: Entry, material: Material) -> Thought:
+        """Compare the new memories with one another, with earlier ones, and with the traits."""
+        memories = _latest(material)
+        traits = [seen_trait(trait, material.evidence.get(trait.id, ()), entry.recorded_at)
+                  for trait in open_traits(material)]  # fmt: skip
+        found = reflect(
+            [seen_memory(memory) for memory in memories], material.new, traits,
+            cosine=self.likeness.among(bench, memories),
+        )  # fmt: skip
+        return Thought(wishes=found, made_by=RULES_VERSION)
+
+    def reconsider(
+        self, _bench: Bench, entry: Entry, work: Round, trait_id: str
+    ) -> tuple[Reconsidered | None, Thought]:
+        """Weigh what supports a trait against what contradicts it."""
+        rows = work.rows.get(trait_id, [])
+        trait = seen_trait(work.traits[trait_id], rows, entry.recorded_at)
+        sides = [[seen_memory(memory) for memory in work.evidence(ids)]
+                 for ids in (trait.supporting, trait.contradicting)]  # fmt: skip
+        return reconsider(trait, *sides), Thought(made_by=RULES_VERSION)
+
+
+def _latest(material: Material) -> Sequence[Item]:
+    """Give all that is new, and of the rest the latest."""
+    room = max(0, MOST_SCANNED - len(material.new))
+    earlier = [memory for memory in material.memories if memory.id not in material.new]
+    kept = {memory.id for memory in earlier[len(earlier) - room :]} | material.new
+    return [memory for memory in material.memories if memory.id in kept]

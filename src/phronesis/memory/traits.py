@@ -1,0 +1,157 @@
+"""The verbs of traits: reflecting on what was learned, and reading and correcting what came of it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from phronesis.core.ids import parse_id
+from phronesis.core.items import Item
+from phronesis.core.results import EditResult
+from phronesis.core.scope import LaneName, make_scope
+from phronesis.core.text import check_id
+from phronesis.core.traits.records import ReflectionCycle, Trait, TraitEvidence, not_due
+from phronesis.core.traits.strength import TRAIT
+from phronesis.core.traits.triggers import Due
+from phronesis.derive.reflecting.correcting import CORRECT, correction_payload
+from phronesis.derive.reflecting.cycle import REFLECT
+from phronesis.errors import InputError
+from phronesis.memory.inside import Inside
+from phronesis.memory.reading import MAX_LIMIT
+from phronesis.recall.traits import DEFAULT_STAGE, Filter
+from phronesis.storage.eligible import Wanted
+from phronesis.truth import inputs
+from phronesis.truth.inputs import flag
+
+
+class Traits(Inside):
+    """should_reflect, reflect, get_user_traits, get_trait_evidence, correct_trait, list_reflections."""
+
+    def should_reflect(self, user_id: str) -> Due:
+        """Say whether a reflection on a user is due: true or false by itself, with the reason and the figures.
+
+        It is when the importance of new memories adds up (30), when the last one is long ago (24 hours), or when there
+        was none; never without new memories. Verbatim messages do not count. The policy may set other figures.
+        """
+        stages = self._open_stages()
+        self._catch_up(_lane(user_id))
+        return stages.reflector.due(self._tenant, _lane(user_id), stages.clock())
+
+    def reflect(
+        self,
+        user_id: str,
+        *,
+        force: bool = False,
+        session_ended: bool = False,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> ReflectionCycle:
+        """Reflect on what was learned of a user since the last time: trends, behaviours, preferences, core traits.
+
+        Returns at once, with status ``not_due``, when nothing is due; ``force`` and ``session_ended`` reflect anyway.
+        One entry holds all of it, which ``rollback(cycle.entry_id)`` takes back. Without new memories only time is
+        looked at, and no model is asked. A model that gives no usable answer skips the round: status ``failed``,
+        nothing changed, and the next call looks at the same memories. Two calls at once do the work once.
+        """
+        lane = _lane(user_id)
+        call = self._call(actor, idempotency_key, wait)
+        asked = {"force": flag(force, field="force"), "session_ended": flag(session_ended, field="session_ended")}
+        stages = self._open_stages()
+        self._catch_up(lane)
+        found = stages.reflector.due(self._tenant, lane, stages.clock(), **asked)
+        if not found and idempotency_key is None:
+            return replace(not_due(found.reason, found.value), user_id=user_id)
+        stages.vectorizer.run(self._tenant)  # what is new is compared by meaning too
+        payload = {
+            **{name: value for name, value in asked.items() if value},
+            **stages.reflector.seen(self._tenant, lane),
+        }
+        return self._reflected(call, lane, payload)
+
+    def get_user_traits(
+        self,
+        user_id: str,
+        min_stage: str | None = DEFAULT_STAGE,
+        subtype: str | None = None,
+        context: str | None = None,
+        *,
+        as_of: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+    ) -> list[Trait]:
+        """Give what a user is like: traits that live, the surest stage first, in it the surest confidence.
+
+        ``min_stage``: trend, candidate, emerging (default), established or core; ``subtype``: behavior, preference or
+        core; ``context``: work, personal, social, learning or general. Other values count as not given. Confidence is
+        that of the last reflection. ``as_of`` gives the traits as they were known then.
+        """
+        wanted = self._wanted(as_of=as_of, valid_at=valid_at)
+        which = Filter(min_stage, subtype, context)
+        return self._open_stages().traits.listed(self._tenant, _lane(user_id), wanted, which)
+
+    def get_trait_evidence(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        as_of: datetime | str | None = None,
+    ) -> list[TraitEvidence]:
+        """Give the memories for and against a trait, oldest first, each with its quality and its words.
+
+        NotFound: there is no such item. InputError: it is no trait.
+        """
+        wanted = self._wanted(as_of=as_of)
+        return self._open_stages().traits.evidence(self._tenant, self._trait(id, wanted), wanted.as_of)
+
+    def correct_trait(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        content: str | None = None,
+        context: str | None = None,
+        facet: str | None = None,
+        reason: str | None = None,
+        expected_version: int | None = None,
+        actor: str = "user",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> EditResult:
+        """Correct a trait by hand: its sentence, its context, or the facet of a core trait.
+
+        What a person wrote, no later reflection writes over. ``delete`` or ``retract`` takes a trait away, and it is
+        not found again by the same memories. InputError: nothing to correct, a wrong value, or no trait.
+        """
+        payload = correction_payload(content=content, context=context, facet=facet)
+        if not payload:
+            raise InputError("give content, context or facet: there is nothing to correct", field="content")
+        self._trait(id, Wanted())
+        if expected_version is not None:
+            payload["expected_version"] = inputs.version(expected_version)
+        return self._edit(id, CORRECT, payload, reason, self._call(actor, idempotency_key, wait))
+
+    def list_reflections(self, user_id: str, *, limit: int = 20) -> list[ReflectionCycle]:
+        """Give the reflections on a user, newest first, each with why it ran, what it came to and what it cost."""
+        count = inputs.limit(limit, most=MAX_LIMIT)
+        return self._open_stages().traits.cycles(self._tenant, _lane(user_id), limit=count)
+
+    def _reflected(self, call: Any, lane: LaneName, payload: Mapping[str, Any]) -> ReflectionCycle:
+        written = self._write(call, lane, REFLECT, payload)
+        if written.pending:
+            return ReflectionCycle(id=None, status="pending", trigger_type="", entry_id=written.entry.id, pending=True)
+        return self._stages.reflector.came_to(self._tenant, written.entry)
+
+    def _catch_up(self, lane: LaneName) -> None:
+        """Interpret what waits in a lane: memories may be among it."""
+        stages = self._stages
+        behind = stages.runs.behind(self._tenant, lane)
+        if behind is not None:
+            stages.writer.interpreter.drain(self._tenant, behind)
+
+    def _trait(self, item_id: str, wanted: Wanted) -> Item:
+        found = self._open_stages().browser.get(self._tenant, parse_id(item_id, field="id"), wanted)
+        if found.kind != TRAIT:
+            raise InputError(f"{found.id} is a {found.kind}, not a trait", field="id")
+        return found
+
+
+def _lane(user_id: object) -> LaneName:
+    return make_scope(user_id=check_id(user_id, field="user_id")).write_lane

@@ -1,0 +1,155 @@
+"""Reading traits and reflections: what a user is like, by when it was known (requirements NM-12, NM-14)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from phronesis.core.instants import to_micros
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.scope import LaneName
+from phronesis.core.traits.records import CYCLE, RANKS, ReflectionCycle, Trait, TraitEvidence, cycle_of, told, trait_of
+from phronesis.core.traits.seen import CONTEXTS
+from phronesis.core.traits.strength import TRAIT
+from phronesis.recall.evidence import known_evidence
+from phronesis.recall.past import held_at, known_at
+from phronesis.storage.database import Database, Unit
+from phronesis.storage.eligible import Wanted, newest_items
+from phronesis.storage.items import lane_of_item, live_by_stage, read_items, read_where
+from phronesis.storage.lanes import Lane, find_lane, get_lane
+from phronesis.storage.relations import read_edges
+from phronesis.storage.schema import items
+
+SUBTYPES: Final = ("behavior", "preference", "core")
+DEFAULT_STAGE: Final = "emerging"
+"""The least stage that is shown unless another is asked for (NM-12): what is below is not sure enough to act on."""
+
+LOOKED_AT: Final = 16
+"""Reflections looked at for the last one that was completed: more than this in a row failed where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which traits are wanted. A value that is none of the known ones counts as not given."""
+
+    min_stage: str | None = DEFAULT_STAGE
+    subtype: str | None = None
+    context: str | None = None
+
+    @property
+    def stages(self) -> Sequence[str]:
+        """The stages that are wanted, rising."""
+        least = self.min_stage if self.min_stage in RANKS else DEFAULT_STAGE
+        return RANKS[RANKS.index(least) :]
+
+    def lets_through(self, trait: Trait) -> bool:
+        """Whether a trait is of the subtype, and shows in the context, by itself or by one of its sides."""
+        contexts = {trait.context, *(side.context for side in trait.sides)}
+        return (self.subtype not in SUBTYPES or trait.subtype == self.subtype) and (
+            self.context not in CONTEXTS or self.context in contexts
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TraitBook:
+    """Reads traits. It never writes, and no time passes while it reads: confidence is that of the last reflection."""
+
+    database: Database
+
+    def listed(self, tenant: str, name: LaneName, wanted: Wanted, which: Filter) -> list[Trait]:
+        """Give a user's traits, the surest stage first, in it the surest."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane = find_lane(unit, name)
+            found = [] if lane is None else _found(unit, lane, wanted, which.stages)
+            if lane is None or not found:
+                return []
+            traits = _as_traits(unit, lane, found, wanted.as_of)
+        kept = [trait for trait in traits if which.lets_through(trait)]
+        return sorted(kept, key=lambda one: (-RANKS.index(one.stage or RANKS[0]), -(one.confidence or 0.0), one.id))
+
+    def as_trait(self, tenant: str, item: Item, as_of: int | None = None) -> Trait:
+        """Give an item of kind trait as one, as of a time."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane = get_lane(unit, lane_of_item(unit, item.id) or 0)
+            return _as_traits(unit, lane, [item], as_of)[0]
+
+    def evidence(self, tenant: str, item: Item, as_of: int | None = None) -> list[TraitEvidence]:
+        """Give what speaks for and against a trait, oldest first, each with what the memory says."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane = get_lane(unit, lane_of_item(unit, item.id) or 0)
+            rows = known_evidence(unit, lane.lane_id, [item.id], as_of=as_of).get(item.id, [])
+            memories = read_items(unit, lane, [row.source_key for row in rows])
+        ordered = sorted(rows, key=lambda row: (row.recorded_at, row.occurred_at or row.recorded_at, row.source_key))
+        return [told(row, memories.get(row.source_key)) for row in ordered if row.polarity in ("support", "contra")]
+
+    def cycles(self, tenant: str, name: LaneName, *, limit: int) -> list[ReflectionCycle]:
+        """Give a user's reflections, newest first; those that were taken back are left out."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane = find_lane(unit, name)
+            found = [] if lane is None else newest_items(unit, lane, Wanted(kinds=[CYCLE]), limit=limit)
+        return [cycle_of(item) for item in found]
+
+    def cycle(self, tenant: str, cycle_id: str) -> ReflectionCycle:
+        """Give a reflection by its id."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane = get_lane(unit, lane_of_item(unit, cycle_id) or 0)
+            return cycle_of(read_items(unit, lane, [cycle_id])[cycle_id])
+
+
+def last_reflected(unit: Unit, lane: Lane, as_of: int | None = None) -> datetime | None:
+    """Give when a lane was last reflected on, up to a time; None: never."""
+    found = newest_items(unit, lane, Wanted(kinds=[CYCLE], as_of=as_of), limit=LOOKED_AT)
+    moments = [item.recorded_at for item in found if item.data["status"] == "completed"]
+    if as_of is not None:
+        moments = [moment for moment in moments if to_micros(moment) <= as_of]
+    return max(moments, default=None)
+
+
+def _found(unit: Unit, lane: Lane, wanted: Wanted, stages: Sequence[str]) -> list[Item]:
+    """Give the traits at these stages that stand by themselves, as they were at the times asked for."""
+    if wanted.as_of is None:
+        found = live_by_stage(unit, lane, TRAIT, stages)
+    else:
+        every = read_where(unit, lane, items.c.kind == TRAIT, items.c.recorded_at <= wanted.as_of)
+        found = [item for item in known_at(unit, lane.lane_id, every, wanted.as_of)
+                 if item.live and item.stage in stages]  # fmt: skip
+    if wanted.valid_at is not None:
+        found = [item for item in found if held_at(item, wanted.valid_at)]
+    return _without_sides(unit, lane, found, wanted.as_of)
+
+
+def _without_sides(unit: Unit, lane: Lane, found: Sequence[Item], as_of: int | None) -> list[Item]:
+    """Leave out the sides of traits that live: they are told of with these."""
+    wholes = _known(unit, lane, {str(item.data["side_of"]) for item in found if item.data.get("side_of")}, as_of)
+    return [item for item in found if item.data.get("side_of") not in wholes]
+
+
+def _known(unit: Unit, lane: Lane, ids: Iterable[str], as_of: int | None) -> dict[str, Item]:
+    """Give those of some items that live, as of a time."""
+    found = list(read_items(unit, lane, sorted(ids)).values())
+    if as_of is not None:
+        found = known_at(unit, lane.lane_id, found, as_of)
+    return {item.id: item for item in found if item.live}
+
+
+def _as_traits(unit: Unit, lane: Lane, found: Sequence[Item], as_of: int | None) -> list[Trait]:
+    sides = _known(unit, lane, {one for item in found for one in item.data.get("sides", ())}, as_of)
+    every = [*found, *sides.values()]
+    ids = [item.id for item in every]
+    rows = known_evidence(unit, lane.lane_id, ids, as_of=as_of)
+    parents: dict[str, list[str]] = {}
+    for edge in read_edges(unit, lane.lane_id, ids, incoming=True, types=("parent_of",)):
+        parents.setdefault(edge.to_id, []).append(edge.from_id)
+    at = last_reflected(unit, lane, as_of)
+
+    def as_trait(item: Item, *, of: Sequence[Trait] = ()) -> Trait:
+        moment = item.updated_at if at is None else at
+        ordered: Sequence[EvidenceRow] = sorted(
+            rows.get(item.id, ()), key=lambda row: (row.recorded_at, row.source_key)
+        )
+        return trait_of(item, moment, evidence=ordered, parents=sorted(parents.get(item.id, ())), sides=of)
+
+    as_sides = {one: as_trait(item) for one, item in sides.items()}
+    return [as_trait(item, of=[as_sides[one] for one in item.data.get("sides", ()) if one in as_sides])
+            for item in found]  # fmt: skip

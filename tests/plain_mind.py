@@ -1,0 +1,73 @@
+"""A mind for tests of the steps: memories that state the same are a behaviour, and nothing is sensitive."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from phronesis.core.relations import Origin
+from phronesis.core.statements import plain_form
+from phronesis.core.traits.operations import NewBehavior, Reconsidered, Reinforcement, Wishes
+from phronesis.core.traits.strength import MIN_MEMORIES
+from phronesis.derive.reflecting.cycle import Reflecting
+from phronesis.derive.reflecting.likeness import Likeness
+from phronesis.derive.reflecting.material import Material, open_traits
+from phronesis.derive.reflecting.minds import Thought
+from phronesis.models.embedders import Embedders
+
+
+class PlainMind:
+    """Groups memories by what they say; a test may set ``then`` to what it wishes instead, once."""
+
+    name = "plain/1"
+    origin: Origin = "rule"
+
+    def __init__(self) -> None:
+        self.then: list[Wishes] = []
+        self.special: Reconsidered | None = None
+
+    def wishes(self, _bench: Any, _entry: Any, material: Material) -> Thought:
+        """Give what the memories come to."""
+        return Thought(wishes=self.then.pop(0) if self.then else _grouped(material), made_by=self.name)
+
+    def reconsider(self, _bench: Any, _entry: Any, _work: Any, _trait_id: str) -> tuple[Reconsidered | None, Thought]:
+        """Give what a test set."""
+        return self.special, Thought(made_by=self.name)
+
+
+class Unguarded:
+    """A guard that lets everything pass."""
+
+    version = "none"
+
+    def of_trait(self, _content: str, _evidence: Sequence[str]) -> None:
+        """Find nothing."""
+
+
+def reflecting(mind: PlainMind) -> Reflecting:
+    """Give how such a mind reflects, without an encoder."""
+    return Reflecting(mind, Unguarded(), Likeness(Embedders(None)))
+
+
+def _grouped(material: Material) -> Wishes:
+    groups: dict[str, list[str]] = {}
+    for memory in material.memories:
+        groups.setdefault(plain_form(memory.value or memory.content), []).append(memory.id)
+    words = {memory.id: memory.content for memory in material.memories}
+    made, again = [], []
+    for ids in groups.values():
+        if not material.new & set(ids):
+            continue
+        holders = [trait.id for trait in open_traits(material)
+                   if {row.source_key for row in material.evidence.get(trait.id, ())} & set(ids)]  # fmt: skip
+        if holders:
+            again.append(Reinforcement(trait_id=holders[0], new_evidence_ids=ids))
+        elif len(ids) >= MIN_MEMORIES:
+            made.append(NewBehavior(content=words[ids[0]], evidence_ids=ids))
+    return Wishes(new_behaviors=made, reinforcements=again)
+
+
+def install(memory: Any) -> PlainMind:
+    """Let a Memory reflect with such a mind, whatever its policy says."""
+    mind = PlainMind()
+    handler = memory.stages.writer.interpreter.stepper.registry["reflect"]
+    object.__setattr__(handler, "prepare", reflecting(mind))  # every registry of the Memory holds this one
+    return mind

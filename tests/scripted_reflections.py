@@ -1,0 +1,72 @@
+"""A model server that reflects by a script: names of a story stand for ids, which it looks up when it is asked."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import model_server as servers
+from model_server import Reply
+
+LISTS = ("new_trends", "new_behaviors", "reinforcements", "contradictions", "upgrades")
+ID_FIELDS = ("evidence_ids", "new_evidence_ids", "contradicting_evidence_ids", "from_trait_ids")
+
+
+def policy(server: servers.ModelServer, *roles: str, **more: Any) -> dict[str, Any]:
+    """Give a policy in which the server's model has these roles."""
+    role = {"gateway": "scripted", "model": "m", "max_tokens": 4000}
+    return {
+        "embedder": "none",
+        "gateways": {"scripted": {"kind": "openai", "base_url": server.base_url, "tries": 1}},
+        "roles": dict.fromkeys(roles or ("reflect",), role),
+        **more,
+    }
+
+
+def asked_for(body: Mapping[str, Any]) -> str:
+    """Give the name of the form that a request asks for."""
+    return str(body["response_format"]["json_schema"]["name"])
+
+
+@dataclass
+class Script:
+    """What the model says next: to a reflection, and to a special reflection by the words of the trait."""
+
+    ids: dict[str, str] = field(default_factory=dict)
+    answer: Mapping[str, Any] = field(default_factory=dict)
+    special: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    questions: tuple[str, ...] = ()
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    instead: Callable[[str], servers.Behaviour | None] = lambda _form: None
+
+    def __call__(self, reply: Reply) -> None:
+        """Answer one request."""
+        form = asked_for(reply.asked.body)
+        data = reply.asked.body["messages"][-1]["content"]
+        self.asked.append((form, data))
+        behaviour = self.instead(form)
+        if behaviour is None:
+            said = {"reflected": self._reflected, "special": self._special, "questions": self._questions}[form](data)
+            behaviour = servers.chat(json.dumps(said), usage={"prompt_tokens": 100, "completion_tokens": 20})
+        behaviour(reply)
+
+    def _reflected(self, _data: str) -> dict[str, Any]:
+        empty: dict[str, Any] = {name: [] for name in LISTS}
+        return empty | {name: [self.named(one) for one in wishes] for name, wishes in self.answer.items()}
+
+    def _special(self, data: str) -> dict[str, Any]:
+        said = next(said for name, said in self.special.items() if self.ids[name] in data)
+        return {**said, "split": [self.named(side) for side in said.get("split", ())]}
+
+    def _questions(self, _data: str) -> dict[str, Any]:
+        return {"questions": list(self.questions)}
+
+    def named(self, wish: Mapping[str, Any]) -> dict[str, Any]:
+        """Give a wish with ids in the place of names."""
+        out = {name: value for name, value in wish.items() if name != "as"}
+        for name in ID_FIELDS:
+            if name in out:
+                out[name] = [self.ids.get(one, one) for one in out[name]]
+        if "trait_id" in out:
+            out["trait_id"] = self.ids.get(out["trait_id"], out["trait_id"])
+        return out
