@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from phronesis.core.relations import Origin
-from phronesis.core.statements import plain_form
 from phronesis.core.traits.operations import NewBehavior, Reconsidered, Reinforcement, Wishes
 from phronesis.core.traits.strength import MIN_MEMORIES
 from phronesis.derive.reflecting.cycle import Reflecting
@@ -50,7 +49,7 @@ def reflecting(mind: PlainMind) -> Reflecting:
 def _grouped(material: Material) -> Wishes:
     groups: dict[str, list[str]] = {}
     for memory in material.memories:
-        groups.setdefault(plain_form(memory.value or memory.content), []).append(memory.id)
+        groups.setdefault(" ".join(str(memory.value or memory.content).casefold().split()), []).append(memory.id)
     words = {memory.id: memory.content for memory in material.memories}
     made, again = [], []
     for ids in groups.values():

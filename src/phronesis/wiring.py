@@ -149,10 +149,8 @@ def open_memory(
     time = _now if clock is None else _in_utc(clock)
     # The counter's vocabulary takes half a second to load: not before somebody counts.
     counter = cache(lambda: load_token_counter(settings.policy.token_counter))
-    roster = Roster(
-        settings.policy, api_keys(settings.policy), tenant=settings.tenant, ledger=StoredLedger(database), clock=time,
-        counter=counter,
-    )  # fmt: skip
+    roster = Roster(settings.policy, api_keys(settings.policy), tenant=settings.tenant, ledger=StoredLedger(database),
+                    clock=time, counter=counter)  # fmt: skip
     recorder = Recorder(database, time)
     embedders = Embedders(embedder or roster.embedder() or load_embedder(settings.policy.embedder))
     finding = _finding(embedders, database, settings.policy, time, index)
@@ -161,8 +159,7 @@ def open_memory(
     telling = Telling(BUILDERS[own.facts], own.products)
     rewriter = Rewriter(roster.asker("migrate") or roster.asker("learn"))
     learn = Learning(telling, Candidates(finding.searcher, own.candidates, own.top_k), partial(roster.asker, "learn"))
-    thresholds = Thresholds()
-    reflect = Reflecting(_mind(roster, embedders, finding.searcher), _Unguarded(), Likeness(embedders), thresholds)
+    reflect = Reflecting(_mind(roster, embedders, finding.searcher), _Unguarded(), Likeness(embedders), Thresholds())
     registry = make_registry(_prepare(roster, settings.policy), learn, rewriter, reflect)
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
@@ -191,7 +188,7 @@ def open_memory(
         reindexer=Reindexer(database, make_projector()),
         mirror=mirror,
         migrator=Migrator(database, writer, rewriter),
-        reflector=Reflector(database, thresholds),
+        reflector=Reflector(database, reflect.thresholds),
         traits=TraitBook(database),
         clock=time,
     )

@@ -4,6 +4,7 @@ Preparing goes through the same steps as applying, to see which traits a special
 reads or writes: it works on what the scan gave.
 """
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -16,7 +17,6 @@ from phronesis.core.ids import item_id
 from phronesis.core.instants import isoformat
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge, EvidenceRow, Origin, Polarity
-from phronesis.core.statements import plain_form
 from phronesis.core.traits.records import RefusedWish
 from phronesis.core.traits.seen import CONTEXTS, GENERAL
 from phronesis.core.traits.strength import TRAIT, TRAITS_FOLD, Strength, weighed
@@ -103,7 +103,7 @@ class Round:
                        default=self.entry.recorded_at)  # fmt: skip
         given = {name: value for name, value in data.items() if value is not None}
         trait = Item(
-            id=item_id(self.entry.id, TRAIT, f"{plain_form(content)}\n{data.get(SIDE_OF) or ''}"),
+            id=item_id(self.entry.id, TRAIT, f"{_form(content)}\n{data.get(SIDE_OF) or ''}"),
             kind=TRAIT,
             content=content,
             entry_id=self.entry.id,
@@ -142,14 +142,14 @@ class Round:
 
     def same_words(self, content: str) -> str | None:
         """Give the trait that lives and says the same in the same words, or None."""
-        form = plain_form(content)
-        return next((one for one, trait in self.traits.items() if plain_form(trait.content) == form), None)
+        form = _form(content)
+        return next((one for one, trait in self.traits.items() if _form(trait.content) == form), None)
 
     def taken_back(self, content: str, evidence: AbstractSet[str]) -> bool:
         """Whether a person took back a trait of these words, or of half of this evidence: it does not come back."""
-        form = plain_form(content)
+        form = _form(content)
         return any(
-            plain_form(trait.content) == form or 2 * len(self.supporting(trait.id) & evidence) >= len(evidence) > 0
+            _form(trait.content) == form or 2 * len(self.supporting(trait.id) & evidence) >= len(evidence) > 0
             for trait in self.gone.values()
             if trait.ended == "retracted" or trait.status == "archived"
         )
@@ -166,6 +166,11 @@ class Round:
 
     def _refold(self, trait_id: str) -> None:
         self.traits[trait_id] = TRAITS_FOLD(self.traits[trait_id], self._sorted(trait_id))
+
+
+def _form(content: str) -> str:
+    """Give a sentence without what spelling and a full stop make of it: the same words are the same trait."""
+    return " ".join(unicodedata.normalize("NFKC", content).casefold().split()).rstrip(".。!！")
 
 
 def context_of(given: str | None) -> str:
