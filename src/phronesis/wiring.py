@@ -56,6 +56,7 @@ from phronesis.derive.reflecting.likeness import Likeness
 from phronesis.derive.reflecting.minds import Mind
 from phronesis.derive.reflecting.reflector import Reflector
 from phronesis.derive.reflecting.ruling import Ruling
+from phronesis.derive.reflecting.withdrawing import without_withdrawn
 from phronesis.derive.replay import Replayer
 from phronesis.derive.retry import retry_handler
 from phronesis.derive.rollback import undo_handler
@@ -94,7 +95,7 @@ from phronesis.storage.shown import ShownContexts
 from phronesis.storage.used import UsedMemories
 from phronesis.truth.recorder import Recorder
 
-CONSEQUENCES: Final = (with_names,)
+CONSEQUENCES: Final = (with_names, without_withdrawn)
 """What follows from changes, whatever verb wished them."""
 
 

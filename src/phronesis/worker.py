@@ -1,4 +1,4 @@
-"""The worker: a loop that interprets what is pending and makes the vectors that are missing."""
+"""The worker: a loop that interprets what is pending, makes the vectors that are missing, and reflects when due."""
 
 import functools
 import logging
@@ -6,11 +6,12 @@ import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final
 
 from phronesis.errors import PhronesisError
 from phronesis.memory import Memory
-from phronesis.storage.lanes import list_behind
+from phronesis.storage.lanes import list_behind, list_lanes
 
 SHORTEST_SECONDS: Final = 0.05
 """The pause after a round that found work: more may have come while it was done."""
@@ -23,6 +24,9 @@ VECTORS: Final = -1
 
 OUTSIDE: Final = -2
 """The same where an index outside the database could not be told what changed."""
+
+LOOK_AGAIN: Final = timedelta(hours=1)
+"""How long a user's lane that did not move is left alone, until time alone may make a reflection due."""
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +54,7 @@ class Worker:
         self._tenants = tuple(tenants) or (self._memory.tenant,)
         self._longest = longest_seconds
         self._stop = threading.Event()
+        self._looked_at: dict[tuple[str, int], tuple[int, datetime]] = {}
         self._faults: dict[tuple[str, int], Fault] = {}
 
     @property
@@ -102,10 +107,30 @@ class Worker:
                 done += lane.head_seq - lane.applied_seq
         made: list[int] = []
         self._guarded(tenant, VECTORS, lambda: made.append(stages.vectorizer.run(tenant, stopped=self._stop.is_set)))
+        done += self._reflect(tenant)
         mirror = stages.mirror
         if mirror is not None and not self._stop.is_set():
             self._guarded(tenant, OUTSIDE, lambda: mirror.follow(tenant))
         return done + sum(made)
+
+    def _reflect(self, tenant: str) -> int:
+        """Reflect on the users for whom it is due; a lane is looked at when it moved, and once an hour."""
+        stages = self._memory.stages
+        if not stages.reflector.background or self._stop.is_set():
+            return 0
+        with stages.database.transaction(tenant, "read") as unit:
+            lanes = [lane for lane in list_lanes(unit) if lane.user_id is not None]
+        now, made = stages.clock(), 0
+        for lane in lanes:
+            seq, when = self._looked_at.get((tenant, lane.lane_id), (-1, now))
+            if self._stop.is_set() or (seq == lane.head_seq and now - when < LOOK_AGAIN):
+                continue
+            self._looked_at[tenant, lane.lane_id] = (lane.head_seq, now)
+            if lane.applied_seq < lane.head_seq:  # it cannot be interpreted just now
+                continue
+            visit = functools.partial(stages.reflector.visit, stages.writer, tenant, lane, now)
+            made += self._guarded(tenant, lane.lane_id, visit)
+        return made
 
     def _guarded(self, tenant: str, lane_id: int, task: Callable[[], object]) -> bool:
         """Do one lane's work; whatever goes wrong is noted, and the next lane has its turn."""

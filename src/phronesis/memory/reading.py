@@ -64,7 +64,11 @@ class Reading(Inside):
         asked = Query(text, scope, wanted, count, inputs.flag(explain, field="explain"))
         if wanted.kinds == [REASONING]:
             return self._search_claims(asked)
-        return self._open_stages().searcher.search(self._tenant, asked)
+        result = self._open_stages().searcher.search(self._tenant, asked)
+        shown = [one.item.id for one in result if one.item.kind == TRAIT] if scope.user_id is not None else []
+        if shown:  # what is recalled is of use: the next reflection takes it up
+            self._stages.shown.note_search(self._tenant, scope.write_lane, item_ids=shown)
+        return result
 
     def compose_context(
         self,

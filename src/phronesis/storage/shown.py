@@ -4,11 +4,13 @@ A row says for whom by numbers made of the lane's name and the session's: who co
 trace.
 """
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import sqlalchemy as sa
+import uuid_utils
 
 from phronesis.core.ids import derived_id
 from phronesis.core.scope import LaneName
@@ -23,6 +25,9 @@ KEPT: Final = 64
 
 COMPARED: Final = 8
 """Contexts before an entry that it is compared with: what an agent still has before its eyes."""
+
+SEARCHES: Final = "\0searches"
+"""Stands for the session of what was shown outside of any; no session can be called so."""
 
 _ROWS: Final = (
     sa.select(shown_contexts.c.context_id, shown_contexts.c.item_ids)
@@ -70,6 +75,10 @@ class ShownContexts:
         if item_ids:
             self.aside.note(tenant, _Context(lane, session_id, context_id, item_ids))
 
+    def note_search(self, tenant: str, lane: LaneName, *, item_ids: Sequence[str]) -> None:
+        """Write down what a search showed to whoever a lane is of, in no session of theirs."""
+        self.note(tenant, lane, session_id=SEARCHES, context_id=str(uuid_utils.uuid7()), item_ids=item_ids)
+
     def settle(self, tenant: str) -> None:
         """Write what waits, before a write that it may matter to; waits as that write would."""
         self.aside.settle(tenant)
@@ -106,6 +115,14 @@ def shown_before(unit: Unit, lane: LaneName, session_id: str, *, seq: int, conte
         )  # fmt: skip
         found += [item for item_ids in unit.run(query).scalars() for item in item_ids]
     return list(dict.fromkeys(found))
+
+
+def shown_since(unit: Unit, lane: LaneName, *, seq: int) -> Counter[str]:
+    """Give how often each item was shown to whoever a lane is of, since the lane's entry ``seq``: one a context."""
+    query = sa.select(shown_contexts.c.item_ids).where(
+        shown_contexts.c.tenant_id == unit.tenant, shown_contexts.c.owner == owner_of(lane), shown_contexts.c.seq >= seq
+    )
+    return Counter(item for item_ids in unit.run(query).scalars() for item in set(item_ids))
 
 
 def texts_of_items(unit: Unit, item_ids: Collection[str]) -> dict[str, str]:

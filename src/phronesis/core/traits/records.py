@@ -46,7 +46,8 @@ class Trait(Item):
 
     ``confidence`` is that of the last reflection, in [0, 1]; None of a trend, which has a ``window`` (``start``,
     ``end``, ``days``) instead. ``facet`` is personality or value of a core trait. ``parent_ids`` are the traits that
-    were made of this one and others; ``sides`` those of a trait that depends on the situation, each with evidence and
+    were made of this one and others; ``usefulness``, in [0, 1], grows where it is recalled; ``sides``
+    are those of a trait that depends on the situation, each with evidence and
     confidence of its own.
     """
 
@@ -60,6 +61,7 @@ class Trait(Item):
     last_reinforced: datetime | None = None
     reinforcement_count: int = 0
     contradiction_count: int = 0
+    usefulness: float = 0.0
     evidence: Sequence[TraitEvidence] = ()
     sides: Sequence["Trait"] = ()
 
@@ -101,6 +103,7 @@ def trait_of(
         last_reinforced=_moment(strength["last_reinforced"], "last_reinforced"),
         reinforcement_count=strength["reinforcements"],
         contradiction_count=strength["contradictions"],
+        usefulness=data.get("usefulness", 0.0),
         evidence=tuple(told(row) for row in evidence if row.polarity in _TYPES),
         sides=tuple(sides),
     )

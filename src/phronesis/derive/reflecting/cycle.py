@@ -18,7 +18,7 @@ from phronesis.core.traits.records import RefusedWish
 from phronesis.core.traits.strength import TRAIT, TRAITS_FOLD
 from phronesis.core.traits.triggers import Due, Thresholds, due
 from phronesis.derive.handler import Bench, Handler, Outcomes, Prepare
-from phronesis.derive.reflecting import behaviours, contradictions, fading, trends, upgrades
+from phronesis.derive.reflecting import behaviours, contradictions, crediting, fading, trends, upgrades
 from phronesis.derive.reflecting.answer import as_body, from_body, special_body, special_from
 from phronesis.derive.reflecting.likeness import Likeness
 from phronesis.derive.reflecting.marking import make_cycle
@@ -145,6 +145,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     carry_out(work, Wishes() if said is None else from_body(said.body))
     for outcome in outcomes.get(SPECIAL, ()):
         contradictions.reconsider(work, outcome.body["trait_id"], special_from(outcome.body))
+    crediting.credit(work, entry.payload.get("recalled", {}))
     fading.fade(work)
     fading.rejoin(work)
     sifted = [RefusedWish(**outcome.body) for outcome in outcomes.get(REFUSED, ())]

@@ -11,15 +11,18 @@ from phronesis.core.items import Item
 from phronesis.core.scope import LaneName
 from phronesis.core.traits.records import CYCLE, ReflectionCycle, cycle_of, not_due
 from phronesis.core.traits.seen import MEMORY_KINDS
+from phronesis.core.traits.strength import TRAIT
 from phronesis.core.traits.triggers import Due, Learned, Thresholds, due
-from phronesis.derive.reflecting.cycle import TRIGGER
+from phronesis.derive.reflecting.cycle import REFLECT, TRIGGER
 from phronesis.derive.reflecting.material import last_cycle
-from phronesis.storage.database import Database
+from phronesis.derive.writer import Writer
+from phronesis.storage.database import Database, Unit
 from phronesis.storage.deltas import deltas_of_entry
 from phronesis.storage.items import read_items
 from phronesis.storage.lane_view import LaneView
-from phronesis.storage.lanes import find_lane, get_lane
-from phronesis.storage.log import read_outcomes
+from phronesis.storage.lanes import Lane, find_lane, get_lane
+from phronesis.storage.log import read_outcomes, seqs_of_entries
+from phronesis.storage.shown import shown_since
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,8 @@ class Reflector:
 
     database: Database
     thresholds: Thresholds = field(default_factory=Thresholds)
+    background: bool = True
+    """Whether workers reflect when it is due."""
 
     def due(self, tenant: str, name: LaneName, now: datetime, **asked: bool) -> Due:
         """Say whether a reflection on a lane is due; ``asked`` are force, session_ended and daily."""
@@ -37,11 +42,32 @@ class Reflector:
         return due(learned, now, self.thresholds, **asked)
 
     def seen(self, tenant: str, name: LaneName) -> dict[str, Any]:
-        """Give what an entry says of the last reflection that its caller knew of."""
+        """Give what an entry says of its caller's view: the last reflection, and the traits recalled since."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
-            last = None if lane is None else last_cycle(LaneView(unit, lane))
-        return {} if last is None else {"last": last.id}
+            if lane is None:
+                return {}
+            view = LaneView(unit, lane)
+            last = last_cycle(view)
+            shown = shown_since(unit, name, seq=0 if last is None else _seq(unit, last.entry_id))
+            recalled = {one: shown[one] for one, item in sorted(view.items(shown).items()) if item.kind == TRAIT}
+        told = {"last": None if last is None else last.id, "recalled": recalled}
+        return {name: value for name, value in told.items() if value}
+
+    def visit(self, writer: Writer, tenant: str, lane: Lane, now: datetime) -> bool:
+        """Reflect on a user's lane where it is due, or where a day has passed over its traits; tell whether it was."""
+        name = LaneName("user", lane.user_id or "")
+        found = self.due(tenant, name, now, daily=True)
+        if not found or not (found.new_memories or self._has_traits(tenant, name)):
+            return False
+        payload = {"daily": True, **self.seen(tenant, name)}
+        writer.write(tenant, name, verb=REFLECT, payload=payload, actor="worker")
+        return True
+
+    def _has_traits(self, tenant: str, name: LaneName) -> bool:
+        with self.database.transaction(tenant, "read") as unit:
+            lane = find_lane(unit, name)
+            return lane is not None and bool(LaneView(unit, lane).find(kinds=(TRAIT,), limit=1))
 
     def came_to(self, tenant: str, entry: Entry) -> ReflectionCycle:
         """Give the reflection of an entry; where another had done its work by then, that one."""
@@ -63,6 +89,10 @@ def _learned(view: LaneView) -> Learned:
     new = [memory for memory in view.find(kinds=MEMORY_KINDS) if last is None or memory.recorded_at > last.recorded_at]
     since = None if last is None else last.recorded_at
     return Learned(memories=len(new), importance=sum(memory.importance for memory in new), since=since)
+
+
+def _seq(unit: Unit, entry_id: str) -> int:
+    return seqs_of_entries(unit, [entry_id]).get(entry_id, 0)
 
 
 def _trigger(rows: Any) -> Mapping[str, Any]:
