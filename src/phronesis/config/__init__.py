@@ -14,10 +14,12 @@ from phronesis.config.settings import (
     index_key,
     load_settings,
 )
+from phronesis.config.traits import SENSITIVE_TOPICS, SensitiveRules, TraitRules
 
 __all__ = [
     "DEFAULT_TENANT",
     "ROLES",
+    "SENSITIVE_TOPICS",
     "ChatRole",
     "ClaimIndex",
     "EmbedRole",
@@ -26,8 +28,10 @@ __all__ = [
     "Policy",
     "PolicySource",
     "RerankRole",
+    "SensitiveRules",
     "Settings",
     "SpendingLimits",
+    "TraitRules",
     "api_keys",
     "check_tenant",
     "default_url",

@@ -8,7 +8,7 @@ import pydantic
 
 from phronesis.config.gateways import Gateway
 from phronesis.config.mistakes import FieldPath, Mistake, Origin, shown
-from phronesis.config.policy import ROLES, ModelPrice, Policy, SpendingLimits, unknown_gateway
+from phronesis.config.policy import ROLES, ModelPrice, Policy, unknown_gateway
 from phronesis.config.roles import BY_MODEL, ChatRole, EmbedRole, RerankRole, Roles
 from phronesis.core.context import Budget
 
@@ -24,6 +24,7 @@ _MISSING: Final = {
 """What to do about a field that is not there: all that have no default."""
 
 _SAID: Final[dict[str, Callable[[Mapping[str, Any], Any], str]]] = {
+    "bool_type": lambda _, given: f"must be true or false, not {_kind(given)}",
     "int_type": lambda _, given: f"must be a whole number, not {_kind(given)}",
     "int_from_float": lambda _, given: f"must be a whole number, not {_kind(given)}",
     "float_type": lambda _, given: f"must be a number, not {_kind(given)}",
@@ -122,10 +123,13 @@ def known_fields(path: FieldPath) -> Iterable[str]:
             return EmbedRole.model_fields
         case ("roles", _):
             return ChatRole.model_fields
-        case ("limits",):
-            return SpendingLimits.model_fields
-        case _:
+        case ("prices", _):
             return ModelPrice.model_fields
+        case _:
+            part: object = Policy()
+            for name in path:
+                part = getattr(part, name, None)
+            return type(part).model_fields if isinstance(part, pydantic.BaseModel) else ()
 
 
 def _unknown_field(name: str, known: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ from phronesis.config.claim_index import ClaimIndex
 from phronesis.config.gateways import Gateway, GatewayName, Part
 from phronesis.config.ranking import Ranking
 from phronesis.config.roles import RULES, ChatName, ChatRole, EmbedRole, RerankRole, Roles
+from phronesis.config.traits import TraitRules
 from phronesis.core.context import Budget
 from phronesis.core.items import KINDS
 from phronesis.errors import InputError
@@ -41,6 +42,7 @@ _EXAMPLE: Final[pydantic.JsonValue] = {
         "review": "background",
         "index": {"backend": "chroma", "url": "http://127.0.0.1:8000"},
     },
+    "traits": {"hours": 12, "sensitive": {"also": ["the merger"], "allow": ["The Bipolar Bears"]}},
     "gateways": {
         "local": {"kind": "ollama"},
         "openai": {"kind": "openai", "api_key_env": "OPENAI_API_KEY", "timeout": 30},
@@ -209,6 +211,9 @@ class Policy(Part):
     )
     reasoning: ReasoningRules = pydantic.Field(
         default_factory=ReasoningRules, title="Reasoning", description="What is learned from runs."
+    )
+    traits: TraitRules = pydantic.Field(
+        default_factory=TraitRules, title="Traits", description="What is inferred about a user, when, and what never."
     )
     gateways: dict[GatewayName, Gateway] = pydantic.Field(
         default_factory=dict,

@@ -9,7 +9,16 @@ from typing import Any
 import pydantic
 import pytest
 
-from phronesis.config import ROLES, ChatRole, EmbedRole, Policy, RerankRole, load_settings
+from phronesis.config import (
+    ROLES,
+    SENSITIVE_TOPICS,
+    ChatRole,
+    EmbedRole,
+    Policy,
+    RerankRole,
+    SensitiveRules,
+    load_settings,
+)
 from phronesis.config.checking import known_fields
 from phronesis.config.mistakes import MOST_TOLD
 from phronesis.config.roles import Roles
@@ -304,3 +313,35 @@ def test_the_index_of_claims_is_the_database_unless_another_is_named() -> None:
     assert load({}).reasoning.index.backend == "native"
     index = load({"reasoning": {"index": {"backend": "chroma", "url": "http://h:8000/"}}}).reasoning.index
     assert (index.url, index.collection, index.timeout) == ("http://h:8000", "phronesis", 5.0)
+
+
+def test_traits_are_reflected_on_daily_and_never_on_sensitive_matters() -> None:
+    traits = load({}).traits
+    assert (traits.importance, traits.hours, traits.background) == (30, 24.0, True)
+    assert traits.sensitive.topics == SENSITIVE_TOPICS
+    assert (traits.sensitive.also, traits.sensitive.allow) == ((), ())
+    given = {"topics": ["religion"], "also": ["the merger", "裁员"], "allow": ["Mass"]}
+    told = load({"traits": {"hours": 0.5, "sensitive": given}}).traits
+    assert (told.hours, told.importance) == (0.5, 30)
+    assert told.sensitive == SensitiveRules(topics=("religion",), also=("the merger", "裁员"), allow=("Mass",))
+    assert load({"traits": {"sensitive": {"topics": []}}}).traits.sensitive.topics == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "words"),
+    [
+        ({"importance": 0}, "importance", "must be at least 1, not 0"),
+        ({"hours": 0}, "hours", "must be more than 0, not 0"),
+        ({"hours": 8761}, "hours", "must be at most 8760"),
+        ({"background": "no"}, "background", "must be true or false"),
+        ({"sensitive": {"topics": ["health"]}}, "sensitive.topics.0", "must be mental_health, physical_health"),
+        ({"sensitive": {"also": [""]}}, "sensitive.also.0", "must not be empty"),
+        ({"sensitive": {"also": ["x" * 201]}}, "sensitive.also.0", "must have at most 200 characters"),
+        ({"sensitive": {"allow": [" . "]}}, "sensitive.allow.0", "must hold a letter or a digit"),
+        ({"sensitive": {"deny": ["x"]}}, "sensitive.deny", "there are topics, also, allow"),
+    ],
+)
+def test_rules_for_traits_that_cannot_be_are_refused(given: dict[str, Any], field: str, words: str) -> None:
+    told = refused({"traits": given})
+    assert told.field == f"policy.traits.{field}"
+    assert words in told.message

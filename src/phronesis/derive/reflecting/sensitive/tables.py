@@ -1,0 +1,129 @@
+"""The tables of sensitive matters, ready to use, and how texts are brought to what they are written in.
+
+The tables are data, ``en.toml`` and ``zh.toml``. What stands there is regular expressions, in small letters, narrow,
+simplified, with single spaces:
+
+- ``parts``: pieces of patterns, ``<<name>>`` in a pattern.
+- ``harmless.phrases``: what is taken out of a sentence before it is read: "technical debt", 党参.
+- ``context``: words of a surrounding in which a sensitive word means something else, or is spoken of from outside (a
+  code base, physics, a game, a novel); ``topics`` it holds for, all when absent.
+- ``cue``: a ``topic``, the ``weight`` of meeting any of its ``phrases``, and ``unless``, which must not stand anywhere
+  in the sentence. A cue counts once in a sentence, however many of its phrases stand there.
+
+English phrases stand between word boundaries; Chinese has none, and says what must not stand beside (``党(?!参)``).
+"""
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from phronesis.derive.extracting.script import simplified
+from phronesis.errors import PhronesisError
+
+LANGUAGES: Final = ("en", "zh")
+"""The languages that there are tables of."""
+
+MAX_SCANNED: Final = 20_000
+"""Characters of a text that are looked at: some 30 ms. What stands behind them is not found."""
+
+MAX_SENTENCE: Final = 400
+"""Characters of a sentence; what is longer is read in pieces, so that far things do not count together."""
+
+_MARKS: Final = str.maketrans("‘’“”‐‑‒–—", "''\"\"-----")
+_INVISIBLE: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+")
+_BLANKS: Final = re.compile(r"[ \t\v\f\u3000]+")
+_HAN: Final = "\u3400-\u4dbf\u4e00-\u9fff"
+_HAN_GAP: Final = re.compile(rf"(?<=[{_HAN}]) (?=[{_HAN}])")
+_HAS_HAN: Final = re.compile(f"[{_HAN}]")
+_HAS_LATIN: Final = re.compile("[a-z]")
+_SENTENCE: Final = re.compile(rf"(?:[^.!?。;\r\n]|\.(?! )){{1,{MAX_SENTENCE}}}")
+_PART: Final = re.compile(r"<<(\w+)>>")
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """Words or phrases that speak for a topic, compiled."""
+
+    topic: str
+    weight: int
+    pattern: re.Pattern[str]
+    unless: re.Pattern[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Words of a surrounding that speaks against; ``topics`` is None when against all."""
+
+    pattern: re.Pattern[str]
+    topics: frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What one language has."""
+
+    letters: re.Pattern[str]
+    """A sentence without one of these has nothing of this language."""
+    harmless: re.Pattern[str]
+    contexts: Sequence[Context]
+    cues: Sequence[Cue]
+
+
+@cache
+def load_tables() -> Sequence[Table]:
+    """Give the tables that are installed with the package, read and compiled once."""
+    return tuple(parse_table(files(__package__).joinpath(f"{name}.toml").read_text("utf-8")) for name in LANGUAGES)
+
+
+def parse_table(source: str) -> Table:
+    """Read a table. PhronesisError when a pattern names a part that is not there."""
+    given = tomllib.loads(source)
+    parts, spaced = given.get("parts", {}), given["spaced"]
+
+    def compiled(phrases: Sequence[str]) -> re.Pattern[str]:
+        return _compiled("|".join(phrases), parts, spaced=spaced)
+
+    return Table(
+        letters=_HAS_LATIN if spaced else _HAS_HAN,
+        harmless=compiled(given["harmless"]["phrases"]),
+        contexts=tuple(
+            Context(compiled(row["words"]), frozenset(row["topics"]) if "topics" in row else None)
+            for row in given["context"]
+        ),
+        cues=tuple(_cue(row, compiled(row["phrases"]), parts, spaced=spaced) for row in given["cue"]),
+    )
+
+
+def folded(text: str) -> str:
+    """Give a text as it is matched, its first `MAX_SCANNED` characters: small, narrow, simplified, single spaces."""
+    narrow = unicodedata.normalize("NFKC", text[:MAX_SCANNED])[:MAX_SCANNED]
+    seen = simplified(_INVISIBLE.sub("", narrow)).translate(_MARKS).replace("\u0130", "i").lower()
+    return _HAN_GAP.sub("", _BLANKS.sub(" ", seen))
+
+
+def sentences(folded_text: str) -> Iterator[str]:
+    """Give the sentences of a folded text; a dot within a word or number ends none."""
+    for match in _SENTENCE.finditer(folded_text):
+        yield match[0]
+
+
+def _cue(row: Mapping[str, Any], pattern: re.Pattern[str], parts: Mapping[str, str], *, spaced: bool) -> Cue:
+    unless = row.get("unless")
+    return Cue(
+        row["topic"], row["weight"], pattern, None if unless is None else _compiled(unless, parts, spaced=spaced)
+    )
+
+
+def _compiled(text: str, parts: Mapping[str, str], *, spaced: bool) -> re.Pattern[str]:
+    # A part may name parts; none names itself.
+    while (found := _PART.search(text)) is not None:
+        if found[1] not in parts:
+            raise PhronesisError(f"the table of sensitive matters has no part {found[1]!r}")
+        text = f"{text[: found.start()]}(?:{parts[found[1]]}){text[found.end() :]}"
+    # ASCII alone makes words, so that "我有ptsd" has one.
+    return re.compile(rf"\b(?:{text})(?!\w)" if spaced else text, re.ASCII)
