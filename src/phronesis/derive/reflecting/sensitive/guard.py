@@ -87,7 +87,7 @@ class Guard:
         """Give why a trait must not be inferred; None: it may.
 
         ``content`` is its sentence, ``evidence`` the texts it stands on. It is refused when the sentence speaks of a
-        topic, or when half or more of the evidence does, of whatever topics: the one that most of it speaks of is given.
+        topic, or when half or more of the evidence does, of whatever topics; most of that names the finding.
         """
         said = self.topic(content)
         if said is not None:

@@ -35,7 +35,9 @@ MAX_SENTENCE: Final = 400
 """Characters of a sentence; what is longer is read in pieces, so that far things do not count together."""
 
 _MARKS: Final = str.maketrans("‘’“”‐‑‒–—", "''\"\"-----")
-_INVISIBLE: Final = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+")
+_INVISIBLE: Final = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+"
+)
 _BLANKS: Final = re.compile(r"[ \t\v\f\u3000]+")
 _HAN: Final = "\u3400-\u4dbf\u4e00-\u9fff"
 _HAN_GAP: Final = re.compile(rf"(?<=[{_HAN}]) (?=[{_HAN}])")
