@@ -10,6 +10,7 @@ from phronesis.compose.assembly import Assembler
 from phronesis.compose.core_memory import CorePolicy
 from phronesis.config import Policy, PolicySource, api_keys, index_key, load_settings
 from phronesis.config.ranking import Ranking
+from phronesis.config.traits import TraitRules
 from phronesis.core.changes import Fold
 from phronesis.core.instants import parse_moment
 from phronesis.core.reasoning.records import REASONING
@@ -56,6 +57,7 @@ from phronesis.derive.reflecting.likeness import Likeness
 from phronesis.derive.reflecting.minds import Mind
 from phronesis.derive.reflecting.reflector import Reflector
 from phronesis.derive.reflecting.ruling import Ruling
+from phronesis.derive.reflecting.sensitive.guard import Guard
 from phronesis.derive.reflecting.withdrawing import without_withdrawn
 from phronesis.derive.replay import Replayer
 from phronesis.derive.retry import retry_handler
@@ -160,7 +162,7 @@ def open_memory(
     telling = Telling(BUILDERS[own.facts], own.products)
     rewriter = Rewriter(roster.asker("migrate") or roster.asker("learn"))
     learn = Learning(telling, Candidates(finding.searcher, own.candidates, own.top_k), partial(roster.asker, "learn"))
-    reflect = Reflecting(_mind(roster, embedders, finding.searcher), _Unguarded(), Likeness(embedders), Thresholds())
+    reflect = _reflecting(settings.policy.traits, roster, embedders, finding.searcher)
     registry = make_registry(_prepare(roster, settings.policy), learn, rewriter, reflect)
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
@@ -189,20 +191,11 @@ def open_memory(
         reindexer=Reindexer(database, make_projector()),
         mirror=mirror,
         migrator=Migrator(database, writer, rewriter),
-        reflector=Reflector(database, reflect.thresholds),
+        reflector=Reflector(database, reflect.thresholds, background=settings.policy.traits.background),
         traits=TraitBook(database),
         clock=time,
     )
     return Memory(stages, settings.tenant)
-
-
-class _Unguarded:
-    """Stand-in until the guard is merged."""
-
-    version = "none"
-
-    def of_trait(self, _content: str, _evidence: Sequence[str]) -> None:
-        return None
 
 
 def _outside(policy: Policy) -> OutsideIndex | None:
@@ -239,6 +232,12 @@ def _finding(
     native = Searcher(database, embedders, indexes, time, _formulas(policy.ranking))
     searcher = native if mirror is None else MirroredSearch(native, mirror, database, embedders)
     return _Finding(indexes, vectorizer, mirror, searcher)
+
+
+def _reflecting(own: TraitRules, roster: Roster, embedders: Embedders, searcher: Search) -> Reflecting:
+    """Join what reflects: who says what memories come to, and what is kept out of it."""
+    thresholds = Thresholds(importance=own.importance, hours=own.hours)
+    return Reflecting(_mind(roster, embedders, searcher), Guard(own.sensitive), Likeness(embedders), thresholds)
 
 
 def _mind(roster: Roster, embedders: Embedders, searcher: Search) -> Mind:

@@ -11,7 +11,7 @@ from typing import Final
 
 from phronesis.errors import PhronesisError
 from phronesis.memory import Memory
-from phronesis.storage.lanes import list_behind, list_lanes
+from phronesis.storage.lanes import Lane, list_behind, list_lanes
 
 SHORTEST_SECONDS: Final = 0.05
 """The pause after a round that found work: more may have come while it was done."""
@@ -120,7 +120,8 @@ class Worker:
             return 0
         with stages.database.transaction(tenant, "read") as unit:
             lanes = [lane for lane in list_lanes(unit) if lane.user_id is not None]
-        now, made = stages.clock(), 0
+        now = stages.clock()
+        made: list[bool] = []
         for lane in lanes:
             seq, when = self._looked_at.get((tenant, lane.lane_id), (-1, now))
             if self._stop.is_set() or (seq == lane.head_seq and now - when < LOOK_AGAIN):
@@ -128,9 +129,12 @@ class Worker:
             self._looked_at[tenant, lane.lane_id] = (lane.head_seq, now)
             if lane.applied_seq < lane.head_seq:  # it cannot be interpreted just now
                 continue
-            visit = functools.partial(stages.reflector.visit, stages.writer, tenant, lane, now)
-            made += self._guarded(tenant, lane.lane_id, visit)
-        return made
+            self._guarded(tenant, lane.lane_id, functools.partial(self._visit, tenant, lane, now, made))
+        return sum(made)
+
+    def _visit(self, tenant: str, lane: Lane, now: datetime, made: list[bool]) -> None:
+        stages = self._memory.stages
+        made.append(stages.reflector.visit(stages.writer, tenant, lane, now))
 
     def _guarded(self, tenant: str, lane_id: int, task: Callable[[], object]) -> bool:
         """Do one lane's work; whatever goes wrong is noted, and the next lane has its turn."""

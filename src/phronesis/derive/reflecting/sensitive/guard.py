@@ -60,6 +60,9 @@ class Finding:
 class Guard:
     """Tells which texts speak of sensitive matters. It keeps nothing between calls: any thread may ask it."""
 
+    version: Final = GUARD_VERSION
+    """What its findings are said to be made by."""
+
     def __init__(self, policy: SensitivePolicy) -> None:
         self._topics = frozenset(policy.topics)
         self._also = _phrases(policy.also)
