@@ -1,7 +1,9 @@
 """Reading traits and reflections: what a user is like, by when it was known (requirements NM-12, NM-14)."""
 
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -24,6 +26,10 @@ from phronesis.storage.schema import items
 SUBTYPES: Final = ("behavior", "preference", "core")
 DEFAULT_STAGE: Final = "emerging"
 """The least stage that is shown unless another is asked for (NM-12): what is below is not sure enough to act on."""
+
+MOST_LANES: Final = 128
+MOST_FILTERS: Final = 16
+"""Lanes of which what was read is kept, and listings of each: a process serves the users who are there just now."""
 
 LOOKED_AT: Final = 16
 """Reflections looked at for the last one that was completed: more than this in a row failed where there is none."""
@@ -51,22 +57,47 @@ class Filter:
         )
 
 
+@dataclass(slots=True)
+class _Read:
+    """What was read of lanes, as long as they stand as they did. Thread-safe; the lanes read last are kept."""
+
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _kept: "OrderedDict[tuple[str, int], tuple[tuple[int, int], dict[Filter, list[Trait]]]]" = field(
+        default_factory=OrderedDict
+    )
+
+    def of(self, tenant: str, lane: Lane) -> dict[Filter, list[Trait]]:
+        """Give what is kept of a lane, for the caller to read and to add to."""
+        name, stands = (tenant, lane.lane_id), (lane.epoch, lane.applied_seq)
+        with self._lock:
+            known = self._kept.pop(name, None)
+            values = known[1] if known is not None and known[0] == stands and len(known[1]) < MOST_FILTERS else {}
+            self._kept[name] = (stands, values)
+            while len(self._kept) > MOST_LANES:
+                self._kept.popitem(last=False)
+        return values
+
+
 @dataclass(frozen=True, slots=True)
 class TraitBook:
-    """Reads traits. It never writes, and no time passes while it reads: confidence is that of the last reflection."""
+    """Reads traits. It never writes, and no time passes while it reads: confidence is that of the last reflection.
+
+    So what was read holds until the lane moves, and is kept: an agent asks for it before every answer.
+    """
 
     database: Database
+    read: _Read = field(default_factory=_Read)
 
     def listed(self, tenant: str, name: LaneName, wanted: Wanted, which: Filter) -> list[Trait]:
         """Give a user's traits, the surest stage first, in it the surest."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
-            found = [] if lane is None else _found(unit, lane, wanted, which.stages)
-            if lane is None or not found:
+            if lane is None:
                 return []
-            traits = _as_traits(unit, lane, found, wanted.as_of)
-        kept = [trait for trait in traits if which.lets_through(trait)]
-        return sorted(kept, key=lambda one: (-RANKS.index(one.stage or RANKS[0]), -(one.confidence or 0.0), one.id))
+            known = {} if wanted.past else self.read.of(tenant, lane)
+            if which not in known:
+                known[which] = _listed(unit, lane, wanted, which)
+            return list(known[which])
 
     def as_trait(self, tenant: str, item: Item, as_of: int | None = None) -> Trait:
         """Give an item of kind trait as one, as of a time."""
@@ -104,6 +135,13 @@ def last_reflected(unit: Unit, lane: Lane, as_of: int | None = None) -> datetime
     if as_of is not None:
         moments = [moment for moment in moments if to_micros(moment) <= as_of]
     return max(moments, default=None)
+
+
+def _listed(unit: Unit, lane: Lane, wanted: Wanted, which: Filter) -> list[Trait]:
+    found = _found(unit, lane, wanted, which.stages)
+    traits = _as_traits(unit, lane, found, wanted.as_of) if found else []
+    kept = [trait for trait in traits if which.lets_through(trait)]
+    return sorted(kept, key=lambda one: (-RANKS.index(one.stage or RANKS[0]), -(one.confidence or 0.0), one.id))
 
 
 def _found(unit: Unit, lane: Lane, wanted: Wanted, stages: Sequence[str]) -> list[Item]:
