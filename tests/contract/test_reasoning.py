@@ -153,7 +153,7 @@ def test_an_edit_goes_through_the_gate_and_other_edits_do_not(memory: Memory) ->
     with pytest.raises(ClaimsRefused) as refused:
         memory.update(item.id, content=block({**COPPER, "constraint": "must use Cu"}), metadata={"a": 1})
     assert [found.rule for found in refused.value.violations] == ["positive_constraint"]
-    assert memory.get(item.id) == item
+    assert memory.mem_get(item.id).item == item
     assert memory.update(item.id, metadata={"a": 1}).items[0].metadata == {"a": 1}
     assert memory.history(item.id)[-1].verb == "update"
     with pytest.raises(VersionConflict):

@@ -9,6 +9,7 @@ from phronesis.core.context import ContextPackage
 from phronesis.core.ids import parse_id
 from phronesis.core.items import Item
 from phronesis.core.pages import Page
+from phronesis.core.reasoning.item import reasoning_item
 from phronesis.core.reasoning.records import REASONING
 from phronesis.core.results import Explanation, HistoryEvent, SearchResult, SessionInfo, Turn
 from phronesis.core.scope import make_scope
@@ -108,9 +109,14 @@ class Reading(Inside):
         return package
 
     def get(self, id: str, *, as_of: datetime | str | None = None, valid_at: datetime | str | None = None) -> Item:  # noqa: A002
-        """Give an item, whatever its status; NotFound when there is none or it was erased. A trait is a `Trait`."""
+        """Give an item, whatever its status, as the record of its kind: a `Trait`, a `ReasoningItem`, else an `Item`.
+
+        NotFound when there is none, or it was erased.
+        """
         wanted = self._wanted(as_of=as_of, valid_at=valid_at)
         item = self._open_stages().browser.get(self._tenant, parse_id(id, field="id"), wanted)
+        if item.kind == REASONING:
+            return reasoning_item(item)
         return self._stages.traits.as_trait(self._tenant, item, wanted.as_of) if item.kind == TRAIT else item
 
     def get_all(

@@ -1,7 +1,7 @@
 """The verbs of the reasoning bank: blocks of claims, checked before they are stored, and found claim by claim."""
 
 from phronesis.core.ids import parse_id
-from phronesis.core.reasoning.item import ReasoningItem, reasoning_item
+from phronesis.core.reasoning.item import ReasoningItem, pending_item, reasoning_item
 from phronesis.core.reasoning.records import REASONING
 from phronesis.core.reasoning.standing import written_block
 from phronesis.core.results import ClaimIndexResult, SearchResult
@@ -44,7 +44,7 @@ class Reasoning(Inside):
         if not written.pending:
             return reasoning_item(self._stages.browser.get(self._tenant, made, Wanted()))
         block = written_block(payload)
-        return ReasoningItem(made, block.topic, block.scope, block.claims, "active", written.entry.id, pending=True)
+        return pending_item(made, block, entry_id=written.entry.id, at=written.entry.recorded_at)
 
     def check_claims(self, content: str, status: str = "active") -> list[Violation]:
         """Give every rule that a block of claims breaks: ``rule message line key claim_id``; none when it is lawful.

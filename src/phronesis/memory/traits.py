@@ -86,7 +86,7 @@ class Traits(Inside):
         that of the last reflection. ``as_of`` gives the traits as they were known then.
         """
         wanted = self._wanted(as_of=as_of, valid_at=valid_at)
-        which = Filter(min_stage, subtype, context)
+        which = Filter.of(min_stage, subtype, context)
         return self._open_stages().traits.listed(self._tenant, _lane(user_id), wanted, which)
 
     def get_trait_evidence(

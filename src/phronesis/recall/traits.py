@@ -39,22 +39,28 @@ LOOKED_AT: Final = 16
 class Filter:
     """Which traits are wanted. A value that is none of the known ones counts as not given."""
 
-    min_stage: str | None = DEFAULT_STAGE
+    min_stage: str = DEFAULT_STAGE
     subtype: str | None = None
     context: str | None = None
+
+    @classmethod
+    def of(cls, min_stage: object, subtype: object, context: object) -> "Filter":
+        """Give the filter of what a caller gave."""
+        stages, subtypes, contexts = (
+            [name for name in known if name == given]
+            for known, given in ((RANKS, min_stage), (SUBTYPES, subtype), (CONTEXTS, context))
+        )
+        return cls((*stages, DEFAULT_STAGE)[0], (*subtypes, None)[0], (*contexts, None)[0])
 
     @property
     def stages(self) -> Sequence[str]:
         """The stages that are wanted, rising."""
-        least = self.min_stage if self.min_stage in RANKS else DEFAULT_STAGE
-        return RANKS[RANKS.index(least) :]
+        return RANKS[RANKS.index(self.min_stage) :]
 
     def lets_through(self, trait: Trait) -> bool:
         """Whether a trait is of the subtype, and shows in the context, by itself or by one of its sides."""
         contexts = {trait.context, *(side.context for side in trait.sides)}
-        return (self.subtype not in SUBTYPES or trait.subtype == self.subtype) and (
-            self.context not in CONTEXTS or self.context in contexts
-        )
+        return self.subtype in (None, trait.subtype) and (self.context is None or self.context in contexts)
 
 
 @dataclass(slots=True)

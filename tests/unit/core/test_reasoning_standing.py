@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from phronesis.core.canonical import decode, encode
 from phronesis.core.items import Item
 from phronesis.core.reasoning.block import parse, render
-from phronesis.core.reasoning.item import reasoning_item
+from phronesis.core.reasoning.item import pending_item, reasoning_item
 from phronesis.core.reasoning.records import Claim, ReasoningBlock, Tally
 from phronesis.core.reasoning.standing import (
     CLAIMS_FOLD,
@@ -141,4 +141,6 @@ def test_the_record_shows_what_the_block_says() -> None:
     made = reasoning_item(item)
     assert (made.id, made.topic, made.scope, made.claims, made.status) == ("i1", "Cu", None, (claim(),), "active")
     assert (made.content, made.citation, made.entry_id) == (item.content, "mem:i1", item.entry_id)
-    assert replace(made, item=None, pending=True).content == ""
+    assert (made.item, made.to_dict()["claims"][0]["claim_id"]) == (item, "c1")
+    waiting = pending_item("i2", ReasoningBlock(topic="Cu"), entry_id="e1", at=item.recorded_at)
+    assert (waiting.item, waiting.content, waiting.topic, waiting.pending) == (None, "", "Cu", True)
