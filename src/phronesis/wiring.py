@@ -17,6 +17,7 @@ from phronesis.core.reasoning.records import REASONING
 from phronesis.core.scope import make_scope
 from phronesis.core.traits.records import CYCLE
 from phronesis.core.traits.seen import MEMORY_KINDS
+from phronesis.core.traits.strength import TRAIT
 from phronesis.core.traits.triggers import Thresholds
 from phronesis.derive import (
     conversation,
@@ -75,6 +76,7 @@ from phronesis.index.outside import OutsideIndex
 from phronesis.index.projections import Projector
 from phronesis.index.reasoning import project_reasoning
 from phronesis.index.reindexing import Reindexer
+from phronesis.index.traits import project_trait
 from phronesis.index.unsearched import no_parts
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.memory import Memory
@@ -126,7 +128,7 @@ def make_registry(
 
 def make_projector() -> Projector:
     """Give the projector; a kind that is searched in parts of its own is a line here."""
-    return Projector({REASONING: project_reasoning, runs.RUN: no_parts, CYCLE: no_parts})
+    return Projector({REASONING: project_reasoning, runs.RUN: no_parts, CYCLE: no_parts, TRAIT: project_trait})
 
 
 def with_keeping(handlers: Sequence[Handler], folds: Mapping[str, Fold]) -> Registry:

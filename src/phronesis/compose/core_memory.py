@@ -12,10 +12,11 @@ from phronesis.core.context import Block
 from phronesis.core.entities import normal_name
 from phronesis.core.items import KINDS, Item, Trust
 from phronesis.core.proposals import USER
+from phronesis.core.traits.recalling import recalled
 from phronesis.recall.browse import items_of
 from phronesis.storage.database import Unit
 from phronesis.storage.eligible import Wanted
-from phronesis.storage.items import read_states
+from phronesis.storage.items import read_items
 from phronesis.storage.lanes import Lane
 from phronesis.storage.relations import contradicting
 
@@ -65,9 +66,10 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
     """Give a scope's core memory.
 
     By hand anything may be pinned. Otherwise only what is about the user, or about nobody: what somebody else prefers
-    is found when it is asked for.
+    is found when it is asked for. A trait that may not be recalled is not shown, pinned or not.
     """
-    found = {item.id: item for item in _items(unit, lanes, policy, wanted)}
+    asked = dataclasses.replace(wanted, recalled=True)
+    found = {item.id: item for item in _items(unit, lanes, policy, asked) if recalled(item)}
     names = _names_of_user(found.values(), lanes)
     held = [item for item in found.values() if item.pinned or _is_about(item, names)]
     held.sort(key=lambda item: item.recorded_at, reverse=True)
@@ -97,11 +99,9 @@ def live_disputes(unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str]) ->
             found.setdefault(other, []).append(one)
     found = {item_id: found[item_id] for item_id in item_ids if item_id in found}
     others = [other for named in found.values() for other in named]
-    states = {key: state for lane in lanes if others for key, state in read_states(unit, lane, others).items()}
-    return {
-        item_id: sorted({other for other in named if other in states and states[other].live})
-        for item_id, named in found.items()
-    }
+    read = [item for lane in lanes if others for item in read_items(unit, lane, others).values()]
+    shown = {item.id for item in read if item.live and recalled(item)}
+    return {item_id: sorted({*named} & shown) for item_id, named in found.items()}
 
 
 def _items(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: Wanted) -> list[Item]:

@@ -6,6 +6,7 @@ from typing import Final
 
 from phronesis.compose.pieces import CITATIONS_SHOWN
 from phronesis.core.results import Evidence
+from phronesis.core.traits.recalling import recalled
 from phronesis.recall.browse import items_by_id
 from phronesis.recall.evidence import sources_of
 from phronesis.storage.database import Unit
@@ -58,7 +59,7 @@ def _both_ways(found: Sequence[Evidence]) -> dict[str, list[str]]:
 def _fetched(unit: Unit, lanes: Sequence[Lane], ids: Sequence[str], wanted: Wanted) -> dict[str, Evidence]:
     out: dict[str, Evidence] = {}
     for lane in lanes if ids else ():
-        items = list(items_by_id(unit, [lane], ids, wanted).values())
+        items = [item for item in items_by_id(unit, [lane], ids, wanted).values() if recalled(item)]
         sources = sources_of(unit, lane.lane_id, items, as_of=wanted.as_of)
         out |= {item.id: Evidence(item, 0.0, sources=tuple(sources[item.id])) for item in items}
     return out

@@ -5,16 +5,21 @@ from typing import Final
 
 from phronesis.core.calendar import read_times
 from phronesis.core.items import Item
+from phronesis.core.scoring.bonuses import stage_number
 from phronesis.core.scoring.marks import (
     ASKS,
     FROM_ASSISTANT,
     FROM_USER,
     MAX_DATES,
     NAMES_TIME,
+    NO_IMPORTANCE,
+    NO_STAGE,
     SAID,
     SHARES_PHOTO,
     Marks,
 )
+from phronesis.core.traits.seen import MEMORY_KINDS
+from phronesis.core.traits.strength import TRAIT
 
 _NOTE: Final = re.compile(r"\s*\[[^\[\]\n]{1,600}\]\s*\Z")
 """A note in brackets at the end of a message, as chats show what was sent with it."""
@@ -24,11 +29,14 @@ _PHOTO: Final = re.compile(
     re.IGNORECASE,
 )
 _ASKING: Final = ("?", "？")
+WEIGHED_KINDS: Final = frozenset({"message", *MEMORY_KINDS, TRAIT})
+"""Kinds whose importance counts when they are found: what conversations hold, and what was learned of them."""
+
 _ROLES: Final = {"user": FROM_USER, "assistant": FROM_ASSISTANT}
 
 
 def marks_of(item: Item, text: str, *, dated: bool = True) -> Marks:
-    """Give the marks of one part of an item: its role, what its words do, its day and the days they name.
+    """Give the marks of one part of an item: its role, what its words do, its day and the days they name, its bonuses.
 
     Days are those of UTC; not ``dated``, none are looked for in the words. A text's relative times count from when it
     was said, or else from when it was recorded.
@@ -43,7 +51,13 @@ def marks_of(item: Item, text: str, *, dated: bool = True) -> Marks:
     if named:
         flags |= NAMES_TIME
     dates = dict.fromkeys([(time.first.toordinal(), time.last.toordinal()) for time in times[:MAX_DATES]])
-    return Marks(flags, at.toordinal(), tuple(dates))
+    return Marks(flags, at.toordinal(), tuple(dates), *lifted_by(item))
+
+
+def lifted_by(item: Item) -> tuple[int, int]:
+    """Give the importance and the number of the stage for which an item gets bonuses."""
+    importance = item.importance if item.kind in WEIGHED_KINDS else NO_IMPORTANCE
+    return importance, stage_number(item.stage) if item.kind == TRAIT else NO_STAGE
 
 
 def asks(text: str) -> bool:

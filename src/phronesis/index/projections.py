@@ -8,7 +8,7 @@ from phronesis.core.changes import Settled
 from phronesis.core.ids import document_id
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
-from phronesis.index.marks import marks_of
+from phronesis.index.marks import lifted_by, marks_of
 from phronesis.index.tokens import pack_terms, tokenize
 from phronesis.storage.documents import DocumentRow
 
@@ -92,7 +92,7 @@ class Projector:
     def project(self, settled: Settled, before: Mapping[str, Item], *, seq: int) -> tuple[list[DocumentRow], list[str]]:
         """Give the new documents and the ids of items whose current documents end.
 
-        An update that leaves an item's parts as they were moves no document.
+        An update that leaves an item's parts as they were, and what lifts them, moves no document.
         """
         fresh = [row for item in settled.created for row in self._rows(item, seq)]
         closed: list[str] = []
@@ -105,6 +105,8 @@ class Projector:
 
     def _unmoved(self, old: Item, item: Item) -> bool:
         """Whether all that is searched of an item stayed as it was; its content may be something else."""
+        if lifted_by(old) != lifted_by(item):
+            return False
         parts = self.parts(item)
         searched = item.content == old.content or all(part.text is not None for part in parts)
         return searched and parts == self.parts(old)

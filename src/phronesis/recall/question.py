@@ -35,7 +35,7 @@ def read_question(text: str, *, speakers: Collection[str], now: datetime, days: 
     last day (ordinals) that the scope speaks from, or none: a date without a year is meant in each of its years.
     """
     terms = tokenize(without_names(text, speakers)) or tokenize(text)
-    return Question([term_hash(term) for term in terms], _times(text, now, days), asks_when(text))
+    return Question([term_hash(term) for term in terms], _times(text, now, days), asks_when(text), now.toordinal())
 
 
 def _times(text: str, now: datetime, days: Sequence[int]) -> list[Stretch]:

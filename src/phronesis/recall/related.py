@@ -7,6 +7,7 @@ from typing import Final
 
 from phronesis.core.items import Item
 from phronesis.core.results import Evidence
+from phronesis.core.traits.recalling import recalled
 from phronesis.recall.evidence import sources_of
 from phronesis.recall.past import known_at
 from phronesis.storage.database import Unit
@@ -70,7 +71,8 @@ def with_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], a
 def _conflicts(unit: Unit, lane: Lane, ids: Sequence[str]) -> dict[str, list[str]]:
     """Give, by item, the items that say otherwise and hold as well."""
     edges = read_edges(unit, lane.lane_id, ids, types=("contradicts",))
-    live = {item.id for item in read_items(unit, lane, [edge.to_id for edge in edges]).values() if item.live}
+    others = read_items(unit, lane, [edge.to_id for edge in edges]).values()
+    live = {item.id for item in others if item.live and recalled(item)}
     own = {item.id for item in read_items(unit, lane, [edge.from_id for edge in edges]).values() if item.live}
     out: dict[str, list[str]] = {}
     for edge in edges:
@@ -111,6 +113,7 @@ def _allowed(unit: Unit, lane: Lane, ids: Iterable[str], wanted: Wanted) -> Mapp
         if item.ended == "superseded"
         and item.status == "active"
         and item.quarantine is None
+        and recalled(item)
         and (wanted.kinds is None or item.kind in wanted.kinds)
         and all(getattr(item, name) == value for name, value in wanted.attributes.items())
     }

@@ -26,7 +26,7 @@ CACHE_BYTES: Final = 256 * 1024 * 1024
 
 ROW_OVERHEAD: Final = 1_000
 """Bytes that a document's ids and columns take in Python objects, measured with tracemalloc on 10,000: 855, and 66 for
-the number of its item, which came later."""
+the number of its item and 16 for importance and stage, which came later."""
 
 NOBODY: Final = -1
 """The code in ``Laid.speakers`` of what nobody said and what is about nobody."""
@@ -56,6 +56,8 @@ class _Columns:
     speakers: "array[int]" = field(default_factory=lambda: array("q"))
     flags: "array[int]" = field(default_factory=lambda: array("q"))
     days: "array[int]" = field(default_factory=lambda: array("q"))
+    importance: "array[int]" = field(default_factory=lambda: array("q"))
+    stages: "array[int]" = field(default_factory=lambda: array("q"))
     dated: "array[int]" = field(default_factory=lambda: array("q"))
     begins: "array[int]" = field(default_factory=lambda: array("q"))
     ends: "array[int]" = field(default_factory=lambda: array("q"))
@@ -158,6 +160,8 @@ class LaneIndex:
         columns.speakers.append(named if named == NOBODY or marks.flags & SAID else subject_code(named))
         columns.flags.append(marks.flags)
         columns.days.append(marks.day)
+        columns.importance.append(marks.importance)
+        columns.stages.append(marks.stage)
         for first, last in marks.dates:
             columns.dated.append(number)
             columns.begins.append(first)
@@ -184,8 +188,9 @@ class LaneIndex:
         dated = layout.place_of[_numbers(columns.dated)] if columns.dated else np.zeros(0, np.int64)
         there = dated >= 0
         properties = Properties(
-            flags=_numbers(columns.flags)[rows], days=_numbers(columns.days)[rows], dated=dated[there],
-            begins=_numbers(columns.begins)[there], ends=_numbers(columns.ends)[there],
+            flags=_numbers(columns.flags)[rows], days=_numbers(columns.days)[rows],
+            importance=_numbers(columns.importance)[rows], stages=_numbers(columns.stages)[rows],
+            dated=dated[there], begins=_numbers(columns.begins)[there], ends=_numbers(columns.ends)[there],
         )  # fmt: skip
         days = properties.days[properties.days != NO_DAY]
         bounds = (int(days.min()), int(days.max())) if len(days) else ()
@@ -226,6 +231,11 @@ class LaneIndex:
         if rows and self.vectors is not None:
             self.vectors.put([self.row_of[row.document_id] for row in rows], stacked(rows))
             self.unembedded.difference_update(row.document_id for row in rows)
+
+    def current(self, laid: Laid) -> Mask:
+        """Give which places are of documents that are current today."""
+        there: Mask = _numbers(self._columns.current_to)[laid.layout.rows] == NEVER
+        return there
 
     def mask_at(self, moment: int) -> Mask:
         """Give which rows were current at ``moment`` (microseconds)."""

@@ -12,6 +12,7 @@ from phronesis.core.instants import from_micros
 from phronesis.core.items import Item
 from phronesis.core.results import Degraded, Evidence, Match, SearchResult
 from phronesis.core.scope import Scope
+from phronesis.core.scoring import bonuses
 from phronesis.core.scoring.abstention import Support, abstains
 from phronesis.core.scoring.arrays import Floats, Mask, best_of
 from phronesis.core.scoring.asked import voice_of
@@ -19,6 +20,7 @@ from phronesis.core.scoring.diversity import diversified
 from phronesis.core.scoring.formulas import A12, B12, Formula
 from phronesis.core.scoring.ranking import CANDIDATES, Ranked, rank
 from phronesis.core.scoring.signals import LaneInput, Signals, read_signals
+from phronesis.core.traits.strength import TRAIT
 from phronesis.errors import ModelError
 from phronesis.index.projections import WHOLE, match_id
 from phronesis.index.tokens import tokenize
@@ -66,11 +68,15 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class _Hit:
-    """A found row; ``others`` are further rows of its item that met the question, where they are asked for."""
+    """A found row; ``others`` are further rows of its item that met the question, where they are asked for.
+
+    ``base`` is its score without bonuses.
+    """
 
     lane: int
     row: int
     score: float
+    base: float
     shares: Mapping[str, float]
     coverage: float
     cosine: float | None
@@ -249,7 +255,7 @@ def _explained(
 ) -> dict[str, Any]:
     return {
         "channels": list(_channels(signals)),
-        "formula": formula.to_dict(),
+        "formula": {**formula.to_dict(), "bonuses": bonuses.to_dict()},
         "embedder": encoder.name if encoder is not None else None,
         "lanes": [{"user_id": lane.lane.user_id, "namespace": lane.lane.namespace,
                    "documents": len(lane.laid.layout),
@@ -315,7 +321,8 @@ def _hit(lane: _Lane, signals: Signals, ranked: Ranked, row: tuple[float, int, i
     if loss:
         shares[CROWDED] = -loss
     covered = float(signals.coverage[place])
-    return _Hit(n, int(lane.laid.layout.rows[place]), score - loss, shares, covered, _cosine(signals, place))
+    number, base = int(lane.laid.layout.rows[place]), float(ranked.base[at])
+    return _Hit(n, number, score - loss, base - loss, shares, covered, _cosine(signals, place))
 
 
 def _cosine(signals: Signals, place: int) -> float | None:
@@ -324,7 +331,7 @@ def _cosine(signals: Signals, place: int) -> float | None:
 
 
 def _abstains(hits: Sequence[_Hit], signals: Sequence[Signals], formula: Formula) -> bool:
-    found = [Support(hit.score, hit.coverage, hit.shares) for hit in hits]
+    found = [Support(hit.base, hit.coverage, hit.shares) for hit in hits]
     named = any(one.lane.by_name for one in signals)
     return abstains(found, formula, named=named, documents=sum(len(one.words) for one in signals))
 
@@ -338,6 +345,9 @@ def _shown(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted)
         mask &= laid.parts == index.part_names.get(wanted.parts, NO_PART)
     if wanted.narrow:
         mask &= _eligible(unit, lane, index, laid, wanted)
+    if wanted.past and wanted.as_of is None and TRAIT in index.kinds:
+        # What it said and weighed before is there too; of a trait that may not be recalled nothing is current.
+        mask &= (laid.kinds != index.kinds[TRAIT]) | index.current(laid)
     return mask
 
 

@@ -8,6 +8,8 @@ import sqlalchemy as sa
 
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
+from phronesis.core.traits.recalling import UNRECALLED_STAGES
+from phronesis.core.traits.strength import TRAIT
 from phronesis.errors import InputError
 from phronesis.storage.database import Unit
 from phronesis.storage.filters import compile_filters, mentions_ended
@@ -44,7 +46,8 @@ class Wanted:
     """What a read asks for. Times are microseconds; ``attributes`` are ANDed hot columns.
 
     ``parts`` names the only parts that a search looks through (``claim``): each result then tells of every such part
-    that met the question.
+    that met the question. ``recalled``: traits that may not be recalled (``core.traits.recalling``) are left out; as of
+    a time their history decides.
     """
 
     kinds: Sequence[str] | None = None
@@ -53,6 +56,7 @@ class Wanted:
     as_of: int | None = None
     valid_at: int | None = None
     parts: str | None = None
+    recalled: bool = False
 
     @property
     def past(self) -> bool:
@@ -83,6 +87,9 @@ class Wanted:
         compiled = compile_filters(self.filters)
         if compiled is not None:
             out.append(compiled)
+        if self.recalled and self.as_of is None:
+            guessed = sa.func.coalesce(items.c.stage, "").in_(UNRECALLED_STAGES)
+            out.append(sa.or_(items.c.kind != TRAIT, sa.and_(items.c.ended.is_(None), sa.not_(guessed))))
         if self.as_of is not None:
             out.append(items.c.recorded_at <= self.as_of)
         elif self.valid_at is not None:

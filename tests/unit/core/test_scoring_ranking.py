@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from phronesis.core.scoring import features
 from phronesis.core.scoring.arrays import Spread, best_of, spread_of
+from phronesis.core.scoring.bonuses import BONUSES, IMPORTANCE, RECENCY, TRAIT_BOOSTS
 from phronesis.core.scoring.dates import Stretch
 from phronesis.core.scoring.features import FEATURES
 from phronesis.core.scoring.formulas import A12, B12, Formula
@@ -33,7 +34,8 @@ def lane(documents: Sequence[Sequence[int]] = TALK, **more: Any) -> LaneInput:
     index = index_of([list(one) for one in documents])
     size = len(documents)
     properties = Properties(
-        flags=np.array(FLAGS[:size]), days=np.array([100, 100, 200, 300, 300][:size]), dated=np.array([1, 1]),
+        flags=np.array(FLAGS[:size]), days=np.array([100, 100, 200, 300, 300][:size]),
+        importance=np.array([0, 0, 0, 0, 5][:size]), stages=np.zeros(size, np.int64), dated=np.array([1, 1]),
         begins=np.array([190, 500]), ends=np.array([191, 501]),
     )  # fmt: skip
     return LaneInput(index=index, layout=laid_out(index, [0] * size), properties=properties, **more)
@@ -68,8 +70,8 @@ def test_texts_that_stand_alone_score_as_sessions_of_one(documents: list[list[in
     index = index_of(documents)
     layout = laid_out(index, [ALONE] * len(documents))
     assert layout.apart
-    none = np.zeros(0, np.int64)
-    known = Properties(np.zeros(len(documents), np.int64), np.zeros(len(documents), np.int64), none, none, none)
+    none, each = np.zeros(0, np.int64), np.zeros(len(documents), np.int64)
+    known = Properties(each, each, each, each, none, none, none)
     short, whole = (
         read_signals([LaneInput(index=index, layout=one, properties=known)], Question(terms))[0]
         for one in (layout, dataclasses.replace(layout, apart=False))
@@ -197,10 +199,25 @@ def test_what_nothing_speaks_for_is_no_candidate() -> None:
 def test_shares_add_up_to_the_score(formula: Formula) -> None:
     one = signals(dense=floats(0.9, 0.1, 0.7, 0.1, 0.1), embedded=np.ones(5, np.bool_))
     [ranked] = rank([one], everywhere(one), formula)
-    assert set(ranked.shares) == set(formula.weights)
+    assert set(ranked.shares) == {*formula.weights, *BONUSES}
     np.testing.assert_allclose(sum(ranked.shares.values()), ranked.scores, rtol=1e-5)
     wanted = formula.weights["window"] * features.window(one, ALL)
     np.testing.assert_allclose(ranked.shares["window"], wanted, rtol=1e-5)
+
+
+def test_bonuses_come_on_top_of_the_formula() -> None:
+    known = dataclasses.replace(
+        lane().properties, importance=np.array([10, 1, 0, 5, 10]), stages=np.array([0, 0, 3, 0, 3])
+    )
+    [one] = read_signals([dataclasses.replace(lane(), properties=known)], Question([1, 2], asked_on=300))
+    [ranked] = rank([one], everywhere(one), A12)
+    added = {name: (ranked.shares[name] / np.abs(ranked.base)).tolist() for name in BONUSES}
+    assert added["recency"] == pytest.approx([0, 0, 0, 0, RECENCY])  # only the fact; the others are messages
+    assert added["importance"] == pytest.approx([IMPORTANCE, 0, 0, IMPORTANCE * 4 / 9, IMPORTANCE])
+    assert added["trait_boost"] == pytest.approx([0, 0, TRAIT_BOOSTS["core"], 0, TRAIT_BOOSTS["core"]])
+    features_alone = sum(ranked.shares[name] for name in A12.weights)
+    np.testing.assert_allclose(features_alone, ranked.base, rtol=1e-5)
+    assert (ranked.scores >= ranked.base).all()
 
 
 def test_the_best_of_all_lanes_together_are_scored_among_what_may_be_shown() -> None:

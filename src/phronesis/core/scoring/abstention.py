@@ -27,7 +27,7 @@ FEW: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What speaks for one result: its score, the share of the question that it holds, and each feature's share."""
+    """What speaks for one result: score without bonuses, the share of the question it holds, its features' shares."""
 
     score: float
     coverage: float
@@ -35,7 +35,7 @@ class Support:
 
 
 def abstains(found: Sequence[Support], formula: Formula, *, named: bool, documents: int) -> bool:
-    """Tell whether nothing supports an answer. ``found`` best first; ``named``: somebody known is asked about.
+    """Tell whether nothing supports an answer. ``named``: somebody known is asked about.
 
     Either no word of the question is known, no meaning stands out and nobody is named; or, among enough documents, the
     best score is weak and no result holds much of the question.
@@ -46,5 +46,5 @@ def abstains(found: Sequence[Support], formula: Formula, *, named: bool, documen
     mentioned = any(one.shares.get("mention", 0.0) > 0 for one in found)
     if held == 0.0 and not outlying and not named and not mentioned:
         return True
-    weak = bool(found) and found[0].score < WEAK_SCORE[formula.dense] and held < WEAK_COVERAGE
+    weak = bool(found) and max(one.score for one in found) < WEAK_SCORE[formula.dense] and held < WEAK_COVERAGE
     return weak and documents >= FEW and not outlying and not mentioned

@@ -1,4 +1,4 @@
-"""The best places of a scope: candidates by a coarse score, then the formula on these alone."""
+"""The best places of a scope: candidates by a coarse score, then the formula on these alone, then the bonuses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,10 @@ from typing import Final
 import numpy as np
 
 from phronesis.core.scoring.arrays import Floats, Mask, Rows, best_of
+from phronesis.core.scoring.bonuses import BONUSES, bonus_shares, importance_bonus, recency, trait_boost
 from phronesis.core.scoring.features import FEATURES
 from phronesis.core.scoring.formulas import Formula
+from phronesis.core.scoring.marks import NO_IMPORTANCE, SAID
 from phronesis.core.scoring.signals import Signals
 
 CANDIDATES: Final = 200
@@ -22,9 +24,13 @@ COARSE_DENSE: Final = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The candidates of one lane with their scores, and each feature's share in them: weight times value."""
+    """The candidates of one lane with their scores, and the share in them of each feature and each bonus.
+
+    ``base`` is what the formula gives, features times weights; ``scores`` are with the bonuses.
+    """
 
     places: Rows
+    base: Floats
     scores: Floats
     shares: Mapping[str, Floats]
 
@@ -72,9 +78,23 @@ def rank(lanes: Sequence[Signals], shown: Sequence[Mask], formula: Formula, *, d
         shares = {
             name: np.float32(weight) * FEATURES[name](signals, places) for name, weight in formula.weights.items()
         }
-        total = np.zeros(len(places), dtype=np.float32)
-        for share in shares.values():
-            total += share
-        out.append(Ranked(places, total, shares))
+        base = _sum(shares, len(places))
+        bonuses = bonus_shares(base, _bonuses(signals, places))
+        out.append(Ranked(places, base, base + _sum(bonuses, len(places)), {**shares, **bonuses}))
         begin = end
     return out
+
+
+def _bonuses(signals: Signals, places: Rows) -> dict[str, Floats]:
+    known = signals.lane.properties
+    importance = known.importance[places]
+    learned = (importance > NO_IMPORTANCE) & (known.flags[places] & SAID == 0)
+    recent = recency(known.days[places], signals.question.asked_on, learned=learned)
+    return dict(zip(BONUSES, (recent, importance_bonus(importance), trait_boost(known.stages[places])), strict=True))
+
+
+def _sum(shares: Mapping[str, Floats], size: int) -> Floats:
+    total = np.zeros(size, dtype=np.float32)
+    for share in shares.values():
+        total += share
+    return total

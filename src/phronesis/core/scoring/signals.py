@@ -10,6 +10,7 @@ from phronesis.core.lexical import ScopeIndex
 from phronesis.core.scoring.arrays import Floats, Mask, Rows, Spread, spread_of
 from phronesis.core.scoring.dates import Stretch
 from phronesis.core.scoring.layout import Layout
+from phronesis.core.scoring.marks import NO_DAY
 from phronesis.core.scoring.words import coverage, frequencies, pair_scores, text_scores, window_scores
 
 GUESSED: Final = 2.0
@@ -22,22 +23,28 @@ holds every word of the question would stand behind others that hold none.
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: hashed terms (speakers' names cut out), times named, and whether it asks for a time."""
+    """What is asked: hashed terms (speakers' names cut out), times named, and whether it asks for a time.
+
+    ``asked_on`` is the day (ordinal) from which it looks back.
+    """
 
     terms: Sequence[int]
     times: Sequence[Stretch] = ()
     asks_when: bool = False
+    asked_on: int = NO_DAY
 
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """What is known of every place whatever is asked: flags and day (``marks``), and the dates that its text names.
+    """What is known of every place whatever is asked: flags, day, importance and stage (``marks``), and dates it names.
 
     ``dated`` are the places of those dates, ``begins`` and ``ends`` their first and last days.
     """
 
     flags: Rows
     days: Rows
+    importance: Rows
+    stages: Rows
     dated: Rows
     begins: Rows
     ends: Rows

@@ -1,0 +1,223 @@
+"""Which traits a search and a context show, and in what order (NM-11), on both databases."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from custom_store import open_with, write
+from phronesis import Memory
+from phronesis.core.changes import Changes, Patch
+from phronesis.core.entries import Entry
+from phronesis.core.ids import item_id
+from phronesis.core.items import Item
+from phronesis.core.relations import Edge
+from phronesis.core.results import SearchResult
+from phronesis.derive.handler import Handler, Outcomes
+from phronesis.derive.writer import Written
+from phronesis.storage.lane_view import LaneView
+
+START = datetime(2026, 5, 1, tzinfo=UTC)
+WORDS = "plans every journey long ahead"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_days(self, days: float) -> datetime:
+        self.now += timedelta(days=days)
+        return self.now
+
+
+def traits(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
+    """Make traits as they are given, change others, and join items by edges."""
+    given = entry.payload
+    made = [
+        Item(
+            id=item_id(entry.id, "trait", one["content"]), kind="trait", content=one["content"], entry_id=entry.id,
+            recorded_at=entry.recorded_at, updated_at=entry.recorded_at, stage=one["stage"], importance=7,
+            source_type="reflection", data=one.get("data", {}), **view.scope_fields(),
+        )
+        for one in given.get("made", ())
+    ]  # fmt: skip
+    patches = [Patch(trait, fields, "reflected") for trait, fields in given.get("changed", {}).items()]
+    edges = [Edge(type=kind, from_kind="item", from_id=one, to_kind="item", to_id=other, entry_id=entry.id)
+             for kind, one, other in given.get("joined", ())]  # fmt: skip
+    return Changes(items=made, patches=patches, edges=edges)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def memory(database_url: str, clock: Clock) -> Iterator[Memory]:
+    with open_with(database_url, [Handler(verb="traits", apply=traits)], clock=clock) as opened:
+        yield opened
+
+
+def make(memory: Memory, *stages: str | None, data: Mapping[str, Any] | None = None) -> list[str]:
+    """Make a trait of each stage, all in the same words; gives their ids."""
+    return [
+        _made(write(memory, "traits", {"made": [{"content": WORDS, "stage": stage, "data": data or {}}]}))
+        for stage in stages
+    ]
+
+
+def _made(written: Written) -> str:
+    assert written.applied is not None
+    [item] = written.applied.settled.created
+    return item.id
+
+
+def change(memory: Memory, trait: str, **fields: Any) -> None:
+    write(memory, "traits", {"changed": {trait: fields}})
+
+
+def search(memory: Memory, query: str = "who plans a journey", **asked: Any) -> SearchResult:
+    return memory.search(query, user_id="alice", **asked)
+
+
+def ids(found: Sequence[Any]) -> list[str]:
+    return [one.item.id for one in found]
+
+
+def contexts(memory: Memory, *traits: str, **asked: Any) -> list[bool]:
+    """Tell of each trait whether a composed context shows or names it."""
+    text = memory.compose_context("s", "who plans a journey", user_id="alice", **asked).text
+    return [trait in text for trait in traits]
+
+
+def test_guesses_and_what_was_given_up_are_not_recalled_but_listed(memory: Memory) -> None:
+    hidden = make(memory, "trend", "candidate", "dissolved")
+    sides = make(memory, "core", "emerging", data={"side_of": "whole"})
+    shown = make(memory, "emerging", None)
+    assert set(ids(search(memory))) == set(shown)
+    assert set(ids(search(memory, kinds=["trait"]))) == set(shown)
+    assert contexts(memory, *hidden, *sides, *shown) == [False] * 5 + [True] * 2
+    listed = memory.get_all(user_id="alice", kinds=["trait"])
+    assert {item.id for item in listed} == {*hidden, *sides, *shown}
+    assert [memory.get(trait).id for trait in hidden] == hidden
+    assert memory.rebuild(verify=True).equal
+
+
+def test_no_filter_and_no_time_brings_them_out(memory: Memory, clock: Clock) -> None:
+    [given_up, retracted, guessed] = make(memory, "core", "core", "core")
+    clock.pass_days(1)
+    change(memory, given_up, stage="dissolved", ended="dissolved")
+    change(memory, guessed, stage="candidate")
+    memory.retract(retracted)
+    clock.pass_days(1)
+    [kept] = make(memory, "emerging")
+    for asked in (
+        {}, {"filters": {"ended": "dissolved"}}, {"filters": {"ended": {"in": ["dissolved", "retracted"]}}},
+        {"filters": {"stage": "candidate"}}, {"filters": {"NOT": [{"ended": "superseded"}]}}, {"valid_at": START},
+        {"valid_at": clock.now},
+    ):  # fmt: skip
+        assert set(ids(search(memory, **asked))) <= {kept}, asked
+    assert ids(search(memory, valid_at=clock.now)) == [kept]
+    assert contexts(memory, given_up, retracted, guessed, kept, valid_at=clock.now) == [False, False, False, True]
+
+
+def test_the_more_settled_stands_first(memory: Memory) -> None:
+    emerging, core, none, established = make(memory, "emerging", "core", None, "established")
+    found = search(memory, explain=True)
+    assert ids(found) == [core, established, emerging, none]
+    why = [dict(one.why or {}) for one in found]
+    base = found[3].score - why[3]["recency"] - why[3]["importance"]
+    assert base > 0
+    assert [one["trait_boost"] / base for one in why] == pytest.approx([0.25, 0.15, 0.05, 0.0], abs=1e-4)
+    assert [one["importance"] / base for one in why] == pytest.approx([0.15 * 6 / 9] * 4, abs=1e-4)
+    assert [one["recency"] / base for one in why] == pytest.approx([0.15] * 4, abs=1e-4)
+    for one in found:
+        assert sum((one.why or {}).values()) == pytest.approx(one.score, abs=1e-4)
+    assert found.explain is not None
+    assert found.explain["formula"]["bonuses"]["trait_boost"]["core"] == 0.25
+
+
+def test_as_of_a_time_its_stage_of_then_decides(memory: Memory, clock: Clock) -> None:
+    [moved, steady] = make(memory, "candidate", "emerging")
+    times = {"candidate": clock.pass_days(0.01)}
+    for stage in ("emerging", "established", "core", "candidate"):
+        clock.pass_days(1)
+        change(memory, moved, stage=stage)
+        times[f"{stage} again" if stage in times else stage] = clock.now
+    clock.pass_days(1)
+
+    def boosts(**asked: Any) -> dict[str, float]:
+        return {one.item.id: round((one.why or {})["trait_boost"], 3) for one in search(memory, explain=True, **asked)}
+
+    assert ids(search(memory)) == [steady]
+    for again in ("candidate", "candidate again"):
+        assert ids(search(memory, as_of=times[again])) == [steady]
+        assert contexts(memory, moved, steady, as_of=times[again]) == [False, True]
+    assert [ids(search(memory, as_of=times[stage]))[0] for stage in ("established", "core")] == [moved, moved]
+    seen = [boosts(as_of=times[stage])[moved] for stage in ("emerging", "established", "core")]
+    assert seen == sorted(set(seen))
+    assert boosts(as_of=times["emerging"])[steady] == seen[0] > 0
+    assert next(one.item.stage for one in search(memory, as_of=times["core"])) == "core"
+    assert contexts(memory, moved, as_of=times["core"]) == [True]
+    assert memory.rebuild(verify=True).equal
+
+
+def test_what_is_pinned_by_hand_is_not_shown_while_it_is_a_guess(memory: Memory, clock: Clock) -> None:
+    [trait] = make(memory, "candidate")
+    memory.pin(trait)
+    assert contexts(memory, trait) == [False]
+    before = clock.pass_days(1)
+    change(memory, trait, stage="emerging")
+    after = clock.pass_days(1)
+    assert contexts(memory, trait) == [True]
+    assert contexts(memory, trait, as_of=before - timedelta(hours=1)) == [False]
+    package = memory.compose_context("s", "hello", user_id="alice", as_of=after)
+    assert [block.text for block in package.system_blocks] == [WORDS]
+
+
+def test_a_guess_stands_beside_nothing_that_was_found(memory: Memory) -> None:
+    fact, _other = (memory.add(f"Alice {WORDS} {more}", user_id="alice", kind="fact", subject="user", key=f"habit{n}")
+                    .items[0].id for n, more in enumerate(("by train", "by ship")))  # fmt: skip
+    guess, sure, ended = make(memory, "candidate", "emerging", "established")
+    write(memory, "traits", {"joined": [("contradicts", fact, guess), ("contradicts", fact, sure),
+                                        ("supersedes", fact, ended)],
+                             "changed": {ended: {"ended": "superseded"}}})  # fmt: skip
+    memory.pin(fact)
+    found = search(memory, "what journey did she plan before by train")
+    assert {one.item.id: one.conflicts for one in found}[fact] == (sure,)
+    assert ended not in ids(found)
+    assert contexts(memory, guess, sure, ended, fact) == [False, True, False, True]
+
+
+def test_recent_and_important_memories_stand_before_others_in_the_same_words(memory: Memory, clock: Clock) -> None:
+    def state(**fields: Any) -> str:
+        return memory.add(f"Alice {WORDS}", user_id="alice", kind="episodic", **fields).items[0].id
+
+    old, weighty = state(importance=5), state(importance=9)
+    first = clock.pass_days(0.01)
+    clock.pass_days(60)
+    new = state(importance=5)
+    assert ids(search(memory)) == [new, weighty, old]
+    why = {one.item.id: dict(one.why or {}) for one in search(memory, explain=True)}
+    assert why[old]["recency"] == pytest.approx(why[new]["recency"] / 4, rel=1e-3)
+    assert why[weighty]["importance"] == pytest.approx(why[old]["importance"] * 2, rel=1e-3)
+    assert why[old]["trait_boost"] == 0
+    then = {one.item.id: dict(one.why or {}) for one in search(memory, explain=True, as_of=first)}
+    assert then.keys() == {old, weighty}
+    base = search(memory, as_of=first, explain=True)[0].score - sum(
+        then[weighty][name] for name in ("recency", "importance", "trait_boost")
+    )
+    assert then[weighty]["recency"] / base == pytest.approx(0.15, abs=1e-3)
+
+
+def test_a_message_gains_by_its_importance_and_not_by_its_time(memory: Memory) -> None:
+    for importance in (2, 8):
+        memory.add([{"role": "user", "content": f"She {WORDS}, number {importance}"}], user_id="alice",
+                   importance=importance, infer=False)  # fmt: skip
+    found = search(memory, explain=True)
+    assert [one.item.importance for one in found] == [8, 2]
+    assert [(one.why or {})["recency"] for one in found] == [0, 0]

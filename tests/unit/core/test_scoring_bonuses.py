@@ -1,0 +1,107 @@
+"""What lifts a result: bounds, and that a bonus never lowers a score nor turns equals round."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.scoring.bonuses import (
+    BONUSES,
+    HALF_LIFE_DAYS,
+    IMPORTANCE,
+    RECENCY,
+    STAGES,
+    TRAIT_BOOSTS,
+    bonus_shares,
+    importance_bonus,
+    recency,
+    stage_number,
+    to_dict,
+    trait_boost,
+)
+from phronesis.core.scoring.marks import NO_DAY, NO_IMPORTANCE, NO_STAGE
+from unit.core.lanes import floats
+
+BASES = st.floats(-60, 60, width=32)
+DAYS = st.integers(1, 3_652_059)
+EACH = {"recency": RECENCY, "importance": IMPORTANCE, "trait_boost": max(TRAIT_BOOSTS.values())}
+
+
+def rows(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.array(values, dtype=np.int64)
+
+
+def final(base: float, **bonuses: float) -> float:
+    shares = bonus_shares(floats(base), {name: floats(bonuses.get(name, 0.0)) for name in BONUSES})
+    return base + sum(float(share[0]) for share in shares.values())
+
+
+def recent(day: int, asked_on: int, *, learned: bool = True) -> float:
+    return float(recency(rows(day), asked_on, learned=np.array([learned]))[0])
+
+
+@pytest.mark.parametrize("base", [0.5, 4.0])
+def test_above_nought_it_is_the_formula_of_the_requirement(base: float) -> None:
+    given_bonuses = {"recency": 0.1, "importance": 0.05, "trait_boost": 0.25}
+    assert final(base, **given_bonuses) == pytest.approx(base * (1 + 0.1 + 0.05 + 0.25))
+
+
+def test_below_nought_the_same_share_lifts_it() -> None:
+    assert final(-4.0, trait_boost=0.25) == pytest.approx(-3.0)
+    assert final(0.0, recency=0.15) == 0.0
+
+
+@given(BASES, st.sampled_from(BONUSES), st.data())
+def test_more_of_a_bonus_never_lowers_a_score(base: float, name: str, data: st.DataObject) -> None:
+    others = {other: data.draw(st.floats(0, most)) for other, most in EACH.items() if other != name}
+    less, more = sorted(data.draw(st.tuples(st.floats(0, EACH[name]), st.floats(0, EACH[name]))))
+    slack = 1e-5 * abs(base)
+    assert base <= final(base, **others, **{name: less}) + slack
+    assert final(base, **others, **{name: less}) <= final(base, **others, **{name: more}) + slack
+
+
+@given(BASES, BASES, st.tuples(*(st.floats(0, most) for most in EACH.values())))
+def test_the_same_bonuses_keep_the_order(one: float, other: float, drawn: tuple[float, ...]) -> None:
+    given_bonuses = dict(zip(BONUSES, drawn, strict=True))
+    low, high = sorted((one, other))
+    assert final(low, **given_bonuses) <= final(high, **given_bonuses) + 1e-5 * (abs(low) + abs(high))
+
+
+@given(DAYS, DAYS, DAYS)
+def test_recency_falls_with_age_from_its_greatest_to_nought(one: int, other: int, asked_on: int) -> None:
+    earlier, later = sorted((one, other))
+    assert 0.0 <= recent(earlier, asked_on) <= recent(later, asked_on) <= RECENCY + 1e-7
+    assert recent(one, asked_on, learned=False) == 0.0
+
+
+def test_recency_halves_with_each_half_life_and_is_whole_for_what_is_to_come() -> None:
+    half = int(HALF_LIFE_DAYS)
+    assert [recent(1000 - n * half, 1000) for n in range(-1, 4)] == pytest.approx([0.15, 0.15, 0.075, 0.0375, 0.01875])
+    assert recent(1000, NO_DAY) == 0.0
+
+
+@given(st.integers(1, 10), st.integers(1, 10))
+def test_importance_brings_nought_to_fifteen_hundredths(one: int, other: int) -> None:
+    low, high = importance_bonus(rows(*sorted((one, other)))).tolist()
+    assert 0.0 <= low <= high <= IMPORTANCE + 1e-7
+    assert low == pytest.approx(IMPORTANCE * (min(one, other) - 1) / 9)
+
+
+def test_the_ends_of_importance() -> None:
+    assert importance_bonus(rows(NO_IMPORTANCE, 1, 10)).tolist() == pytest.approx([0, 0, 0.15])
+
+
+def test_stages_bring_what_the_requirement_says() -> None:
+    named = ["emerging", "established", "core", "trend", "candidate", "dissolved", "anything", None]
+    numbers = [stage_number(stage) for stage in named]
+    assert trait_boost(rows(*numbers)).tolist() == pytest.approx([0.05, 0.15, 0.25, 0, 0, 0, 0, 0])
+    assert [STAGES[number] for number in numbers[:3]] == named[:3]
+    assert stage_number("") == NO_STAGE
+
+
+def test_the_constants_are_shown_as_plain_values() -> None:
+    shown = json.loads(json.dumps(to_dict()))
+    assert shown["trait_boost"] == {"emerging": 0.05, "established": 0.15, "core": 0.25}
+    assert (shown["recency"], shown["half_life_days"], shown["importance"]) == (0.15, 30.0, 0.15)
