@@ -1,7 +1,8 @@
 """The features of each question's candidates, read off searches through the public API.
 
 A formula in which every feature weighs 1 makes ``why`` the features themselves; and which candidates there are no
-weight decides (``core.scoring.ranking``). So what is fitted and left out here is exactly what a search reckons with.
+weight decides (``core.scoring.ranking``). So what is fitted and left out here is exactly what a search reckons with,
+before the bonuses for being recent and important (``core.scoring.bonuses``), which no weights move.
 """
 
 import tempfile

@@ -5,7 +5,7 @@ from typing import Final
 
 from phronesis.core.calendar import read_times
 from phronesis.core.items import Item
-from phronesis.core.scoring.bonuses import stage_number
+from phronesis.core.scoring.bonuses import LEAST_IMPORTANT, MOST_IMPORTANT, stage_number
 from phronesis.core.scoring.marks import (
     ASKS,
     FROM_ASSISTANT,
@@ -56,7 +56,9 @@ def marks_of(item: Item, text: str, *, dated: bool = True) -> Marks:
 
 def lifted_by(item: Item) -> tuple[int, int]:
     """Give the importance and the number of the stage for which an item gets bonuses."""
-    importance = item.importance if item.kind in WEIGHED_KINDS else NO_IMPORTANCE
+    weighed = item.kind in WEIGHED_KINDS
+    # An imported log may say anything.
+    importance = min(max(item.importance, LEAST_IMPORTANT), MOST_IMPORTANT) if weighed else NO_IMPORTANCE
     return importance, stage_number(item.stage) if item.kind == TRAIT else NO_STAGE
 
 

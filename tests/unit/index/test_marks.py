@@ -34,13 +34,33 @@ def test_what_a_text_does(text: str, flag: int) -> None:
 
 
 def test_plain_words_do_nothing() -> None:
-    assert marks("Tea, please.") == Marks(SAID, AT.toordinal(), ())
+    assert marks("Tea, please.", importance=3) == Marks(SAID, AT.toordinal(), (), 3)
 
 
 def test_roles_and_kinds() -> None:
     assert marks("Hello", role="user").flags == SAID | FROM_USER
     assert marks("Hello", role="assistant").flags == SAID | FROM_ASSISTANT
     assert marks("Hello", kind="fact").flags == 0
+
+
+@pytest.mark.parametrize(("given", "kept"), [(-3, 1), (0, 1), (10, 10), (999, 10)])
+def test_an_importance_beyond_its_ends_counts_as_the_end(given: int, kept: int) -> None:
+    assert marks("Hello", importance=given).importance == kept
+
+
+@pytest.mark.parametrize(
+    ("kind", "stage", "lifted"),
+    [
+        ("message", None, (7, 0)), ("fact", "core", (7, 0)), ("trait", "candidate", (7, 0)), ("trait", None, (7, 0)),
+        ("trait", "emerging", (7, 1)), ("trait", "established", (7, 2)), ("trait", "core", (7, 3)),
+        ("reasoning", None, (0, 0)), ("section", None, (0, 0)), ("l1", None, (0, 0)), ("pattern", "core", (0, 0)),
+    ],
+)  # fmt: skip
+def test_what_lifts_a_memory_is_its_importance_and_a_traits_stage(
+    kind: str, stage: str | None, lifted: tuple[int, int]
+) -> None:
+    found = marks("Hello", kind=kind, stage=stage, importance=7)
+    assert (found.importance, found.stage) == lifted
 
 
 def test_a_note_after_the_question_mark_does_not_hide_it() -> None:

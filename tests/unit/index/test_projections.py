@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from phronesis.core.changes import Settled
 from phronesis.core.items import Item
+from phronesis.core.traits.recalling import recalled
 from phronesis.index.projections import (
     CHUNK_CHARACTERS,
     CHUNK_OVERLAP,
@@ -23,6 +24,7 @@ from phronesis.index.projections import (
     whole,
 )
 from phronesis.index.tokens import pack_terms, tokenize
+from phronesis.index.traits import project_trait
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
 
@@ -73,6 +75,44 @@ def test_what_is_not_live_has_no_documents(hidden: dict[str, Any]) -> None:
 def test_a_change_beside_the_words_moves_nothing() -> None:
     after = item().changed({"pinned": True, "metadata": {"a": 1}}, at=AT + timedelta(seconds=1))
     assert Projector().project(settled(updated=(after,)), {"i": item()}, seq=2) == ([], [])
+
+
+@pytest.mark.parametrize("lifted", [{"importance": 9}, {"kind": "trait", "stage": "core"}])
+def test_what_lifts_it_makes_a_new_document(lifted: dict[str, Any]) -> None:
+    before = item(kind="trait", stage="emerging")
+    after = before.changed(lifted, at=AT + timedelta(seconds=1))
+    [row], closed = Projector().project(settled(updated=(after,)), {"i": before}, seq=2)
+    assert (row.version, closed) == (2, ["i"])
+    [first], _ = Projector().project(settled((before,)), {}, seq=1)
+    assert (row.id, row.marks) != (first.id, first.marks)
+
+
+def trait(stage: str | None, **more: Any) -> Item:
+    return item("Plans ahead", kind="trait", stage=stage, **more)
+
+
+def test_a_trait_is_searched_as_long_as_it_may_be_recalled() -> None:
+    shown = [stage for stage in ("trend", "candidate", "dissolved", None, "emerging", "established", "core")
+             if project_trait(trait(stage))]  # fmt: skip
+    assert shown == [None, "emerging", "established", "core"]
+    assert project_trait(trait("core")) == [Part(WHOLE, None)]
+    assert project_trait(trait("core", data={"side_of": "another"})) == []
+    assert project_trait(trait("core", data={"sides": [{"content": "at work"}, {"content": "at home"}]})) != []
+    assert not recalled(trait("core", ended="retracted"))
+    assert recalled(item(stage="candidate", ended="superseded"))
+
+
+def test_a_traits_document_begins_and_ends_with_its_stage() -> None:
+    projector = Projector({"trait": project_trait})
+    guess = trait("candidate")
+    assert projector.project(settled((guess,)), {}, seq=1) == ([], [])
+    surer = guess.changed({"confidence": 0.2}, at=AT + timedelta(seconds=1))
+    assert projector.project(settled(updated=(surer,)), {"i": guess}, seq=2) == ([], [])
+    risen = surer.changed({"stage": "emerging"}, at=AT + timedelta(seconds=2))
+    [row], _ = projector.project(settled(updated=(risen,)), {"i": surer}, seq=3)
+    assert row.current_from == 2_000_000 + int(AT.timestamp()) * 1_000_000
+    fallen = risen.changed({"stage": "dissolved"}, at=AT + timedelta(seconds=3))
+    assert projector.project(settled(updated=(fallen,)), {"i": risen}, seq=4) == ([], ["i"])
 
 
 def test_new_words_make_a_new_document_from_then_on() -> None:

@@ -37,6 +37,7 @@ IMPORTANCE: Final = 0.15
 
 LEAST_IMPORTANT: Final = 1
 MOST_IMPORTANT: Final = 10
+"""The ends of importance (contract: 1 small talk … 9 life event)."""
 
 TRAIT_BOOSTS: Final[Mapping[str, float]] = MappingProxyType({"emerging": 0.05, "established": 0.15, "core": 0.25})
 """What a trait's stage brings (NM-11). No other stage brings anything, nor does any other kind."""
@@ -48,6 +49,9 @@ BONUSES: Final = ("recency", "importance", "trait_boost")
 """What ``why`` calls the shares."""
 
 _BOOSTS: Final = np.array([0.0, *TRAIT_BOOSTS.values()], dtype=np.float32)
+_IMPORTANCES: Final = np.array(
+    [0.0, *(IMPORTANCE * above / (MOST_IMPORTANT - LEAST_IMPORTANT) for above in range(MOST_IMPORTANT))], np.float32
+)
 
 
 def stage_number(stage: str | None) -> int:
@@ -60,7 +64,7 @@ def recency(days: Rows, asked_on: int, *, learned: Mask) -> Floats:
 
     Days are ordinals. 0 for what is not ``learned``, and where nobody said when the question is asked.
     """
-    if asked_on == NO_DAY:
+    if asked_on == NO_DAY or not learned.any():
         return np.zeros(len(days), dtype=np.float32)
     age = np.maximum(asked_on - days, 0)
     return (RECENCY * np.exp2(-age / HALF_LIFE_DAYS) * learned).astype(np.float32)
@@ -68,8 +72,7 @@ def recency(days: Rows, asked_on: int, *, learned: Mask) -> Floats:
 
 def importance_bonus(importance: Rows) -> Floats:
     """Give ``IMPORTANCE`` · (importance - 1) / 9; 0 for what has none (``NO_IMPORTANCE``)."""
-    above = np.clip(importance, LEAST_IMPORTANT, MOST_IMPORTANT) - LEAST_IMPORTANT
-    return (IMPORTANCE * above / (MOST_IMPORTANT - LEAST_IMPORTANT)).astype(np.float32)
+    return _IMPORTANCES[importance]
 
 
 def trait_boost(stages: Rows) -> Floats:
