@@ -11,6 +11,7 @@ from phronesis import Memory
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.entries import Entry
 from phronesis.core.ids import item_id
+from phronesis.core.instants import isoformat
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge
 from phronesis.core.results import SearchResult
@@ -34,6 +35,13 @@ class Clock:
         return self.now
 
 
+def told(entry: Entry) -> dict[str, Any]:
+    """Give what a reflection notes of any trait."""
+    strength = {"at": isoformat(entry.recorded_at), "reinforcements": 1, "contradictions": 0, "last_reinforced": None,
+                "cap": "core", "trend": False}  # fmt: skip
+    return {"subtype": "behavior", "context": "general", "strength": strength}
+
+
 def traits(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     """Make traits as they are given, change others, and join items by edges."""
     given = entry.payload
@@ -41,7 +49,7 @@ def traits(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
         Item(
             id=item_id(entry.id, "trait", one["content"]), kind="trait", content=one["content"], entry_id=entry.id,
             recorded_at=entry.recorded_at, updated_at=entry.recorded_at, stage=one["stage"], importance=7,
-            source_type="reflection", data=one.get("data", {}), **view.scope_fields(),
+            source_type="reflection", data=told(entry) | one.get("data", {}), **view.scope_fields(),
         )
         for one in given.get("made", ())
     ]  # fmt: skip
