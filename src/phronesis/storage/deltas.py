@@ -3,7 +3,8 @@
 An item that an entry simply made has no row of its own here: ``creations`` holds one for all of the entry's.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -11,11 +12,13 @@ import sqlalchemy as sa
 from phronesis.core.changes import RECORDED, Delta
 from phronesis.core.instants import from_micros, to_micros
 from phronesis.storage.database import Unit
+from phronesis.storage.prepared import fetch
 from phronesis.storage.schema import creations, deltas, items
-from phronesis.storage.statements import batches, insert
+from phronesis.storage.statements import batches, insert, list_value, listed
 
 _LISTS: Final = ("evidence_added", "evidence_removed", "edges_added", "edges_removed")
 _COLUMNS: Final = [deltas.c[name] for name in Delta.__dataclass_fields__]
+_MADE: Final = [creations.c[name] for name in ("lane_id", "entry_id", "actor", "recorded_at", "item_ids")]
 _ORDER: Final = (deltas.c.seq, deltas.c.n)
 
 
@@ -44,7 +47,7 @@ def insert_deltas(unit: Unit, lane_id: int, seq: int, rows: Sequence[Delta], mad
 
 def deltas_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[Delta]]:
     """Give items' deltas by item, oldest first."""
-    return _of_items(unit, lane_id, item_ids, ())
+    return _of_items(unit, lane_id, item_ids, _every(unit.dialect))
 
 
 def edits_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[Delta]]:
@@ -52,37 +55,60 @@ def edits_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[st
 
     Whoever asks what an item said at first, and who edited it since, need not read each of a thousand verdicts.
     """
+    return _of_items(unit, lane_id, item_ids, _edits(unit.dialect))
+
+
+# The sums keep SQLite from walking a whole lane, with its blocks, by one of its keys instead of looking the items up.
+def _in_lane(lane: sa.Column[int]) -> sa.ColumnElement[bool]:
+    return lane + sa.literal_column("0") == sa.bindparam("l")
+
+
+@cache
+def _every(dialect: str) -> sa.Select[Any]:
+    named = (deltas.c.tenant_id == sa.bindparam("t"), _in_lane(deltas.c.lane_id), listed(deltas.c.item_id, dialect))
+    return sa.select(*_COLUMNS).where(*named).order_by(*_ORDER)
+
+
+@cache
+def _edits(dialect: str) -> sa.Select[Any]:
     counted = sa.or_(deltas.c.evidence_added.is_not(None), deltas.c.evidence_removed.is_not(None))
+    other = deltas.alias("other")
     first = (
-        sa.select(deltas.c.item_id, sa.func.min(deltas.c.seq))
-        .where(deltas.c.tenant_id == unit.tenant, deltas.c.lane_id == lane_id, counted)
-        .group_by(deltas.c.item_id)
+        sa.select(sa.func.min(other.c.version))
+        .where(
+            other.c.tenant_id == sa.bindparam("t"), _in_lane(other.c.lane_id), other.c.item_id == deltas.c.item_id,
+            other.c.op != sa.literal_column("'create'"),
+            sa.or_(other.c.evidence_added.is_not(None), other.c.evidence_removed.is_not(None)),
+        )
+        .scalar_subquery()
+    )  # fmt: skip
+    return _every(dialect).where(sa.or_(sa.not_(counted), deltas.c.version == first))
+
+
+@cache
+def _made_with(dialect: str) -> sa.Select[Any]:
+    """The creations of the entries that made some items: with each, those of all that its entry made."""
+    makers = sa.select(items.c.entry_id).where(
+        items.c.tenant_id == sa.bindparam("t"), _in_lane(items.c.lane_id), listed(items.c.id, dialect)
     )
-    out: dict[str, list[Delta]] = {}
-    for batch in batches(dict.fromkeys(item_ids)):
-        firsts = first.where(deltas.c.item_id.in_(batch), deltas.c.op != "create")
-        chosen = sa.or_(sa.not_(counted), sa.tuple_(deltas.c.item_id, deltas.c.seq).in_(firsts))
-        out |= _of_items(unit, lane_id, batch, (chosen,))
-    return out
+    return sa.select(*_MADE).where(
+        creations.c.tenant_id == sa.bindparam("t"), _in_lane(creations.c.lane_id), creations.c.entry_id.in_(makers)
+    )
 
 
 def _of_items(
-    unit: Unit, lane_id: int, item_ids: Sequence[str], conditions: Sequence[sa.ColumnElement[bool]]
+    unit: Unit, lane_id: int, item_ids: Sequence[str], statement: sa.Select[Any]
 ) -> dict[str, list[Delta]]:
     out: dict[str, list[Delta]] = {}
     for batch in batches(dict.fromkeys(item_ids)):
-        makers = sa.select(items.c.entry_id).where(
-            items.c.tenant_id == unit.tenant, items.c.lane_id == lane_id, items.c.id.in_(batch)
-        )
+        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
         wanted = set(batch)
-        for _, delta in _creations(unit, creations.c.lane_id == lane_id, creations.c.entry_id.in_(makers)):
+        for _, delta in _created(fetch(unit, _made_with(unit.dialect), bound)):
             if delta.item_id in wanted:
                 out[delta.item_id] = [delta]
-        query = sa.select(*_COLUMNS).where(
-            deltas.c.tenant_id == unit.tenant, deltas.c.lane_id == lane_id, deltas.c.item_id.in_(batch), *conditions
-        )
-        for row in unit.run(query.order_by(*_ORDER)).mappings():
-            out.setdefault(row["item_id"], []).append(_delta(row))
+        for row in fetch(unit, statement, bound):
+            delta = _delta(zip(Delta.__dataclass_fields__, row, strict=True))
+            out.setdefault(delta.item_id, []).append(delta)
     return out
 
 
@@ -107,12 +133,17 @@ def find_delta(unit: Unit, delta_id: str) -> tuple[int, Delta] | None:
 
 
 def _creations(unit: Unit, *conditions: sa.ColumnElement[bool]) -> Iterator[tuple[int, Delta]]:
-    for row in unit.run(sa.select(creations).where(creations.c.tenant_id == unit.tenant, *conditions)).all():
-        for n, item_id in enumerate(row.item_ids):
+    return _created(unit.run(sa.select(*_MADE).where(creations.c.tenant_id == unit.tenant, *conditions)))
+
+
+def _created(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[int, Delta]]:
+    """Give the lane's number and the delta of each item that entries simply made; ``rows`` are of the columns `_MADE`."""
+    for lane_id, entry_id, actor, recorded_at, item_ids in rows:
+        for n, item_id in enumerate(item_ids):
             if item_id is not None:
-                yield row.lane_id, Delta(
-                    id=item_id, entry_id=row.entry_id, item_id=item_id, n=n, op="create", patch={}, actor=row.actor,
-                    reason=RECORDED, recorded_at=from_micros(row.recorded_at), version=1,
+                yield lane_id, Delta(
+                    id=item_id, entry_id=entry_id, item_id=item_id, n=n, op="create", patch={}, actor=actor,
+                    reason=RECORDED, recorded_at=from_micros(recorded_at), version=1,
                 )  # fmt: skip
 
 

@@ -146,6 +146,8 @@ evidence = table(
     small=True,
 )
 
+# Not small: a patch may hold two blocks of claims. In the key's own tree such a row would also seem to SQLite the
+# cheapest way to an item's history, by walking the tenant's.
 deltas = table(
     "deltas",
     key("id"),
@@ -166,7 +168,6 @@ deltas = table(
     json("edges_removed"),
     sa.Index(None, "tenant_id", "item_id", "version"),
     sa.Index(None, "tenant_id", "lane_id", "entry_id"),
-    small=True,
 )
 
 # Most of what entries make is made with nothing more to say: who and when is said once for all of it. ``item_ids`` has

@@ -153,6 +153,7 @@ def _items() -> None:
         " reason:text! recorded_at:big! version:int! evidence_added:json evidence_removed:json edges_added:json"
         " edges_removed:json",
         key="id",
+        rowid=True,
     )
     _index("deltas", "item_id version")
     _index("deltas", "lane_id entry_id")
