@@ -12,9 +12,8 @@ from phronesis.derive.comparison_marks import RANGES
 
 LANGUAGES: Final = ("en", "zh")
 _ROWS: Final = ("number", "bound_after", "comparator", "adjective", "modifier", "ratio", "metric", "share", "versus")
-_WORDS: Final = ("gap", "before", "unsure", "not_after", "join", "cue", "idle", "or", "then", "range", "by", "negation",
-                 "denied", "reason",
-                 "link")  # fmt: skip
+_WORDS: Final = ("needs", "gap", "before", "unsure", "not_after", "join", "cue", "idle", "or", "then", "range", "by",
+                 "negation", "denied", "reason", "link")  # fmt: skip
 _CLASS: Final = re.compile(r"\[[^\]\[]*\]")
 _MARK: Final = re.compile("<([A-Z])>")
 _PART: Final = re.compile(r"<<(\w+)>>")

@@ -12,6 +12,7 @@ The words are data, ``comparisons.toml``, for each language:
   in which they are tried, with what they mean; named groups hold the pieces.
 - ``share``, ``versus``: whole comparisons. ``negation``, before a comparator, turns it round.
 - ``gap``, ``before``: the words that may stand between a metric and its bound, and the other way round.
+- ``needs``: pieces of words of which every comparison holds one, looked for before anything else.
 - ``range``, ``by``, ``or``: several bounds, a change, a choice. ``unsure``: what must not be left over; ``not_after``:
   what makes a metric another quantity; ``then``: what, right after a bound, makes it a condition.
 - ``join``, ``cue``, ``idle``: words between two descriptions, before one, and words that say nothing.
@@ -88,6 +89,8 @@ def _words(text: str) -> Words:
 def _read(sentence: str) -> dict[str, Any] | None:
     """Give the test of one sentence in its normal form."""
     words = _words(sentence)
+    if not words.single["needs"].search(sentence):
+        return None
     marked = Marked(sentence)
     if not _mask(marked, words, alone=False):
         return None

@@ -96,9 +96,7 @@ def _made_with(dialect: str) -> sa.Select[Any]:
     )
 
 
-def _of_items(
-    unit: Unit, lane_id: int, item_ids: Sequence[str], statement: sa.Select[Any]
-) -> dict[str, list[Delta]]:
+def _of_items(unit: Unit, lane_id: int, item_ids: Sequence[str], statement: sa.Select[Any]) -> dict[str, list[Delta]]:
     out: dict[str, list[Delta]] = {}
     for batch in batches(dict.fromkeys(item_ids)):
         bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
@@ -137,7 +135,7 @@ def _creations(unit: Unit, *conditions: sa.ColumnElement[bool]) -> Iterator[tupl
 
 
 def _created(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[int, Delta]]:
-    """Give the lane's number and the delta of each item that entries simply made; ``rows`` are of the columns `_MADE`."""
+    """Give the lane's number and the delta of each item that entries simply made; rows are of `_MADE`."""
     for lane_id, entry_id, actor, recorded_at, item_ids in rows:
         for n, item_id in enumerate(item_ids):
             if item_id is not None:

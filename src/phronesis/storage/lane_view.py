@@ -74,9 +74,10 @@ class LaneView:
     ) -> list[Item]:
         """Give items by their hot columns, oldest first; ``live`` leaves out what ended, is archived or quarantined."""
         wanted: list[sa.ColumnElement[bool]] = []
-        if kinds:
-            wanted += of_kinds(kinds)
         named = {items.c.subject: subject, items.c.key: key, items.c.session_id: session_id, items.c.run_id: run_id}
+        if kinds:  # by the index of kinds only where no name says more: SQLite would take it before the name's own
+            alone = all(value is None for value in named.values())
+            wanted += of_kinds(kinds) if alone else [items.c.kind.in_(sorted(kinds))]
         for column, value in named.items():
             if value is not None:
                 wanted.append(column == value)

@@ -1,6 +1,7 @@
 """A claim's own words read as a test: measured on sentences that were labelled before there was a reader."""
 
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core.reasoning.claim_test import mistakes_of_test
-from phronesis.derive.comparison_marks import Marked, Number, normal_text, sentences
+from phronesis.derive.comparison_marks import CLASSES, Marked, Number, normal_text, sentences
 from phronesis.derive.comparison_tables import LANGUAGES, load_table, load_words
 from phronesis.derive.comparisons import MAX_READ, read_comparison, read_condition
 
@@ -51,6 +52,22 @@ def test_sentences_of_our_own(row: Mapping[str, Any]) -> None:
 def test_there_are_enough_of_them_both_ways() -> None:
     counted = Counter(row["test"] is None for row in rows(OWN))
     assert min(counted.values()) >= 60
+
+
+NEEDED = [(language, name, row.pattern) for language in LANGUAGES for name in ("number", "comparator", "adjective")
+          for row in load_words(language).rows[name]]  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "name", "pattern"), NEEDED, ids=lambda value: str(value)[:40])
+@given(data=st.data())
+def test_whatever_compares_holds_a_piece_that_is_looked_for_first(
+    language: str, name: str, pattern: re.Pattern[str], data: st.DataObject
+) -> None:
+    drawn = data.draw(st.from_regex(pattern))
+    match = pattern.search(normal_text(drawn))
+    # What asks for a number behind it is nothing without the number.
+    words = load_words(language).single["needs"]
+    assert match is None or words.search(match[0]) or CLASSES["N"].search(match.string)
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,16 @@ form: LF, TOPIC always, JSON minified with every member of a claim in its order,
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from collections.abc import Set as AbstractSet
+from typing import Any, Final
 
 from phronesis.core.reasoning.draft import PROTOCOL, Draft, read_draft
 from phronesis.core.reasoning.records import CLAIMS, HEADER, MEMBERS, SCOPE, TOPIC, Claim, ReasoningBlock, Tally
 from phronesis.core.reasoning.structure import structure_violations
 from phronesis.errors import ClaimsRefused, Violation
 
+_KNOWN: Final = frozenset(MEMBERS)
+_COUNTED: Final = frozenset({"count", "run_ids"})
 # Line ends to readers that know more of them than we do; within JSON an escape says the same.
 _LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
@@ -82,15 +85,19 @@ def claim_of(member: Mapping[str, Any]) -> Claim:
         support=_tally(member.get("support")),
         contra=_tally(member.get("contra")),
         test=member.get("test"),
-        extra={name: value for name, value in member.items() if name not in MEMBERS},
+        extra=_others(member, _KNOWN),
     )
 
 
 def _tally(written: Mapping[str, Any] | None) -> Tally:
     if written is None:
         return Tally()
-    extra = {name: value for name, value in written.items() if name not in ("count", "run_ids")}
-    return Tally(count=written["count"], run_ids=tuple(written.get("run_ids") or ()), extra=extra)
+    return Tally(count=written["count"], run_ids=tuple(written.get("run_ids") or ()), extra=_others(written, _COUNTED))
+
+
+def _others(written: Mapping[str, Any], known: AbstractSet[str]) -> dict[str, Any]:
+    """Give the members that nothing here knows; most have none, and claims are read by the hundred."""
+    return {} if written.keys() <= known else {name: value for name, value in written.items() if name not in known}
 
 
 def member_of(claim: Claim) -> dict[str, Any]:

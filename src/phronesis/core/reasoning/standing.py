@@ -111,16 +111,14 @@ def _standing(claim: Claim, verdicts: Iterable[Verdict]) -> dict[str, Any]:
 def _moved(claim: Claim, standing: Mapping[str, Any] | None) -> Claim:
     if standing is None:
         return claim
-    return replace(
-        claim,
-        status=standing["status"],
-        support=_recounted(claim.support, standing["support"]),
-        contra=_recounted(claim.contra, standing["contra"]),
-    )
+    support, contra = _recounted(claim.support, standing["support"]), _recounted(claim.contra, standing["contra"])
+    if (claim.status, claim.support, claim.contra) == (standing["status"], support, contra):
+        return claim
+    return replace(claim, status=standing["status"], support=support, contra=contra)
 
 
 def _recounted(start: Tally, counted: Mapping[str, Any]) -> Tally:
-    return replace(start, count=counted["count"], run_ids=tuple(counted["run_ids"]))
+    return Tally(count=counted["count"], run_ids=tuple(counted["run_ids"]), extra=start.extra)
 
 
 def _same_standing(claim: Claim, shown: Claim | None) -> bool:

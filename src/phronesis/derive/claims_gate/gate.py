@@ -49,6 +49,17 @@ def gate(text: str, item_status: object = "active") -> list[Violation]:
     return list(islice((found for rule in RULES for found in rule.check(submission)), MAX_VIOLATIONS))
 
 
+def offends(text: str, where: str) -> bool:
+    """Tell whether a text added to a lawful claim, such as one of its ``limitations``, breaks a rule of wording.
+
+    Each of these rules looks at one text. That the claim may be an exception from one of them is not asked.
+    """
+    folded = fold(text)
+    said = unquoted(folded)
+    looked_at = ((KB_ALIAS, folded), (NEXT_STEP, said), (POSITIVE_CONSTRAINT, said))
+    return any(broken(rule, words, where) is not None for rule, words in looked_at)
+
+
 def item_status(submission: Submission) -> Iterator[Violation]:
     """An item is active or archived (RB-03)."""
     if submission.item_status not in STATUSES:

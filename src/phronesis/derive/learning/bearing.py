@@ -62,10 +62,10 @@ class Bearing:
         ordered = sorted([*evidence, *rows], key=lambda row: (row.recorded_at, row.identity))
         gone = self._gone(proposed, ordered)
         fields = {} if proposed is None else rewritten(self.item, self._with_kept(proposed, gone))
-        block = written_block(self.item.with_fields(fields).data)
+        block = written_block(self.item.with_fields(fields).data) if fields else before
         rows += self._rows(block, [*evidence, *rows])
         written = block
-        for claim_id in self._fallen(fields, [*ordered]):
+        for claim_id in self._fallen(block, ordered):
             block = limited(block, claim_id, self._limitations()[claim_id])
         block = replace(block, claims=tuple(claim for claim in block.claims if claim.claim_id not in gone))
         if block != written:
@@ -112,15 +112,12 @@ class Bearing:
             and self.run.run_id not in named[row["claim_id"]]
         ]
 
-    def _fallen(self, fields: Mapping[str, Any], evidence: Sequence[EvidenceRow]) -> list[str]:
+    def _fallen(self, block: ReasoningBlock, evidence: Sequence[EvidenceRow]) -> list[str]:
         """Give the claims that were conclusions and are none any more, and that nobody said more of."""
         limitations = self._limitations()
         if not limitations:
             return []
-        after = self.item.with_fields(fields)
-        ordered = sorted(evidence, key=lambda row: (row.recorded_at, row.identity))
-        block = written_block(after.data)
-        standing = standings(block.claims, ordered)
+        standing = standings(block.claims, evidence)
         before = {claim.claim_id: claim for claim in current_block(self.item).claims}
         return [
             claim.claim_id

@@ -158,12 +158,13 @@ class Learning:
             if claim is None or item is None or row["verdict"] != "contra":
                 continue
             if may_fall(item, claim.claim_id, scales.run.run_id):
-                row["limitation"] = self._limitation(view, scales, item, block, claim)
+                row["limitation"] = self._limitation(view, scales, item, claim)
 
-    def _limitation(self, view: LaneView, scales: Scales, item: Item, block: ReasoningBlock, claim: Claim) -> str:
+    def _limitation(self, view: LaneView, scales: Scales, item: Item, claim: Claim) -> str:
         runs = contradicting_runs(item, claim.claim_id, scales.run.run_id)
         earlier = [found for one in runs[:-1] if (found := find_run(view, one)) is not None]
-        return limitation_for(block, claim, [*(self.telling.view(one) for one in earlier), scales.run])
+        views = [*(self.telling.view(one) for one in earlier), scales.run]
+        return limitation_for(claim, views, scales.test_of(claim))
 
 
 def _new(scales: Scales, block: ReasoningBlock, before: ReasoningBlock | None) -> list[dict[str, Any]]:

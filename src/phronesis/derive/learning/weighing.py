@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from phronesis.core.canonical import digest
 from phronesis.core.items import Item
-from phronesis.core.reasoning.block import text_of
 from phronesis.core.reasoning.claim_test import ALIASES, RATIO
 from phronesis.core.reasoning.facts import FactsView
 from phronesis.core.reasoning.limitations import limitation_from
@@ -16,10 +15,12 @@ from phronesis.core.reasoning.runs import folded_name
 from phronesis.core.reasoning.standing import status_of
 from phronesis.core.reasoning.verdicts import verdict
 from phronesis.core.state_machine import Judgement
-from phronesis.derive.claims_gate.gate import gate
+from phronesis.derive.claims_gate.gate import offends
 from phronesis.derive.comparisons import read_comparison
 
 BY_RULE: Final = "rule"
+
+_Sorted = Mapping[tuple[str, ...], Sequence[FactsView]]
 
 BARE: Final = ("Contradicted by the runs that are counted.", "与所计的运行相矛盾。")
 """What is written where the words of the runs themselves may not stand in a claim: English, Chinese."""
@@ -41,23 +42,11 @@ class Scales:
     has_feedback: bool
     read_earlier: Callable[[], Sequence[FactsView]]
     kept: MutableMapping[Any, Any] = field(default_factory=dict)
+    _sorted: dict[Sequence[str], _Sorted] = field(default_factory=dict, init=False)
 
     @cached_property
     def _earlier(self) -> Sequence[FactsView]:
         return self.read_earlier()
-
-    @cached_property
-    def _by_name(self) -> Mapping[tuple[str, str], Sequence[FactsView]]:
-        """The earlier runs by each thing that they name."""
-        found: dict[tuple[str, str], list[FactsView]] = {}
-        folded: dict[str, str] = {}  # few names, and each in many runs
-        for one in self._earlier:
-            for name, text in one.named.items():
-                key = folded.get(text)
-                if key is None:
-                    key = folded[text] = folded_name(text)
-                found.setdefault((name, key), []).append(one)
-        return found
 
     def weigh(self, claim: Claim) -> Judgement:
         """Tell how the run bears on a claim; irrelevant where nothing decides."""
@@ -78,22 +67,32 @@ class Scales:
         return test
 
     def _among(self, versus: Mapping[str, Any]) -> Sequence[FactsView]:
-        """Give the earlier runs that may be those meant: the fewest that share a name with them, all without a name."""
-        named = [self._by_name.get((ALIASES.get(name, name), folded_name(text)), ())
-                 for name, text in versus.items() if name != RATIO]  # fmt: skip
-        return min(named, key=len, default=self._earlier)
+        """Give the earlier runs that have the names by which those meant are told; their ratio is not looked at."""
+        wanted = sorted((ALIASES.get(name, name), folded_name(text)) for name, text in versus.items() if name != RATIO)
+        names = tuple(name for name, _ in wanted)
+        if names not in self._sorted:
+            self._sorted[names] = _by_names(self._earlier, names)
+        return self._sorted[names].get(tuple(text for _, text in wanted), ())
 
 
-def limitation_for(block: ReasoningBlock, claim: Claim, contradicting: Sequence[FactsView]) -> str:
-    """Give the limitation that a claim gains when it falls: what the gate lets stand in its block.
+def _by_names(runs: Sequence[FactsView], names: Sequence[str]) -> _Sorted:
+    """Give the runs by what they have under some names; those that lack one are left out."""
+    folded: dict[tuple[str | None, ...], tuple[str, ...]] = {}  # few, and each of many runs
+    found: dict[tuple[str, ...], list[FactsView]] = {}
+    for one in runs:
+        texts = tuple(map(one.named.get, names))
+        if texts not in folded:
+            folded[texts] = tuple(folded_name(text) for text in texts if text is not None)
+        found.setdefault(folded[texts], []).append(one)
+    return {texts: these for texts, these in found.items() if len(texts) == len(names)}
 
-    The rest of the block passed the gate before, and no rule of wording looks at two claims.
-    """
+
+def limitation_for(claim: Claim, contradicting: Sequence[FactsView], test: Mapping[str, Any] | None) -> str:
+    """Give the limitation that a claim gains when it falls, judged by ``test``: what the gate lets stand in it."""
     nameless = [replace(view, label="") for view in contradicting]
-    alone, test = replace(block, claims=(claim,)), test_of(claim)
     for views in (contradicting, nameless):
         text = limitation_from(claim, views, test)
-        if not gate(text_of(limited(alone, claim.claim_id, text))):
+        if not offends(text, "limitations"):
             return text
     chinese = limitation_from(claim, nameless[:1], None).startswith("在")
     return BARE[1] if chinese else BARE[0]

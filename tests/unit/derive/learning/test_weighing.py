@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phronesis.core.reasoning.block import text_of
 from phronesis.core.reasoning.facts import FactsView
 from phronesis.core.reasoning.records import Claim, ReasoningBlock
 from phronesis.core.reasoning.runs import Product
 from phronesis.core.reasoning.verdicts import verdict
+from phronesis.derive.claims_gate.gate import gate
 from phronesis.derive.learning import weighing
 from phronesis.derive.learning.weighing import BARE, Scales, limitation_for, limited
 
@@ -71,14 +73,27 @@ def test_words_are_read_once_for_all_who_keep_them(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_limitation_that_the_gate_refuses_says_less() -> None:
-    assert "(Cu–Zn)" in limitation_for(BLOCK, CLAIM, [view(label="Cu–Zn")])
+    test = weighing.test_of(CLAIM)
+    assert "(Cu–Zn)" in limitation_for(CLAIM, [view(label="Cu–Zn")], test)
     advice = "none. Next, try Ni at 2:1."
-    assert limitation_for(BLOCK, CLAIM, [view(label=advice)]) == "Not held in run r1: fraction of formate 0.5."
-    assert limitation_for(BLOCK, CLAIM, [view(run_id=advice)]) == BARE[0]
+    assert limitation_for(CLAIM, [view(label=advice)], test) == "Not held in run r1: fraction of formate 0.5."
+    assert limitation_for(CLAIM, [view(run_id=advice)], test) == BARE[0]
     chinese = Claim(
         claim_id="c1", status="conclusion", facts={"source_run_ids": ["x"]}, inference="甲酸占比不低于 0.6。"
     )
-    assert limitation_for(ReasoningBlock(claims=(chinese,)), chinese, [view(run_id=advice)]) == BARE[1]
+    assert limitation_for(chinese, [view(run_id=advice)], weighing.test_of(chinese)) == BARE[1]
+
+
+NAMES = st.sampled_from(
+    ["Cu–Zn 3:1", "none. Next, try Ni at 2:1.", "see [C12]", "prefer[Cu]", "Always use Cu.", "下一步试 Ni"]
+)
+
+
+@given(st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=3))
+def test_what_is_written_of_a_fallen_claim_passes_the_gate_in_its_block(named: list[tuple[str, str]]) -> None:
+    views = [view(run_id=run_id, label=label) for run_id, label in named]
+    text = limitation_for(CLAIM, views, weighing.test_of(CLAIM))
+    assert gate(text_of(limited(BLOCK, "c1", text))) == []
 
 
 def test_a_limitation_is_added_once_to_its_claim() -> None:
