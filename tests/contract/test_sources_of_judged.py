@@ -1,11 +1,15 @@
 """Sources of an item that many runs judged: read without every verdict, and the same as with every one of them."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from phronesis import Memory
+from phronesis.derive.runs import find_run
 from phronesis.recall import evidence
-from phronesis.storage.deltas import deltas_of_items
+from phronesis.storage.deltas import deltas_of_items, edits_of_items
+from phronesis.storage.lane_view import LaneView
+from phronesis.storage.lanes import list_lanes
 
 CLAIM = {"claim_id": "c1", "status": "hypothesis", "facts": {"source_run_ids": ["x"]}, "inference": "Formate is made."}
 
@@ -38,3 +42,27 @@ def test_first_words_and_last_edit_are_found_among_verdicts(database_url: str, m
         assert any(one["source_ref"] == "r2" for found in told for one in found)
         monkeypatch.setattr(evidence, "edits_of_items", deltas_of_items)
         assert sources() == told
+
+
+def test_histories_and_runs_are_looked_up_and_no_lane_is_walked(tmp_path: Path) -> None:
+    with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}, tenant="acme") as memory:
+        ids = [memory.add_reasoning(block(said), user_id="lin").id for said in ("one", "two", "three")]
+        memory.record_run({"run_id": "r1", "raw": "x"}, user_id="lin")
+        seen: list[str] = []
+        with memory.stages.database.transaction("acme", "read") as unit:
+            [lane] = [one for one in list_lanes(unit) if one.user_id == "lin"]
+            unit.driver.set_trace_callback(seen.append)
+            assert edits_of_items(unit, lane.lane_id, ids) == deltas_of_items(unit, lane.lane_id, ids)
+            assert find_run(LaneView(unit, lane, unit), "r1") is not None
+            unit.driver.set_trace_callback(None)
+            plans = {text: [row[3] for row in unit.driver.execute(f"EXPLAIN QUERY PLAN {text}")]
+                     for text in seen if text.startswith("SELECT")}  # fmt: skip
+    steps = {step for plan in plans.values() for step in plan if step.startswith(("SEARCH", "SCAN"))}
+    assert {step.partition(" (")[0] for step in steps if "json_each" not in step} == {
+        "SEARCH deltas USING INDEX ix_deltas_tenant_id_item_id_version",
+        "SEARCH other USING INDEX ix_deltas_tenant_id_item_id_version",
+        "SEARCH creations USING PRIMARY KEY",
+        "SEARCH items USING INDEX sqlite_autoindex_items_1",
+        "SEARCH items USING INDEX ix_items_run",
+    }
+    assert not [step for step in steps if step.endswith("(tenant_id=?)")]
