@@ -10,6 +10,7 @@ from phronesis.recall import evidence
 from phronesis.storage.deltas import deltas_of_items, edits_of_items
 from phronesis.storage.lane_view import LaneView
 from phronesis.storage.lanes import list_lanes
+from phronesis.storage.relations import find_entities
 
 CLAIM = {"claim_id": "c1", "status": "hypothesis", "facts": {"source_run_ids": ["x"]}, "inference": "Formate is made."}
 
@@ -44,7 +45,7 @@ def test_first_words_and_last_edit_are_found_among_verdicts(database_url: str, m
         assert sources() == told
 
 
-def test_histories_and_runs_are_looked_up_and_no_lane_is_walked(tmp_path: Path) -> None:
+def test_histories_runs_and_names_are_looked_up_and_no_lane_is_walked(tmp_path: Path) -> None:
     with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}, tenant="acme") as memory:
         ids = [memory.add_reasoning(block(said), user_id="lin").id for said in ("one", "two", "three")]
         memory.record_run({"run_id": "r1", "raw": "x"}, user_id="lin")
@@ -54,6 +55,7 @@ def test_histories_and_runs_are_looked_up_and_no_lane_is_walked(tmp_path: Path) 
             unit.driver.set_trace_callback(seen.append)
             assert edits_of_items(unit, lane.lane_id, ids) == deltas_of_items(unit, lane.lane_id, ids)
             assert find_run(LaneView(unit, lane, unit), "r1") is not None
+            assert find_entities(unit, lane.lane_id, ["lin", "wang"]) == []
             unit.driver.set_trace_callback(None)
             plans = {text: [row[3] for row in unit.driver.execute(f"EXPLAIN QUERY PLAN {text}")]
                      for text in seen if text.startswith("SELECT")}  # fmt: skip
@@ -64,5 +66,7 @@ def test_histories_and_runs_are_looked_up_and_no_lane_is_walked(tmp_path: Path) 
         "SEARCH creations USING PRIMARY KEY",
         "SEARCH items USING INDEX sqlite_autoindex_items_1",
         "SEARCH items USING INDEX ix_items_run",
+        "SEARCH entities USING PRIMARY KEY",
+        "SEARCH named USING COVERING INDEX ix_entities_tenant_id_lane_id_normal",
     }
     assert not [step for step in steps if step.endswith("(tenant_id=?)")]

@@ -131,8 +131,9 @@ def _entities_by(unit: Unit, lane_id: int, by: str, values: Iterable[str]) -> li
 @cache
 def _entity_query(by: str, dialect: str) -> sa.Select[Any]:
     # Every search asks this: it goes past SQLAlchemy (decision 0005).
+    # By name, the ids come from the index alone: SQLite would walk the tenant's names rather than look up whole rows.
     meant = (
-        listed(entities.c.normal, dialect)
+        entities.c.id.in_(_ids_named(dialect))
         if by == _BY_NORMAL
         else sa.or_(listed(entities.c.id, dialect), listed(entities.c.canonical_id, dialect))
     )
@@ -140,6 +141,14 @@ def _entity_query(by: str, dialect: str) -> sa.Select[Any]:
         entities.c.tenant_id == sa.bindparam("t"), entities.c.lane_id == sa.bindparam("l"), meant
     )
     return query.order_by(entities.c.id)
+
+
+def _ids_named(dialect: str) -> sa.Select[Any]:
+    named = entities.alias("named")
+    return sa.select(named.c.id).where(
+        named.c.tenant_id == sa.bindparam("t"), named.c.lane_id == sa.bindparam("l"),
+        listed(named.c.normal, dialect),
+    )  # fmt: skip
 
 
 def read_mentions(unit: Unit, lane_id: int, entity_ids: Iterable[str]) -> list[Mention]:

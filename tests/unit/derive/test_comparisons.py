@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from phronesis.core.reasoning.claim_test import mistakes_of_test
@@ -59,6 +59,7 @@ NEEDED = [(language, name, row.pattern) for language in LANGUAGES for name in ("
 
 
 @pytest.mark.parametrize(("language", "name", "pattern"), NEEDED, ids=lambda value: str(value)[:40])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])  # long patterns
 @given(data=st.data())
 def test_whatever_compares_holds_a_piece_that_is_looked_for_first(
     language: str, name: str, pattern: re.Pattern[str], data: st.DataObject
