@@ -6,8 +6,8 @@ from typing import Final
 
 from phronesis.core.items import Item
 from phronesis.core.traits.operations import NewBehavior, Reinforcement
+from phronesis.core.traits.recalling import SIDE_OF
 from phronesis.core.traits.strength import MIN_MEMORIES
-from phronesis.derive.reflecting.material import SIDE_OF
 from phronesis.derive.reflecting.round import NO_NEW_EVIDENCE, NO_SUCH_TRAIT, NO_WORDS, TAKEN_BACK, Round, context_of
 from phronesis.derive.reflecting.trends import confirm, is_trend
 

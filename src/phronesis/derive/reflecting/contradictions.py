@@ -12,8 +12,9 @@ from phronesis.core.instants import isoformat
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.traits.operations import Contradicted, Reconsidered, Side
+from phronesis.core.traits.recalling import SIDE_OF
 from phronesis.core.traits.strength import confidence_at
-from phronesis.derive.reflecting.material import SIDE_OF, SIDES
+from phronesis.derive.reflecting.material import SIDES
 from phronesis.derive.reflecting.round import NO_NEW_EVIDENCE, NO_SUCH_TRAIT, NO_WORDS, Round, context_of
 from phronesis.derive.reflecting.trends import is_trend
 

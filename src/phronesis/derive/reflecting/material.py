@@ -19,8 +19,7 @@ from phronesis.derive.learning.before import evidence_before, items_before
 from phronesis.storage.lane_view import LaneView
 
 SIDES: Final = "sides"
-SIDE_OF: Final = "side_of"
-"""Members of a trait's ``data``: the ids of its sides, and of the trait that a side belongs to."""
+"""The member of a trait's ``data`` that holds the ids of its sides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,10 +17,11 @@ from phronesis.core.ids import item_id
 from phronesis.core.instants import isoformat
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge, EvidenceRow, Origin, Polarity
+from phronesis.core.traits.recalling import SIDE_OF
 from phronesis.core.traits.records import RefusedWish
 from phronesis.core.traits.seen import CONTEXTS, GENERAL
 from phronesis.core.traits.strength import TRAIT, TRAITS_FOLD, Strength, weighed
-from phronesis.derive.reflecting.material import SIDE_OF, Material
+from phronesis.derive.reflecting.material import SIDES, Material
 
 MAX_CONTENT: Final = 500
 """Characters of a trait: one sentence."""
@@ -133,6 +134,9 @@ class Round:
         """End a trait: dissolved, or superseded by another."""
         fields = {"ended": how, "ended_by": by or self.entry.id, "valid_to": self.entry.recorded_at}
         self.change(trait_id, fields, reason)
+        for side in self.traits[trait_id].data.get(SIDES, ()):
+            if side in self.traits:  # it stands for itself now
+                self.change(side, {f"data.{SIDE_OF}": None}, "the whole of which it was a side ended")
         del self.traits[trait_id]
         self.counts["traits_dissolved"] += how == "dissolved"
 
