@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phronesis.config import SENSITIVE_TOPICS, SensitiveRules
-from phronesis.derive.reflecting.sensitive import Finding, Guard
+from phronesis.derive.reflecting.sensitive import GUARD_VERSION, Finding, Guard
 from phronesis.derive.reflecting.sensitive.guard import MAX_WORDS, TEAM
 from phronesis.derive.reflecting.sensitive.tables import MAX_SCANNED, MAX_SENTENCE, load_tables, parse_table, sentences
 from phronesis.errors import PhronesisError
@@ -22,6 +22,7 @@ LABELLED = Path(__file__).parents[3] / "labelled" / "sensitive"
 GUARD = Guard(SensitiveRules())
 SICK = "I have type 2 diabetes."
 PLAIN = "I run five kilometres every morning."
+load_tables()  # once, and not in the time of a test
 
 
 def rows(split: str) -> list[dict[str, Any]]:
@@ -116,6 +117,33 @@ def test_a_trait_is_refused_for_its_words_or_for_half_of_its_evidence() -> None:
     assert len(mixed.words) >= 2
 
 
+def test_hints_of_one_matter_count_together() -> None:
+    hints = ["Tablets again before lunch.", "The waiting room was full.", "Felt dizzy on the stairs."]
+    assert [found(text) for text in hints] == [None, None, None]
+    told = GUARD.of_trait(PLAIN, hints)
+    assert told is not None
+    assert told.topic == "physical_health"
+    assert len(told.words) == 3
+    assert GUARD.of_trait(PLAIN, [*hints, PLAIN, PLAIN]) is None  # fewer than two thirds
+    assert GUARD.of_trait(PLAIN, hints[:1] * 3) is None  # one sign, three times
+
+
+def test_what_one_hobby_repeats_is_no_hint_of_more() -> None:
+    brewing = ["Brewed six bottles of stout.", "Shared the beers with the neighbours.", "New bottles for the porter."]
+    assert GUARD.of_trait("Brews at home.", brewing) is None
+    running = ["My knees were muddy.", "Ran in the rain again.", "New shoes for the half marathon."]
+    assert GUARD.of_trait("Runs in all weathers.", running) is None
+
+
+def test_a_sentence_in_two_languages_is_read_in_both() -> None:
+    assert found("今天又 depressed，不想动") == "mental_health"
+    assert found("医生 says 吃药 and rest") == "physical_health"
+
+
+def test_the_guard_is_what_a_reflection_asks() -> None:
+    assert GUARD.version == GUARD_VERSION == "sensitive/1"
+
+
 def test_topics_that_are_not_guarded_pass() -> None:
     for row in (row for row in rows("dev") if row["topic"] is not None):
         assert found(row["text"], guard(())) is None
@@ -137,8 +165,8 @@ def test_a_team_lets_phrases_pass() -> None:
     assert found("I sing with The Bipolar Bears.", guard()) == "mental_health"
     assert found("I sing with The Bipolar Bears.", guard(allow=["bipolar bears"])) is None
     assert found("I have depression.", guard(allow=["bipolar bears"])) == "mental_health"
-    assert found("我在肿瘤科写论文", guard()) == "physical_health"
-    assert found("我在肿瘤科写论文", guard(allow=["肿瘤科"])) is None
+    assert found("我在肿瘤科上班", guard()) == "physical_health"
+    assert found("我在肿瘤科上班", guard(allow=["肿瘤科"])) is None
     both = guard(also=["bipolar bears"], allow=["bipolar bears"])
     assert found("I sing with The Bipolar Bears.", both) == TEAM  # what is forbidden stays so
 
@@ -186,8 +214,8 @@ def test_what_is_forbidden_is_found_and_what_is_allowed_is_gone(phrase: str, tex
 
 
 HOSTILE = (
-    "my ", "i have a severe chronic ", "被", "我的", "打", "有", "a few ", "he he he ", "lost 1,1,1,1,", "a-", "x'", "$1",
-    "1", "欠", "is a very ", "喝一", "member of the ", "the user's ", "divorce. ", "\u200b", "a.", " ", "\n", "addicted to ",
+    "my ", "i have a severe chronic ", "被", "我的", "打", "有", "a few ", "he he he ", "lost 1,1,1,1,", "a-", "x'",
+    "$1", "1", "欠", "is a very ", "喝一", "member of the ", "the user's ", "divorce. ", "\u200b", "a.", " ", "\n",
 )  # fmt: skip
 
 

@@ -8,12 +8,12 @@ are chosen by hand: 1 is a hint (two make a finding), 2 a word of the matter, 3 
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from phronesis.core.text import UNSPACED
-from phronesis.derive.reflecting.sensitive.tables import Table, folded, load_tables, sentences
+from phronesis.derive.reflecting.sensitive.tables import Cue, Table, folded, load_tables, sentences
 
 GUARD_VERSION: Final = "sensitive/1"
 
@@ -25,6 +25,9 @@ THRESHOLD: Final = 2
 
 CONTEXT_WEIGHT: Final = 2
 """What a surrounding takes off: as much as one word weighs."""
+
+POOLED: Final = 3
+"""What different signs of one topic must weigh together where no text of the evidence would do alone."""
 
 MAX_WORDS: Final = 8
 """Pieces that a finding quotes."""
@@ -57,11 +60,28 @@ class Finding:
     words: Sequence[str]
 
 
+_Met = tuple[Cue, re.Match[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What one sentence says of a topic: its score, and the cues that it met."""
+
+    score: int
+    met: Sequence[_Met]
+
+    def joined(self, other: "_Reading") -> "_Reading":
+        """Give what both languages of a mixed sentence say."""
+        return _Reading(self.score + other.score, (*self.met, *other.met))
+
+    def words(self) -> list[str]:
+        return [match[0].strip() for _, match in self.met]
+
+
 class Guard:
     """Tells which texts speak of sensitive matters. It keeps nothing between calls: any thread may ask it."""
 
     version: Final = GUARD_VERSION
-    """What its findings are said to be made by."""
 
     def __init__(self, policy: SensitivePolicy) -> None:
         self._topics = frozenset(policy.topics)
@@ -75,58 +95,99 @@ class Guard:
         20,000 characters are looked at.
         """
         seen = folded(text)
-        if self._also is not None and (found := self._also.search(seen)) is not None:
-            return Finding(TEAM, (found[0],))
-        if self._allow is not None:
-            seen = self._allow.sub("\u25a1", seen)
-        best: tuple[int, Finding] | None = None
-        for sentence in sentences(seen):
-            for score, finding in self._scored(sentence):
-                if score >= THRESHOLD and (best is None or score > best[0]):
-                    best = score, finding
-        return None if best is None else best[1]
+        return self._forbidden(seen) or _found(self._read(seen))
 
     def of_trait(self, content: str, evidence: Sequence[str]) -> Finding | None:
         """Give why a trait must not be inferred; None: it may.
 
         ``content`` is its sentence, ``evidence`` the texts it stands on. It is refused when the sentence speaks of a
-        topic, or when half or more of the evidence does, of whatever topics; most of that names the finding.
+        topic, or when half or more of the evidence does, of whatever topics; most of that names the finding. So it is
+        when two thirds of the evidence or more, and two texts at least, have a sign of one topic, and the different
+        signs weigh `POOLED` together: what is told in hints is told by them all.
         """
         said = self.topic(content)
         if said is not None:
             return said
-        found = [finding for text in evidence if (finding := self.topic(text)) is not None]
-        if not found or 2 * len(found) < len(evidence):
+        seen = [folded(text) for text in evidence]
+        readings = [self._read(text) for text in seen]
+        found = [
+            finding
+            for text, reading in zip(seen, readings, strict=True)
+            if (finding := self._forbidden(text) or _found(reading)) is not None
+        ]
+        if found and 2 * len(found) >= len(evidence):
+            ((most, _),) = Counter(finding.topic for finding in found).most_common(1)
+            return Finding(most, _quoted(word for finding in found if finding.topic == most for word in finding.words))
+        return _pooled(readings)
+
+    def _forbidden(self, seen: str) -> Finding | None:
+        if self._also is None or (match := self._also.search(seen)) is None:
             return None
-        ((most, _),) = Counter(finding.topic for finding in found).most_common(1)
-        words = dict.fromkeys(word for finding in found if finding.topic == most for word in finding.words)
-        return Finding(most, tuple(words)[:MAX_WORDS])
+        return Finding(TEAM, (match[0],))
 
-    def _scored(self, sentence: str) -> list[tuple[int, Finding]]:
-        """Give the score of each topic that a sentence has cues of, with the words."""
-        scores: Counter[str] = Counter()
-        words: dict[str, list[str]] = {}
-        for table in load_tables():
-            if table.letters.search(sentence) is None:
+    def _read(self, seen: str) -> Mapping[str, _Reading]:
+        """Give the sentence of a text that says most of each topic that it has signs of."""
+        text = seen if self._allow is None else self._allow.sub("\u25a1", seen)
+        best: dict[str, _Reading] = {}
+        for sentence in sentences(text):
+            said: dict[str, _Reading] = {}
+            for table in load_tables():
+                if table.letters.search(sentence) is not None:
+                    for topic, reading in self._scored(table, table.harmless.sub("\u25a1", sentence)).items():
+                        said[topic] = said[topic].joined(reading) if topic in said else reading
+            for topic, reading in said.items():
+                if topic not in best or reading.score > best[topic].score:
+                    best[topic] = reading
+        return best
+
+    def _scored(self, table: Table, sentence: str) -> Mapping[str, _Reading]:
+        """Score a sentence; of words that overlap, the weightiest alone counts."""
+        met: dict[str, list[_Met]] = {}
+        for cue in table.cues:
+            if cue.topic not in self._topics or (match := cue.pattern.search(sentence)) is None:
                 continue
-            plain = table.harmless.sub("\u25a1", sentence)
-            for cue in table.cues:
-                if cue.topic not in self._topics or (match := cue.pattern.search(plain)) is None:
-                    continue
-                if cue.unless is None or cue.unless.search(plain) is None:
-                    scores[cue.topic] += cue.weight
-                    words.setdefault(cue.topic, []).append(match[0].strip())
-            if scores:
-                _set_off(scores, table, plain)
-        return [(score, Finding(topic, tuple(words[topic][:MAX_WORDS]))) for topic, score in scores.items()]
+            if cue.unless is None or cue.unless.search(sentence) is None:
+                met.setdefault(cue.topic, []).append((cue, match))
+        scored: dict[str, _Reading] = {}
+        for topic, cues in met.items():
+            apart = _apart(sorted(cues, key=lambda one: -one[0].weight))
+            against = any(context.speaks_against(topic, sentence) for context in table.contexts)
+            scored[topic] = _Reading(sum(cue.weight for cue, _ in apart) - CONTEXT_WEIGHT * against, apart)
+        return scored
 
 
-def _set_off(scores: Counter[str], table: Table, sentence: str) -> None:
-    """Take off what the surrounding speaks against, once for each topic."""
-    met = [context for context in table.contexts if context.pattern.search(sentence) is not None]
-    for topic in scores:
-        if any(context.topics is None or topic in context.topics for context in met):
-            scores[topic] -= CONTEXT_WEIGHT
+def _found(readings: Mapping[str, _Reading]) -> Finding | None:
+    """Give the topic with the highest score, where that is enough."""
+    if not readings:
+        return None
+    topic, reading = max(readings.items(), key=lambda one: one[1].score)
+    return Finding(topic, _quoted(reading.words())) if reading.score >= THRESHOLD else None
+
+
+def _pooled(readings: Sequence[Mapping[str, _Reading]]) -> Finding | None:
+    """Give the topic of which the texts together say what none of them says alone."""
+    signs: dict[str, list[_Reading]] = {}
+    for one in readings:
+        for topic, reading in one.items():
+            if reading.score > 0:
+                signs.setdefault(topic, []).append(reading)
+    for topic, told in signs.items():
+        cues = {id(cue): cue.weight for reading in told for cue, _ in reading.met}
+        if len(told) > 1 and 3 * len(told) >= 2 * len(readings) and sum(cues.values()) >= POOLED:
+            return Finding(topic, _quoted(word for reading in told for word in reading.words()))
+    return None
+
+
+def _apart(met: Sequence[_Met]) -> list[_Met]:
+    kept: list[_Met] = []
+    for cue, match in met:
+        if all(match.end() <= other.start() or other.end() <= match.start() for _, other in kept):
+            kept.append((cue, match))
+    return kept
+
+
+def _quoted(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(words))[:MAX_WORDS]
 
 
 def _phrases(given: Sequence[str]) -> re.Pattern[str] | None:

@@ -3,7 +3,7 @@
 The tables are data, ``en.toml`` and ``zh.toml``. What stands there is regular expressions, in small letters, narrow,
 simplified, with single spaces:
 
-- ``parts``: pieces of patterns, ``<<name>>`` in a pattern.
+- ``parts``: pieces of patterns, any of their words where a pattern has ``<<name>>``.
 - ``harmless.phrases``: what is taken out of a sentence before it is read: "technical debt", 党参.
 - ``context``: words of a surrounding in which a sensitive word means something else, or is spoken of from outside (a
   code base, physics, a game, a novel); ``topics`` it holds for, all when absent.
@@ -29,7 +29,7 @@ LANGUAGES: Final = ("en", "zh")
 """The languages that there are tables of."""
 
 MAX_SCANNED: Final = 20_000
-"""Characters of a text that are looked at: some 30 ms. What stands behind them is not found."""
+"""Characters of a text that are looked at: some 0.15 s. What stands behind them is not found."""
 
 MAX_SENTENCE: Final = 400
 """Characters of a sentence; what is longer is read in pieces, so that far things do not count together."""
@@ -64,6 +64,10 @@ class Context:
     pattern: re.Pattern[str]
     topics: frozenset[str] | None
 
+    def speaks_against(self, topic: str, sentence: str) -> bool:
+        """Tell whether a sentence holds such a surrounding of a topic."""
+        return (self.topics is None or topic in self.topics) and self.pattern.search(sentence) is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -85,7 +89,8 @@ def load_tables() -> Sequence[Table]:
 def parse_table(source: str) -> Table:
     """Read a table. PhronesisError when a pattern names a part that is not there."""
     given = tomllib.loads(source)
-    parts, spaced = given.get("parts", {}), given["spaced"]
+    parts = {name: "|".join(words) for name, words in given.get("parts", {}).items()}
+    spaced = given["spaced"]
 
     def compiled(phrases: Sequence[str]) -> re.Pattern[str]:
         return _compiled("|".join(phrases), parts, spaced=spaced)
