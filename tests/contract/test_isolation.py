@@ -8,6 +8,7 @@ import pytest
 
 from phronesis import Memory
 from phronesis.errors import NotFound
+from plain_mind import install
 
 USERS = ["alice", "Alice", "alice-2", "ålice", "alice@corp.com", "a\u030alice", "alic", "ALICE", "%", "alice "]
 COMMON = "The password of the safe is"
@@ -31,6 +32,7 @@ def memory(database_url: str, policy: dict[str, str]) -> Iterator[Memory]:
 def _fill(memory: Memory, users: list[str]) -> dict[str, str]:
     """Give each user a secret under the same session, subject, key and message id; gives an item's id by user."""
     out: dict[str, str] = {}
+    install(memory)
     for user in users:
         messages = [
             {"role": "user", "content": f"{COMMON} <{user}> turned", "id": "m1"},
@@ -46,6 +48,9 @@ def _fill(memory: Memory, users: list[str]) -> dict[str, str]:
         memory.mem_search("claim turned", user_id=user, run_id="one")
         memory.run_feedback("one", {"pros": f"good <{user}>"}, user_id=user)
         memory.learn("one", user_id=user)
+        for n in range(3):
+            memory.add(f"{COMMON} again <{user}>", user_id=user, kind="episodic", session_id=f"s{n}")
+        memory.reflect(user)
     memory.flush()
     return out
 
@@ -70,6 +75,8 @@ def _seen(memory: Memory, user: str) -> dict[str, str]:
         "quarantine_list": memory.quarantine_list(user_id=user),
         "list_sessions": memory.list_sessions(user_id=user),
         "get_turns": memory.get_turns("s", user_id=user),
+        "get_user_traits": memory.get_user_traits(user, "trend"),
+        "get_trait_evidence": memory.get_trait_evidence(memory.get_user_traits(user, "trend")[0].id),
     }
     if hasattr(memory, "compose_context"):
         shown["compose_context"] = [memory.compose_context("s", COMMON, user_id=user)]
@@ -82,6 +89,8 @@ def test_users_see_nothing_of_each_other(memory: Memory) -> None:
         for verb, shown in _seen(memory, user).items():
             assert f"<{user}>" in shown or verb == "list_sessions", (user, verb)
             assert [other for other in USERS if other != user and f"<{other}>" in shown] == [], (user, verb)
+        assert {cycle.user_id for cycle in memory.list_reflections(user)} == {user}
+        assert memory.should_reflect(user).new_memories == 0
     for info in (memory.list_sessions(user_id="alice"), memory.list_sessions(user_id="Alice")):
         assert [(session.session_id, session.turn_count) for session in info] == [("s", 1)]
 
@@ -102,6 +111,9 @@ def test_who_wrote_nothing_sees_nothing(memory: Memory) -> None:
         assert memory.list_sessions(**scope) == []
         assert memory.list_runs(**scope) == []
         assert memory.get_turns("s", **scope) == []
+    for stranger in ("bob", "alice\u200b", "_"):
+        assert (memory.get_user_traits(stranger, "trend"), memory.list_reflections(stranger)) == ([], [])
+        assert memory.should_reflect(stranger).new_memories == 0
 
 
 def test_the_shared_namespace_is_seen_by_all_and_no_other_is(memory: Memory) -> None:
@@ -152,6 +164,11 @@ def test_tenants_see_nothing_of_each_other_even_by_id(memory: Memory) -> None:
         with pytest.raises(NotFound):
             rival.mem_get(memory.mem_search("claim turned", user_id="alice")[0].item.id)
         assert len(rival.mem_search("claim turned", user_id="alice")) == 0
+        [trait] = memory.get_user_traits("alice", "trend")
+        assert rival.get_user_traits("alice", "trend") == []
+        for verb, given in (("get_trait_evidence", {}), ("correct_trait", {"content": "mine"})):
+            with pytest.raises(NotFound):
+                getattr(rival, verb)(trait.id, **given)
         with pytest.raises(NotFound):
             rival.update(ids["alice"], content="mine")
         for target in (entry.delta_id, entry.entry_id):
@@ -175,6 +192,7 @@ def test_every_reading_verb_is_looked_at() -> None:
     }
     looked_at = {"get_all", "search", "list_sessions", "get_turns", "compose_context", "quarantine_list", "mem_search"}
     looked_at |= {"list_runs", "get_run", "mem_get"}  # the last reads by id; its user is whose run it is noted for
+    looked_at |= {"get_user_traits", "list_reflections", "should_reflect"}
     looked_at |= {"review_run"}  # of one run: tests/contract/test_reviews.py
     writing = {
         "add",
@@ -189,6 +207,6 @@ def test_every_reading_verb_is_looked_at() -> None:
         "migrate_memories",
         "record_run",
         "run_feedback",
-        "reinforce",
+        "reflect",
     }
     assert by_scope <= looked_at | writing | {"add_reasoning"}
