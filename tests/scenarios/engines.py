@@ -117,5 +117,7 @@ def made(written: Written) -> list[Item]:
 
 def deltas(written: Written) -> int:
     assert written.applied is not None
-    cycles = sum(item.kind == "cycle" for item in written.applied.settled.created)
-    return len(written.applied.settled.deltas) - cycles
+    settled = written.applied.settled
+    beside = {item.id for item in settled.created if item.kind == "cycle"}
+    beside |= {edge.from_id for edge in settled.changes.edges if edge.type == "similar"}  # memories that are linked
+    return sum(delta.item_id not in beside for delta in settled.deltas)

@@ -84,18 +84,19 @@ class Asking:
         return (None if answer.value is None else answer.value.reconsidered()), thought
 
     def _earlier(self, bench: Bench, entry: Entry, material: Material) -> tuple[Thought, list[Item]]:
-        """Give what was found for the questions of the first stage; nothing where nobody asks or answers."""
+        """Give what new memories are linked to, and what was found for the questions of the first stage."""
+        known = {memory.id: memory for memory in material.memories if memory.id not in material.new}
+        linked = [link.to_id for link in sorted(material.links, key=lambda link: -link.weight)]
         if self.questions is None:
-            return Thought(), []
+            return Thought(), [known[one] for one in dict.fromkeys(linked) if one in known]
         data = self._shown(entry, material, [])
         answer: Answer[Questions] = self.questions.ask(
             bench.tenant, Task(prompt("reflect_questions"), data.data, Questions)
         )
         thought = self._thought("questions", self.questions, answer, data, material)
-        known = {memory.id: memory for memory in material.memories if memory.id not in material.new}
         asked = answer.value.questions if answer.value is not None else []
         ids = [one for question in asked for one in self.look(bench, question)[:FOUND]]
-        return thought, [known[one] for one in dict.fromkeys(ids) if one in known]
+        return thought, [known[one] for one in dict.fromkeys([*ids, *linked]) if one in known]
 
     @staticmethod
     def _shown(entry: Entry, material: Material, earlier: Sequence[Item]) -> Shown:

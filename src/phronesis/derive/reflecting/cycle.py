@@ -18,7 +18,7 @@ from phronesis.core.traits.records import RefusedWish
 from phronesis.core.traits.strength import TRAIT, TRAITS_FOLD
 from phronesis.core.traits.triggers import Due, Thresholds, due
 from phronesis.derive.handler import Bench, Handler, Outcomes, Prepare
-from phronesis.derive.reflecting import behaviours, contradictions, crediting, fading, trends, upgrades
+from phronesis.derive.reflecting import behaviours, contradictions, crediting, fading, linking, trends, upgrades
 from phronesis.derive.reflecting.answer import as_body, from_body, special_body, special_from
 from phronesis.derive.reflecting.likeness import Likeness
 from phronesis.derive.reflecting.marking import make_cycle
@@ -59,6 +59,7 @@ class Reflecting:
         outcomes = [Outcome(role=TRIGGER, made_by=self.mind.name, body=body)]
         if not found.due or not material.new:
             return outcomes
+        material = replace(material, links=linking.links_of(material.latest(), material.new))
         thought = self.mind.wishes(bench, entry, material)
         outcomes += thought.said
         if thought.wishes is None:
@@ -68,8 +69,11 @@ class Reflecting:
         work = Round.of(material, entry, self.mind.origin, scope)
         carry_out(work, wishes)
         specials, later = self._reconsidered(bench, entry, work)
-        body = {**as_body(wishes), "origin": self.mind.origin, "seen": list(thought.seen),
-                "stands_on": list(thought.stands_on), "spent": asdict(thought.spent.plus(later.spent))}  # fmt: skip
+        body = {
+            **as_body(wishes), "links": [list(link) for link in material.links], "origin": self.mind.origin,
+            "seen": list(thought.seen), "stands_on": list(thought.stands_on),
+            "spent": asdict(thought.spent.plus(later.spent)),
+        }  # fmt: skip
         outcomes += [Outcome(role=WISHES, made_by=thought.made_by, body=body)]
         outcomes += [Outcome(role=REFUSED, made_by=self.guard.version, n=n, body=asdict(one))
                      for n, one in enumerate([*refused, *later.refused])]  # fmt: skip
@@ -143,6 +147,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     origin: Origin = "rule" if said is None else said.body["origin"]
     work = Round.of(scan(view, entry), entry, origin, scope)
     carry_out(work, Wishes() if said is None else from_body(said.body))
+    linking.join(work, () if said is None else said.body["links"])
     for outcome in outcomes.get(SPECIAL, ()):
         contradictions.reconsider(work, outcome.body["trait_id"], special_from(outcome.body))
     crediting.credit(work, entry.payload.get("recalled", {}))

@@ -6,7 +6,7 @@ Of a lane that went on since, as where an entry is prepared again, later memorie
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from phronesis.core.entries import Entry
 from phronesis.core.items import Item
@@ -22,11 +22,24 @@ SIDES: Final = "sides"
 """The member of a trait's ``data`` that holds the ids of its sides."""
 
 
+MOST_COMPARED: Final = 5_000
+"""Memories that are compared with the new ones, the latest: what was said before has its traits already."""
+
+
+class Link(NamedTuple):
+    """A new memory, an earlier one that it is like, and how much, in (0, 1]."""
+
+    from_id: str
+    to_id: str
+    weight: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
     """What a reflection looks at. ``memories`` are all that live, oldest first, ``new`` the ids of those of late.
 
-    ``traits`` are all of any life, with their evidence; ``last`` is the last reflection that was completed.
+    ``traits`` are all of any life, with their evidence; ``last`` is the last reflection that was completed; ``links``
+    join new memories to those before them that speak of the same.
     """
 
     last: Item | None
@@ -34,6 +47,14 @@ class Material:
     new: frozenset[str]
     traits: Mapping[str, Item]
     evidence: Mapping[str, Sequence[EvidenceRow]]
+    links: Sequence[Link] = ()
+
+    def latest(self) -> list[Item]:
+        """Give all that is new, and of the rest the latest, oldest first."""
+        room = max(0, MOST_COMPARED - len(self.new))
+        earlier = [memory for memory in self.memories if memory.id not in self.new]
+        kept = {memory.id for memory in earlier[max(0, len(earlier) - room) :]} | self.new
+        return [memory for memory in self.memories if memory.id in kept]
 
     @property
     def learned(self) -> Learned:

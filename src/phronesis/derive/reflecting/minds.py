@@ -16,9 +16,6 @@ from phronesis.derive.reflecting.round import Round
 ANSWERS: Final = "answer"
 """The role of outcomes that hold what a model said."""
 
-MOST_SCANNED: Final = 5_000
-"""Memories that rules compare with the new ones, the latest: what was said before has its traits already."""
-
 
 @dataclass(frozen=True, slots=True)
 class Took:

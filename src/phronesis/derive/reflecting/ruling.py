@@ -1,17 +1,15 @@
 """Reflection by rules: what ``by_rules`` finds, in the form that the nine steps take."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phronesis.core.entries import Entry
-from phronesis.core.items import Item
 from phronesis.core.relations import Origin
 from phronesis.core.traits.operations import Reconsidered
 from phronesis.derive.handler import Bench
 from phronesis.derive.reflecting.by_rules import RULES_VERSION, reconsider, reflect
 from phronesis.derive.reflecting.likeness import Likeness
 from phronesis.derive.reflecting.material import Material, open_traits, seen_memory, seen_trait
-from phronesis.derive.reflecting.minds import MOST_SCANNED, Thought
+from phronesis.derive.reflecting.minds import Thought
 from phronesis.derive.reflecting.round import Round
 
 
@@ -33,7 +31,7 @@ class Ruling:
 
     def wishes(self, bench: Bench, entry: Entry, material: Material) -> Thought:
         """Compare the new memories with one another, with earlier ones, and with the traits."""
-        memories = _latest(material)
+        memories = material.latest()
         traits = [seen_trait(trait, material.evidence.get(trait.id, ()), entry.recorded_at)
                   for trait in open_traits(material)]  # fmt: skip
         found = reflect(
@@ -51,11 +49,3 @@ class Ruling:
         sides = [[seen_memory(memory) for memory in work.evidence(ids)]
                  for ids in (trait.supporting, trait.contradicting)]  # fmt: skip
         return reconsider(trait, *sides), Thought(made_by=RULES_VERSION)
-
-
-def _latest(material: Material) -> Sequence[Item]:
-    """Give all that is new, and of the rest the latest."""
-    room = max(0, MOST_SCANNED - len(material.new))
-    earlier = [memory for memory in material.memories if memory.id not in material.new]
-    kept = {memory.id for memory in earlier[len(earlier) - room :]} | material.new
-    return [memory for memory in material.memories if memory.id in kept]
