@@ -22,7 +22,7 @@ def memories(*texts: str) -> list[Item]:
 
 
 def test_what_shares_telling_words_is_linked_the_nearest_first() -> None:
-    held = memories("Jogged along the canal at dawn", "Read a book on bees", "晨跑之后去上班", "Jogged along the canal",
+    held = memories("Jogged along the canal at dawn", "Read a book on bees", "昨天晨跑五公里", "Jogged along the canal",
                     "今天晨跑五公里")  # fmt: skip
     found = links_of(held, {"m3", "m4"})
     assert [(link.from_id, link.to_id) for link in found] == [("m3", "m0"), ("m4", "m2")]
