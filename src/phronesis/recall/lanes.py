@@ -2,12 +2,17 @@
 
 from phronesis.core.scope import Scope
 from phronesis.storage.database import Unit
-from phronesis.storage.lanes import Lane, find_lane, list_lanes
+from phronesis.storage.documents import active_model
+from phronesis.storage.lanes import ActiveModel, Lane, find_lanes, list_lanes
 
 
 def visible_lanes(unit: Unit, scope: Scope) -> list[Lane]:
     """Give the lanes a read sees: a user's own and the shared namespace, or every lane of the tenant if asked for."""
+    return list_lanes(unit) if scope.across_tenant else find_lanes(unit, scope.read_lanes)[0]
+
+
+def searched_lanes(unit: Unit, scope: Scope) -> tuple[list[Lane], ActiveModel | None]:
+    """Give the lanes a read sees, and the model whose vectors searches use; without a lane none is looked for."""
     if scope.across_tenant:
-        return list_lanes(unit)
-    found = [find_lane(unit, name) for name in scope.read_lanes]
-    return [lane for lane in found if lane is not None]
+        return list_lanes(unit), active_model(unit)
+    return find_lanes(unit, scope.read_lanes)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import count, repeat
 from typing import Any, Final
 
 import numpy as np
@@ -27,7 +28,7 @@ from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.recall.evidence import snippet, sources_of
-from phronesis.recall.lanes import visible_lanes
+from phronesis.recall.lanes import searched_lanes
 from phronesis.recall.once import once, said_in
 from phronesis.recall.past import held_at, known_at
 from phronesis.recall.question import read_question, spoken_names
@@ -36,7 +37,7 @@ from phronesis.recall.relational import mentioned_items, named_in, names_in
 from phronesis.recall.scope_index import NO_PART, Laid, LaneIndex, ScopeIndexes
 from phronesis.recall.speaking import speaker_of
 from phronesis.storage.database import Database, Unit
-from phronesis.storage.documents import active_model, document_texts, read_vectors, stacked
+from phronesis.storage.documents import document_texts, read_vectors, stacked
 from phronesis.storage.eligible import Wanted, eligible_ids
 from phronesis.storage.items import read_items
 from phronesis.storage.lanes import Lane
@@ -64,6 +65,11 @@ class Query:
     wanted: Wanted
     limit: int
     explain: bool = False
+
+
+_Scored = tuple[float, int, int, int, int, int]
+"""A candidate, the best first when sorted: less its score, its lane, less its place, where it stands among the lane's
+candidates, its row, and the first place of its session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +128,12 @@ class Searcher:
             encoder = self.embedders.serving(tenant)
             vector, degraded = _encoded(encoder, query.text)
             with self.database.transaction(tenant, "read") as unit, self.indexes.lock:
-                model = active_model(unit)
+                seen, model = searched_lanes(unit, query.scope)
                 if model is not None and self.embedders.moved(tenant, model[0]):
                     continue  # reembedded since the last search: the question is encoded again
                 if encoder is None or vector is None or (model is not None and model[0] != encoder.name):
                     model = None  # vectors of a model that is not loaded here: words alone decide
-                lanes = self._lanes(unit, query)
+                lanes = self._lanes(unit, seen, query)
                 if not lanes:
                     return SearchResult((), abstained=True, degraded=degraded)
                 signals = self._signals(unit, lanes, query, vector, model)
@@ -143,9 +149,8 @@ class Searcher:
                     channels=_channels(signals),
                 )  # fmt: skip
 
-    def _lanes(self, unit: Unit, query: Query) -> list[_Lane]:
-        found = [(lane, self.indexes.of(unit, lane, history=query.wanted.past))
-                 for lane in visible_lanes(unit, query.scope)]  # fmt: skip
+    def _lanes(self, unit: Unit, seen: Sequence[Lane], query: Query) -> list[_Lane]:
+        found = [(lane, self.indexes.of(unit, lane, history=query.wanted.past)) for lane in seen]
         out = []
         for lane, index in found:
             laid = index.laid(query.wanted.as_of)
@@ -291,38 +296,39 @@ def _best(
     lanes: Sequence[_Lane], signals: Sequence[Signals], ranked: Sequence[Ranked], query: Query, crowding: float
 ) -> list[_Hit]:
     """Give the best rows, one for each item, less what crowding takes off; of equals the one said later first."""
-    scored = [
-        (-score, n, -place, at)
-        for n, one in enumerate(ranked)
-        for at, (score, place) in enumerate(zip(one.scores.tolist(), one.places.tolist(), strict=True))
-    ]
+    scored: list[_Scored] = []
+    for n, (lane, one) in enumerate(zip(lanes, ranked, strict=True)):
+        layout, places = lane.laid.layout, one.places
+        rows, firsts = layout.rows[places].tolist(), layout.first[places].tolist()
+        scored += zip((-one.scores).tolist(), repeat(n), (-places).tolist(), count(), rows, firsts, strict=False)
     scored.sort()
-    best: dict[str, list[tuple[float, int, int, int]]] = {}
-    for score, n, place, at in scored:
-        item = lanes[n].index.item_ids[int(lanes[n].laid.layout.rows[-place])]
-        best.setdefault(item, []).append((-score, n, -place, at))
-    rows = [found[0] for found in best.values()]
-    groups = [(n, int(lanes[n].laid.layout.first[place])) for _, n, place, _ in rows]
-    picked = diversified([row[0] for row in rows], groups, crowding=crowding, limit=_wanted(query, lanes))
-    every = list(best.values()) if query.wanted.parts is not None else [[row] for row in rows]
+    best: dict[str, list[_Scored]] = {}
+    for found in scored:
+        best.setdefault(lanes[found[1]].index.item_ids[found[4]], []).append(found)
+    leading = [found[0] for found in best.values()]
+    groups = [(n, first) for _, n, _, _, _, first in leading]
+    picked = diversified([-one[0] for one in leading], groups, crowding=crowding, limit=_wanted(query, lanes))
+    more = [found[1:] for found in best.values()] if query.wanted.parts is not None else None
 
-    def hit(row: tuple[float, int, int, int], loss: float) -> _Hit:
-        return _hit(lanes[row[1]], signals[row[1]], ranked[row[1]], row, loss)
+    def hit(found: _Scored, loss: float) -> _Hit:
+        n = found[1]
+        return _hit(signals[n], ranked[n], found, loss)
 
-    return [
-        replace(hit(rows[one], loss), others=[other for row in every[one][1:] if (other := hit(row, 0.0)).met])
-        for one, loss in picked
-    ]
+    def others(at: int) -> list[_Hit]:
+        return [other for found in more[at] if (other := hit(found, 0.0)).met] if more is not None else []
+
+    return [replace(hit(leading[at], loss), others=others(at)) for at, loss in picked]
 
 
-def _hit(lane: _Lane, signals: Signals, ranked: Ranked, row: tuple[float, int, int, int], loss: float) -> _Hit:
-    score, n, place, at = row
+def _hit(signals: Signals, ranked: Ranked, found: _Scored, loss: float) -> _Hit:
+    score, place = -found[0], -found[2]
+    _, n, _, at, row, _ = found
     shares = {name: float(values[at]) for name, values in ranked.shares.items()}
     if loss:
         shares[CROWDED] = -loss
     covered = float(signals.coverage[place])
-    number, base = int(lane.laid.layout.rows[place]), float(ranked.base[at])
-    return _Hit(n, number, score - loss, base - loss, shares, covered, _cosine(signals, place))
+    base = float(ranked.base[at])
+    return _Hit(n, row, score - loss, base - loss, shares, covered, _cosine(signals, place))
 
 
 def _cosine(signals: Signals, place: int) -> float | None:

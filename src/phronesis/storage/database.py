@@ -44,12 +44,13 @@ _SYNCHRONOUS: Final[dict[str, str]] = {"append": "FULL", "derive": "NORMAL"}
 # PostgreSQL. A snapshot for readers; writers take a row lock and must then see what its last holder committed. A
 # derive that a crash takes back takes ``applied_seq`` back with it, and no commit after it survives without it.
 _BEGINNING: Final[dict[str, tuple[str, ...]]] = {
-    "read": ("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",),
-    "append": ("SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE",),
-    "derive": (
-        "SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE", "SET LOCAL synchronous_commit = off",
-    ),
-}  # fmt: skip
+    "read": ("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",),
+    "append": ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE",),
+    "derive": ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", "SET LOCAL synchronous_commit = off"),
+}
+
+_SERVED: Final = "served"
+"""What a connection's ``info`` says once a transaction began on it: it may have been lost since."""
 
 
 _SQLITE_FORMS: Final[dict[Any, Any]] = {}
@@ -95,8 +96,7 @@ class Database:
         Not ``patient``: one that writes waits for no other writer; StorageBusy when there is one.
         """
         try:
-            with self._connection(mode, patient=patient) as connection:
-                self._begin(connection, tenant, mode, patient=patient)
+            with self._connection(tenant, mode, patient=patient) as connection:
                 driver = connection.connection.driver_connection
                 try:
                     yield Unit(connection, tenant, self.dialect, driver, self._forms)
@@ -109,14 +109,19 @@ class Database:
             raise translated(error) from error
 
     @contextmanager
-    def _connection(self, mode: Mode, *, patient: bool) -> Iterator[sa.Connection]:
-        """Give a connection of its own to a reader and on PostgreSQL.
+    def _connection(self, tenant: str, mode: Mode, *, patient: bool) -> Iterator[sa.Connection]:
+        """Give a connection with a transaction begun: one of its own to a reader and on PostgreSQL.
 
         In one process SQLite's writers queue here rather than at the file's lock, whose waiters poll, and share one
         connection that stays open. A database in memory is one connection: its readers queue as well.
         """
-        if self.dialect != "sqlite" or (mode == "read" and self.path is not None):
+        if self.dialect != "sqlite":
+            with self._begun(tenant, mode, patient=patient) as connection:
+                yield connection
+            return
+        if mode == "read" and self.path is not None:
             with self.engine.connect() as connection:
+                _begin_sqlite(connection, mode, patient=patient)
                 yield connection
             return
         if not self._writing.acquire(blocking=patient):
@@ -125,6 +130,7 @@ class Database:
             if self._writer is None:
                 self._writer = self.engine.connect()
             try:
+                _begin_sqlite(self._writer, mode, patient=patient)
                 yield self._writer
             except BaseException:
                 self._close_writer()
@@ -137,35 +143,32 @@ class Database:
             self._writer.close()
             self._writer = None
 
-    def _begin(self, connection: sa.Connection, tenant: str, mode: Mode, *, patient: bool) -> None:
-        if self.dialect == "sqlite":
-            # At the driver: these run before every transaction, and SQLAlchemy's context costs more than they do.
+    def _begun(self, tenant: str, mode: Mode, *, patient: bool) -> sa.Connection:
+        """Give a connection of PostgreSQL's pool on which a transaction began, in one round trip.
+
+        What the transaction is allowed ends with it, so that poolers may share connections between them. A connection
+        that the server closed since it was last used is found out here, and the next one taken: to ask each
+        beforehand would be one round trip more.
+        """
+        text = _beginning(tenant, mode, patient=patient)
+        while True:
+            connection = self.engine.connect()
             driver: Any = connection.connection.driver_connection
-            synchronous = _SYNCHRONOUS.get(mode)
-            if synchronous is not None and connection.info.get("synchronous") != synchronous:
-                driver.execute(f"PRAGMA synchronous={synchronous}")
-                connection.info["synchronous"] = synchronous
-            if patient:
-                driver.execute("BEGIN" if mode == "read" else "BEGIN IMMEDIATE")
-                return
-            driver.execute("PRAGMA busy_timeout=0")
             try:
-                driver.execute("BEGIN IMMEDIATE")
-            finally:
-                driver.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
-            return
-        # One round trip. All of it ends with the transaction, so that poolers may share connections between them;
-        # Citus passes such settings on to its workers when told to, and elsewhere its own setting is a mere name.
-        # SET takes no bound value; a tenant's name holds no quotes (config.check_tenant).
-        settings = (
-            *_BEGINNING[mode],
-            "SET LOCAL citus.propagate_set_commands = 'local'",
-            f"SET LOCAL ROLE {APPLICATION_ROLE}",
-            f"SET LOCAL search_path = {SEARCH_PATH}",
-            f"SET LOCAL {TENANT_SETTING} = '{tenant}'",
-            *(() if patient else (f"SET LOCAL lock_timeout = '{_IMPATIENT}'",)),
-        )
-        connection.exec_driver_sql("; ".join(settings))
+                driver.execute(text, prepare=False)
+            except self.engine.dialect.loaded_dbapi.Error:
+                stale = driver.closed and _SERVED in connection.info
+                if driver.closed:
+                    connection.invalidate()
+                connection.close()
+                if not stale:
+                    raise
+            except BaseException:
+                connection.close()
+                raise
+            else:
+                connection.info[_SERVED] = True
+                return connection
 
     def close(self) -> None:
         """Close every connection; a SQLite write-ahead log is folded into the file."""
@@ -186,6 +189,37 @@ class Database:
                 fault = translated(error)
                 if fault.code not in {"storage.busy", "storage.read_only"}:
                     raise fault from error
+
+
+def _begin_sqlite(connection: sa.Connection, mode: Mode, *, patient: bool) -> None:
+    # At the driver: these run before every transaction, and SQLAlchemy's context costs more than they do.
+    driver: Any = connection.connection.driver_connection
+    synchronous = _SYNCHRONOUS.get(mode)
+    if synchronous is not None and connection.info.get("synchronous") != synchronous:
+        driver.execute(f"PRAGMA synchronous={synchronous}")
+        connection.info["synchronous"] = synchronous
+    if patient:
+        driver.execute("BEGIN" if mode == "read" else "BEGIN IMMEDIATE")
+        return
+    driver.execute("PRAGMA busy_timeout=0")
+    try:
+        driver.execute("BEGIN IMMEDIATE")
+    finally:
+        driver.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+
+
+def _beginning(tenant: str, mode: Mode, *, patient: bool) -> str:
+    # Citus passes such settings on to its workers when told to, and elsewhere its own setting is a mere name. SET takes
+    # no bound value; a tenant's name holds no quotes (config.check_tenant).
+    settings = (
+        *_BEGINNING[mode],
+        "SET LOCAL citus.propagate_set_commands = 'local'",
+        f"SET LOCAL ROLE {APPLICATION_ROLE}",
+        f"SET LOCAL search_path = {SEARCH_PATH}",
+        f"SET LOCAL {TENANT_SETTING} = '{tenant}'",
+        *(() if patient else (f"SET LOCAL lock_timeout = '{_IMPATIENT}'",)),
+    )
+    return "; ".join(settings)
 
 
 def _ending(connection: sa.Connection, driver: Any) -> Any:
@@ -260,7 +294,7 @@ def _lower(text: Any) -> Any:
 
 def _postgres(url: sa.URL) -> Database:
     try:
-        import psycopg  # noqa: F401, PLC0415 - an optional package
+        from psycopg.pq import TransactionStatus  # noqa: PLC0415 - an optional package
     except ImportError as error:
         raise MissingExtra("PostgreSQL needs: pip install 'phronesis[postgres]'") from error
     engine = sa.create_engine(
@@ -268,6 +302,17 @@ def _postgres(url: sa.URL) -> Database:
         json_serializer=dumps,
         pool_size=8,
         max_overflow=32,
-        pool_pre_ping=True,
     )
+
+    @sa.event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: Any) -> None:
+        connection.autocommit = True  # or psycopg sends a BEGIN of its own, a round trip ahead of the first statement
+
+    @sa.event.listens_for(engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        driver: Any = connection.connection.driver_connection
+        # A transaction of ours has begun before SQLAlchemy hears of it; any other begins here.
+        if driver.info.transaction_status == TransactionStatus.IDLE:
+            driver.execute("BEGIN")
+
     return Database(engine)

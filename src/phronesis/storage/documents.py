@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from phronesis.storage.database import Unit
 from phronesis.storage.halfvec import Vector, half_bytes
+from phronesis.storage.lanes import ActiveModel
 from phronesis.storage.prepared import fetch
 from phronesis.storage.schema import documents, embedding_models, items, vectors
 from phronesis.storage.statements import batches, insert, list_value, listed, upsert
@@ -241,10 +242,10 @@ def delete_stray_vectors(unit: Unit, lane_id: int) -> None:
     )
 
 
-def active_model(unit: Unit) -> tuple[str, int] | None:
-    """Give (model id, dimension) of the model whose vectors searches use."""
+def active_model(unit: Unit) -> ActiveModel | None:
+    """Give the model whose vectors searches use."""
     rows = fetch(unit, _ACTIVE, {"t": unit.tenant})
-    return (rows[0][0], rows[0][1]) if rows else None
+    return ActiveModel(*rows[0]) if rows else None
 
 
 def has_model(unit: Unit, model_id: str) -> bool:

@@ -1,8 +1,8 @@
 """Tenants and lanes: the row that orders a lane's log, and the lock that everyone takes before deriving."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
@@ -10,6 +10,7 @@ from phronesis.core.scope import LaneKind, LaneName
 from phronesis.errors import NotFound
 from phronesis.storage.database import Unit
 from phronesis.storage.prepared import fetch, run_one
+from phronesis.storage.schema import embedding_models
 from phronesis.storage.statements import insert_ignore
 from phronesis.storage.truth_tables import lanes, tenants
 
@@ -46,11 +47,29 @@ class Lane:
         return self.name if self.kind == "shared" else None
 
 
+class ActiveModel(NamedTuple):
+    """The model whose vectors searches use, and how many numbers each has."""
+
+    model_id: str
+    dimension: int
+
+
 _COLUMNS: Final[list[sa.Column[Any]]] = [lanes.c[name] for name in Lane.__dataclass_fields__]
 _BY_NAME: Final = sa.select(*_COLUMNS).where(
     lanes.c.tenant_id == sa.bindparam("t"), lanes.c.kind == sa.bindparam("k"), lanes.c.name == sa.bindparam("n")
 )
 _BY_ID: Final = sa.select(*_COLUMNS).where(lanes.c.tenant_id == sa.bindparam("t"), lanes.c.lane_id == sa.bindparam("l"))
+_NAMED: Final = sa.or_(
+    *(sa.and_(lanes.c.kind == sa.bindparam(f"k{n}"), lanes.c.name == sa.bindparam(f"n{n}")) for n in (1, 2))
+)
+_BY_NAMES: Final = (
+    sa.select(*_COLUMNS, embedding_models.c.model_id, embedding_models.c.dimension)
+    .outerjoin(
+        embedding_models,
+        sa.and_(embedding_models.c.tenant_id == sa.bindparam("t"), embedding_models.c.active.is_(True)),
+    )
+    .where(lanes.c.tenant_id == sa.bindparam("t"), _NAMED)
+)
 _LOCKED: Final = _BY_ID.with_for_update()
 _LOCKED_BY_NAME: Final = _BY_NAME.with_for_update()
 _SECRET: Final = sa.select(tenants.c.secret).where(tenants.c.tenant_id == sa.bindparam("t"))
@@ -79,6 +98,20 @@ def find_lane(unit: Unit, name: LaneName) -> Lane | None:
     """Give the lane of that name, or None when nothing was ever written to it."""
     rows = fetch(unit, _BY_NAME, {"t": unit.tenant, "k": name.kind, "n": name.name})
     return _lane(rows[0]) if rows else None
+
+
+def find_lanes(unit: Unit, names: Sequence[LaneName]) -> tuple[list[Lane], ActiveModel | None]:
+    """Give those of one or two lanes that were written to, in that order, and the model whose vectors searches use.
+
+    One statement, since every read begins with it. Where there is no lane, no model is looked for.
+    """
+    first, last = names[0], names[-1]
+    bound = {"t": unit.tenant, "k1": first.kind, "n1": first.name, "k2": last.kind, "n2": last.name}
+    rows = fetch(unit, _BY_NAMES, bound)
+    found = {(row[1], row[2]): _lane(row[: len(_COLUMNS)]) for row in rows}
+    model = rows[0][len(_COLUMNS) :] if rows else (None, None)
+    known = [lane for name in names if (lane := found.get((name.kind, name.name))) is not None]
+    return known, None if model[0] is None else ActiveModel(*model)
 
 
 def ensure_lane(unit: Unit, name: LaneName, *, new_id: int) -> Lane:

@@ -6,7 +6,7 @@ some twenty statements, so the ones that every write runs go past it: same state
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Final
 
@@ -27,6 +27,8 @@ class _Form:
     values: Callable[[Mapping[str, Any]], Any]
     reading: Sequence[tuple[int, _Make]] = ()
     short: "_Short | None" = None
+    cursor: Mapping[str, bool] = field(default_factory=dict)
+    """What the driver's cursor is made with."""
 
     def for_rows(self, rows: Sequence[Mapping[str, Any]]) -> "_Form":
         """Give the form without the columns that are seldom set, where no row sets any of them."""
@@ -61,11 +63,18 @@ def _compiled(statement: Any, dialect: sa.Dialect, columns: tuple[str, ...]) -> 
     compiled = statement.compile(dialect=dialect, column_keys=list(columns) or None)
     names = compiled.positiontup if compiled.positional else list(compiled.binds)
     binds = [(name, _making(compiled.binds[name].type, dialect)) for name in names]
-    columns_read = enumerate(statement.selected_columns if isinstance(statement, sa.Select) else ())
+    columns_read = list(enumerate(statement.selected_columns if isinstance(statement, sa.Select) else ()))
     made = ((n, c.type.dialect_impl(dialect).result_processor(dialect, _code(c.type))) for n, c in columns_read)
     reading = [(n, make) for n, make in made if make is not None]
     values = _by_position(binds) if compiled.positional else _by_name(binds)
-    return _Form(str(compiled), values, reading, _short(statement, dialect, columns))
+    # PostgreSQL would send bytes as text, two digits each.
+    sends_bytes = dialect.name == "postgresql" and any(_is_bytes(c.type) for _, c in columns_read)
+    cursor = {"binary": True} if sends_bytes else {}
+    return _Form(str(compiled), values, reading, _short(statement, dialect, columns), cursor)
+
+
+def _is_bytes(kind: Any) -> bool:
+    return isinstance(kind.impl if isinstance(kind, sa.types.TypeDecorator) else kind, sa.LargeBinary)
 
 
 def _short(statement: Any, dialect: sa.Dialect, columns: tuple[str, ...]) -> _Short | None:
@@ -129,5 +138,5 @@ def run_one(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> None:
 def fetch(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> list[Sequence[Any]]:
     """Run a select; gives its rows."""
     form = _form(unit, statement, ())
-    rows = unit.driver.cursor().execute(form.text, form.values(bound)).fetchall()
+    rows = unit.driver.cursor(**form.cursor).execute(form.text, form.values(bound)).fetchall()
     return [form.read(row) for row in rows] if form.reading else list(rows)

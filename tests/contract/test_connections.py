@@ -1,0 +1,93 @@
+"""PostgreSQL's connections: how often a call asks the server, and what becomes of those that it closed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from phronesis.errors import StorageError
+from phronesis.memory import Memory
+from phronesis.storage import database as database_module
+from phronesis.storage.database import Database, connect
+from phronesis.storage.migrate import upgrade
+from phronesis.storage.schema import items
+
+
+@pytest.fixture
+def database(postgres_dsn: str) -> Iterator[Database]:
+    database = connect(postgres_dsn)
+    upgrade(database)
+    yield database
+    database.close()
+
+
+def count_items(database: Database) -> int:
+    with database.transaction("acme", "read") as unit:
+        return int(unit.run(sa.select(sa.func.count()).select_from(items)).scalar_one())
+
+
+def test_a_search_asks_the_server_four_times(postgres_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    execute = psycopg.Cursor.execute
+
+    def watched(cursor: psycopg.Cursor[Any], query: Any, *rest: Any, **options: Any) -> Any:
+        asked.append(str(query))
+        return execute(cursor, query, *rest, **options)
+
+    with Memory.open(postgres_dsn, policy={"embedder": "none"}) as memory:
+        memory.add([{"role": "user", "content": "the kettle whistles"}], user_id="u", infer=False)
+        assert memory.search("a kettle", user_id="u").evidence
+        monkeypatch.setattr(psycopg.Cursor, "execute", watched)
+        assert memory.search("a kettle", user_id="u").evidence
+    begun, lanes, names, found = asked
+    assert begun.startswith("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL ")
+    assert [" FROM lanes LEFT OUTER JOIN embedding_models " in lanes.replace("\n", ""), "FROM entities" in names,
+            "FROM items" in found] == [True] * 3  # fmt: skip
+
+
+def test_connections_that_the_server_closed_are_replaced(database: Database) -> None:
+    with database.transaction("acme", "read"), database.transaction("acme", "read"):
+        assert count_items(database) == 0  # three connections are in the pool now
+    with psycopg.connect(database.engine.url.render_as_string(hide_password=False).replace("+psycopg", "")) as other:
+        ended = other.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND usename = current_user AND pid <> pg_backend_pid()"
+        ).fetchall()
+    assert ended == [(True,)] * 3
+    with database.transaction("acme", "derive"):
+        assert count_items(database) == 0
+
+
+def test_what_the_server_refuses_is_not_tried_again(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert count_items(database) == 0
+    with monkeypatch.context() as patch:
+        patch.setitem(database_module._BEGINNING, "read", ("BEGIN", "SELECT 1/0"))
+        with pytest.raises(StorageError) as refused:
+            count_items(database)
+    assert refused.value.details["sqlstate"] == "22012"
+    assert count_items(database) == 0
+
+
+def test_a_connection_given_up_while_it_begins_goes_back(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    assert count_items(database) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(psycopg.Connection, "execute", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            count_items(database)
+    pool = database.engine.pool
+    assert isinstance(pool, sa.pool.QueuePool)
+    assert pool.checkedout() == 0
+    assert count_items(database) == 0
+
+
+def test_transactions_beside_ours_begin_and_end_too(database: Database) -> None:
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql("CREATE TABLE public.mine (n int)")
+        connection.rollback()
+        known = connection.exec_driver_sql("SELECT to_regclass('public.mine')").scalar_one()
+    assert known is None
