@@ -1,4 +1,9 @@
-"""Identifiers: what is random comes from outside, what is derived is UUIDv5 of what it was derived from."""
+"""Identifiers: what is random comes from outside, what is derived is a hash of what it was derived from.
+
+What an entry makes has ids that begin as its own does, with the millisecond in which it was recorded. So the rows of
+one call stand side by side in every index by id, which else would take a page for each: a session of twenty messages
+wrote 77 pages of SQLite, and writes 53.
+"""
 
 import hashlib
 import uuid
@@ -14,32 +19,45 @@ _NAMESPACE_BYTES: Final = NAMESPACE.bytes
 CITATION_PREFIX: Final = "mem:"
 
 
+_TIME: Final = 13
+"""Characters of an id's text that hold its first 48 bits: those of a UUIDv7 are its time (RFC 9562, 5.7)."""
+
+_VARIANT: Final = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
+"""A hexadecimal digit with its two upper bits set to RFC 9562's variant."""
+
+
 def derived_id(*parts: str) -> str:
     """Give the UUIDv5 of ``parts``; they are length-prefixed, so that no two lists collide by joining.
 
-    The same as ``uuid.uuid5`` gives, at a third of its cost: every write derives a dozen ids.
+    The same as ``uuid.uuid5`` gives, at a third of its cost.
     """
-    name = "".join([f"{len(part)}:{part}" for part in parts])
-    digest = bytearray(hashlib.sha1(_NAMESPACE_BYTES + name.encode(), usedforsecurity=False).digest()[:16])
-    digest[6] = digest[6] & 0x0F | 0x50  # version 5
-    digest[8] = digest[8] & 0x3F | 0x80  # variant of RFC 9562
-    text = digest.hex()
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    text = _hash("".join([f"{len(part)}:{part}" for part in parts]))
+    return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-{_VARIANT[text[16]]}{text[17:20]}-{text[20:32]}"
+
+
+def _derived_from(owner: str, name: str) -> str:
+    """Give a UUIDv8 (RFC 9562, 5.8): the first 48 bits of the id ``owner``, then 74 of the hash of ``name``."""
+    text = _hash(name)
+    return f"{owner[:_TIME]}-8{text[:3]}-{_VARIANT[text[3]]}{text[4:7]}-{text[7:19]}"
+
+
+def _hash(name: str) -> str:
+    return hashlib.sha1(_NAMESPACE_BYTES + name.encode(), usedforsecurity=False).hexdigest()
 
 
 def child_entry_id(parent_id: str, n: int) -> str:
-    """Give the id of the ``n``-th entry that applying ``parent_id`` appends."""
-    return derived_id("entry", parent_id, str(n))
+    """Give the id of the ``n``-th entry that applying ``parent_id`` appends. Here and below, owners' ids are UUIDs."""
+    return _derived_from(parent_id, f"entry:{parent_id}:{n}")
 
 
 def item_id(entry_id: str, kind: str, natural_key: str) -> str:
     """Give the id of an item: it survives rebuilding and deriving anew, so that citations do."""
-    return derived_id("item", entry_id, kind, natural_key)
+    return _derived_from(entry_id, f"item:{entry_id}:{len(kind)}:{kind}{natural_key}")
 
 
 def document_id(owner_id: str, part: str, version: int) -> str:
     """Give the id of a search document: a part (whole, claim, view, chunk) of one version of an item."""
-    return derived_id("document", owner_id, part, str(version))
+    return _derived_from(owner_id, f"document:{owner_id}:{version}:{part}")
 
 
 def delta_id(entry_id: str, item: str) -> str:
@@ -47,7 +65,15 @@ def delta_id(entry_id: str, item: str) -> str:
 
     It holds no number: what else the entry did may be erased, and a rollback must still mean the same delta.
     """
-    return derived_id("delta", entry_id, item)
+    return _derived_from(entry_id, f"delta:{entry_id}:{item}")
+
+
+def is_id(text: str) -> bool:
+    """Tell whether a text is the canonical form of a UUID."""
+    try:
+        return str(uuid.UUID(text)) == text
+    except ValueError:
+        return False
 
 
 def citation(item: str) -> str:

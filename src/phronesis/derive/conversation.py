@@ -41,7 +41,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     session, known = _session_so_far(view, session_id, messages)
     start = session.message_count if session is not None else 0
     suspects = suspected(outcomes)
-    items: list[Item] = []
+    made: dict[int, Item] = {}
     rows: list[MessageRow] = []
     for n, message in enumerate(messages):
         if is_erased(message):
@@ -56,9 +56,10 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
             rows.append(_message_row(entry, n, message, same, session_id=session_id, at=said_at))
             continue
         item = suspects.held(n, _message_item(view, entry, n, message, position=start + n))
-        items.append(item)
+        made[n] = item
         rows.append(_message_row(entry, n, message, item.id, session_id=session_id, at=item.occurred_at))
-    entities, mentions = _mentions(view, entry, outcomes, items)
+    items = list(made.values())
+    entities, mentions = _mentions(view, entry, outcomes, made)
     ids = [item_id(entry.id, "message", str(n)) for n in range(len(messages))] if PROPOSALS in outcomes else []
     stated = stated_in_messages(view, entry, outcomes, items, ids)
     spoken = _conversation(entry, session, rows) if session_id is not None else None
@@ -172,10 +173,9 @@ def _conversation(entry: Entry, session: SessionRow | None, rows: list[MessageRo
 
 
 def _mentions(
-    view: LaneView, entry: Entry, outcomes: Outcomes, items: Sequence[Item]
+    view: LaneView, entry: Entry, outcomes: Outcomes, made: Mapping[int, Item]
 ) -> tuple[list[Entity], list[Mention]]:
-    """Join the names found to the items made; what is referred to counts as named by the turn's first item."""
-    by_n = {item.id: item for item in items}
+    """Join the names found to the items made, by message; what is referred to counts as named by the turn's first."""
     entities: dict[str, Entity] = {}
     mentions: list[Mention] = []
 
@@ -186,13 +186,14 @@ def _mentions(
 
     for outcome in outcomes.get(MENTIONS, ()):
         for found in outcome.body["found"]:
-            item = by_n.get(item_id(entry.id, "message", str(found["n"])))
+            item = made.get(found["n"])
             if item is not None and item.content[found["start"] : found["end"]] == found["surface"]:
                 add(item, found["surface"], found["kind"], found["start"], found["end"])
-    for ref in entry.payload.get("refs", ()) if items else ():
-        if not is_erased(ref):
-            add(items[0], ref["uri"], ref["type"], 0, 0)
-    for name in dict.fromkeys(item.name for item in items if item.name is not None):
+    for first in list(made.values())[:1]:
+        for ref in entry.payload.get("refs", ()):
+            if not is_erased(ref):
+                add(first, ref["uri"], ref["type"], 0, 0)
+    for name in dict.fromkeys(item.name for item in made.values() if item.name is not None):
         # Who said a message stands on the message and its search document: no mention is needed to find it.
         speaker = make_entity(view.lane_id, name, "name", entry_id=entry.id)
         entities.setdefault(speaker.id, speaker)

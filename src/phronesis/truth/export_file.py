@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, TypeVar
 
+from phronesis.core.ids import is_id
 from phronesis.core.scope import LaneKind, LaneName
 from phronesis.errors import InputError, IntegrityError, SchemaTooNew
 from phronesis.storage.lanes import GENESIS
@@ -160,6 +161,8 @@ def _entry(body: Mapping[str, Any], lane: LaneRecord | None, number: int) -> Ent
     for name in ENTRY_FIELDS:
         read: Callable[..., Any] = _optional if name in {"parent_id", "idempotency"} else _field
         values[name] = read(body, name, kinds.get(name, str), number)
+    if not is_id(values["entry_id"]):  # the ids of what it makes are made of it
+        raise _damaged(number, "entry_id is no UUID")
     row = EntryRow(lane_id=lane.lane_id, commitments=_bytes(body, "commitments", number), **values)
     parts: list[tuple[PartRow, bytes]] = []
     for part in _mappings(body, "parts", number):

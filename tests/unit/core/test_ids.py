@@ -12,9 +12,21 @@ from phronesis.errors import InputError
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 
 
+ENTRY = "01926b3e-8a5c-7d3f-9a41-2f6c0e5b7a90"
+OTHER = "01926b3e-8a5c-7d3f-9a41-2f6c0e5b7a91"
+
+
 def test_derived_ids_never_change() -> None:
     assert ids.derived_id("a", "b") == str(uuid.uuid5(ids.NAMESPACE, "1:a1:b"))
-    assert ids.item_id("e", "fact", "k") == "b8d1ab59-86a8-57b2-b527-18a10ca54630"
+    assert ids.item_id(ENTRY, "fact", "k") == "01926b3e-8a5c-8ec4-8fbe-2b9eba7bec52"
+
+
+def test_what_an_entry_makes_stands_beside_it() -> None:
+    item = ids.item_id(ENTRY, "message", "0")
+    made = [item, ids.child_entry_id(ENTRY, 0), ids.document_id(item, "whole", 1), ids.delta_id(ENTRY, item)]
+    assert {each[:13] for each in made} == {ENTRY[:13]}
+    assert {(uuid.UUID(each).version, uuid.UUID(each).variant) for each in made} == {(8, uuid.RFC_4122)}
+    assert [str(uuid.UUID(each)) for each in made] == made
 
 
 @given(one=st.lists(TEXT, max_size=4), other=st.lists(TEXT, max_size=4))
@@ -24,12 +36,12 @@ def test_parts_do_not_collide_by_joining(one: list[str], other: list[str]) -> No
 
 def test_what_is_derived_from_one_entry_differs_by_what_it_is() -> None:
     made = [
-        ids.child_entry_id("e", 0), ids.child_entry_id("e", 1), ids.item_id("e", "fact", "0"),
-        ids.item_id("e", "message", "0"), ids.document_id("e", "whole", 1), ids.document_id("e", "whole", 2),
-        ids.document_id("e", "chunk:0", 1), ids.delta_id("e", "0"), ids.delta_id("e", "1"), ids.delta_id("f", "0"),
+        ids.child_entry_id(ENTRY, 0), ids.child_entry_id(ENTRY, 1), ids.item_id(ENTRY, "fact", "0"),
+        ids.item_id(ENTRY, "message", "0"), ids.document_id(ENTRY, "whole", 1), ids.document_id(ENTRY, "whole", 2),
+        ids.document_id(ENTRY, "chunk:0", 1), ids.delta_id(ENTRY, "0"), ids.delta_id(ENTRY, "1"),
+        ids.delta_id(OTHER, "0"),
     ]  # fmt: skip
     assert len(set(made)) == len(made)
-    assert {uuid.UUID(each).version for each in made} == {5}
 
 
 @given(st.uuids())
@@ -37,6 +49,7 @@ def test_every_form_of_an_id_reads_as_one(given_id: uuid.UUID) -> None:
     plain = str(given_id)
     for form in (plain, plain.upper(), f"mem:{plain}", given_id.hex, f"{{{plain}}}", given_id, ids.citation(plain)):
         assert ids.parse_id(form, field="id") == plain
+    assert [ids.is_id(form) for form in (plain, f"mem:{plain}", given_id.hex, "e")] == [True, False, False, False]
 
 
 @pytest.mark.parametrize("bad", [None, 5, b"x", "", "mem:", "mem:mem:", "x" * 36, "\ud800", ["x"]])
