@@ -74,12 +74,17 @@ class Vectorizer:
     def _lane(
         self, tenant: str, lane_id: int, embedder: Embedder, stopped: Callable[[], bool], kind: str | None = None
     ) -> int:
-        made = 0
+        made = begin = 0
         while not stopped():
             with self.database.transaction(tenant, "read") as unit:
-                todo = _short(documents_without_vector(unit, lane_id, embedder.name, limit=BATCH, kind=kind))
-            if not todo:
+                missing = documents_without_vector(unit, lane_id, embedder.name, limit=BATCH, kind=kind, begin=begin)
+            todo = _short(missing)
+            if not todo and begin == 0:
                 break
+            # Each batch goes on where the last one ended; once more from the start, in case a vector went meanwhile.
+            begin = todo[-1].seq if todo else 0
+            if not todo:
+                continue
             vectors = embedder.embed_documents([one.text for one in todo])
             with self.database.transaction(tenant, "derive") as unit:
                 lock_lane(unit, lane_id)  # an erasure may have gone first: what it removed gets no vector

@@ -137,48 +137,60 @@ def document_texts(unit: Unit, owners: Mapping[str, str]) -> dict[str, str]:
 
 
 class Unembedded(NamedTuple):
-    """A document that has no vector yet."""
+    """A document that has no vector yet; ``seq`` is the entry that made it."""
 
     id: str
     item_id: str
     text: str
+    seq: int
 
 
 def documents_without_vector(
-    unit: Unit, lane_id: int, model_id: str, *, limit: int, kind: str | None = None
+    unit: Unit, lane_id: int, model_id: str, *, limit: int, kind: str | None = None, begin: int = 0
 ) -> list[Unembedded]:
-    """Give current documents, of a kind or of all, that have no vector of this model yet."""
-    missing = ~(
-        sa.exists()
-        .where(
-            vectors.c.tenant_id == unit.tenant, vectors.c.lane_id == lane_id, vectors.c.model_id == model_id,
-            vectors.c.document_id == documents.c.id,
-        )
+    """Give current documents, of a kind or of all, that have no vector of this model yet, from entry ``begin`` on."""
+    bound = {"t": unit.tenant, "l": lane_id, "m": model_id, "k": kind, "begin": begin}
+    return [Unembedded(*row) for row in fetch(unit, _without_vector(limit, kind is not None), bound)]
+
+
+@cache
+def _without_vector(limit: int, by_kind: bool) -> sa.Select[Any]:
+    made = sa.exists().where(
+        vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
+        vectors.c.model_id == sa.bindparam("m"), vectors.c.document_id == documents.c.id,
     )  # fmt: skip
     text = sa.func.coalesce(documents.c.text, items.c.content)
     query = (
-        sa.select(documents.c.id, documents.c.item_id, text.label("text"))
-        .join(items, sa.and_(items.c.tenant_id == unit.tenant, items.c.id == documents.c.item_id))
+        sa.select(documents.c.id, documents.c.item_id, text.label("text"), documents.c.changed_seq)
+        .join(items, sa.and_(items.c.tenant_id == sa.bindparam("t"), items.c.id == documents.c.item_id))
         .where(
-            documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.current_to.is_(None),
-            missing, *([] if kind is None else [documents.c.kind == kind]),
+            documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"),
+            documents.c.changed_seq >= sa.bindparam("begin"), documents.c.current_to.is_(None), ~made,
         )
         .order_by(documents.c.changed_seq, documents.c.id)
-        .limit(limit)
     )  # fmt: skip
-    return [Unembedded(row.id, row.item_id, row.text) for row in unit.run(query)]
+    query = query.where(documents.c.kind == sa.bindparam("k")) if by_kind else query
+    return query.limit(sa.literal_column(str(limit))).offset(sa.literal_column("0"))
 
 
 def existing_documents(unit: Unit, lane_id: int, known: Sequence[Unembedded]) -> set[str]:
     """Give the ids of those of ``known`` that the lane still holds."""
     out: set[str] = set()
     for batch in batches(known):
-        query = sa.select(documents.c.id).where(
-            documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id,
-            documents.c.item_id.in_({one.item_id for one in batch}), documents.c.id.in_([one.id for one in batch]),
-        )  # fmt: skip
-        out |= set(unit.run(query).scalars())
+        bound = {
+            "t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, [one.id for one in batch]),
+            "items": list_value(unit.dialect, [one.item_id for one in batch]),
+        }  # fmt: skip
+        out |= {row[0] for row in fetch(unit, _existing(unit.dialect), bound)}
     return out
+
+
+@cache
+def _existing(dialect: str) -> sa.Select[Any]:
+    return sa.select(documents.c.id).where(
+        documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"),
+        listed(documents.c.item_id, dialect, "items"), listed(documents.c.id, dialect),
+    )  # fmt: skip
 
 
 def put_vectors(unit: Unit, lane_id: int, model_id: str, rows: Sequence[tuple[str, Vector]]) -> None:

@@ -1,0 +1,46 @@
+"""Vectors are made batch after batch, and none that goes meanwhile is forgotten."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from phronesis.index.vectorizer import BATCH
+from phronesis.memory import Memory
+from phronesis.models.hashing_embedder import HashingEmbedder
+from phronesis.storage.documents import count_without_vector, delete_vectors, documents_without_vector
+from phronesis.storage.lanes import list_lanes
+
+
+class Watched(HashingEmbedder):
+    """The hashing encoder; before the second batch it lets ``meanwhile`` happen."""
+
+    memory: Memory
+    batches: list[int]
+    first: str
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        self.batches.append(len(texts))
+        if len(self.batches) == 2:
+            with self.memory.stages.database.transaction("acme", "derive") as unit:
+                for lane in list_lanes(unit):
+                    delete_vectors(unit, lane.lane_id, [self.first])
+        return super().embed_documents(texts)
+
+
+def test_a_vector_that_goes_while_others_are_made_is_made_again() -> None:
+    encoder = Watched()
+    with Memory.open("sqlite://", tenant="acme", policy={"embedder": "none"}) as memory:
+        encoder.memory, encoder.batches = memory, []
+        for n in range(2 * BATCH):
+            memory.add(f"tea of number {n}", user_id="u", infer=False)
+        database = memory.stages.database
+        with database.transaction("acme", "read") as unit:
+            [lane] = list_lanes(unit)
+            waiting = documents_without_vector(unit, lane.lane_id, encoder.name, limit=3)
+            encoder.first = waiting[0].id
+            later = documents_without_vector(unit, lane.lane_id, encoder.name, limit=3, begin=waiting[1].seq)
+        assert [one.seq for one in waiting] == [1, 2, 3]
+        assert later[:2] == waiting[1:]
+        memory.stages.vectorizer.reembed("acme", encoder)
+        assert encoder.batches == [BATCH, BATCH, 1]
+        with database.transaction("acme", "read") as unit:
+            assert count_without_vector(unit, encoder.name) == 0
