@@ -1,0 +1,72 @@
+"""Memories that say the opposite of a trait: it has ended, it is denied, or the opposite behaviour shows."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from phronesis.core.traits.operations import Contradicted
+from phronesis.derive.reflecting.by_rules.fitting import Known
+from phronesis.derive.reflecting.by_rules.likeness import Likeness
+from phronesis.derive.reflecting.by_rules.reading import Reading
+from phronesis.derive.reflecting.by_rules.tables import the_tables
+
+ABOUT: Final = 0.5
+"""How alike on average to what shows a trait an ending is, to be about it where it names no behaviour of it."""
+
+SPEAKS: Final = frozenset({"decision", "intention", "task"})
+"""Kinds that show no behaviour, and yet may end one."""
+
+_LOST: Final = frozenset({"other", "supposed", "joke", "quoted"})
+
+
+def contradictions_of(
+    traits: Sequence[Known], readings: Sequence[Reading], likeness: Likeness, fresh: Sequence[int]
+) -> dict[str, list[int]]:
+    """Give the new memories that contradict each trait, by the trait's id."""
+    found: dict[str, list[int]] = {}
+    for n in fresh:
+        one = readings[n]
+        if one.barred in _LOST:
+            continue
+        for known in traits:
+            if n not in known.evidence and opposes(n, known, readings, likeness):
+                found.setdefault(known.trait.id, []).append(n)
+    return found
+
+
+def opposes(n: int, known: Known, readings: Sequence[Reading], likeness: Likeness) -> bool:
+    """Tell whether a memory says the opposite of a trait."""
+    one = readings[n]
+    shared = bool(one.behaviours & known.behaviours)
+    words = len(one.stems & known.stems)
+    denied = sum(readings[m].negated for m in known.members) * 2 > len(known.members) or known.said.negated
+    about = shared or words > 1 or (words and len(known.stems) <= 6) or (
+        bool(known.members) and likeness.mean(n, known.members) >= ABOUT
+    )  # fmt: skip
+    if one.ended and about:
+        return True
+    if known.behaviours & opposites_of(one.behaviours) and not shared:
+        return not one.negated
+    return shared and one.negated and not denied and _denies(one)
+
+
+def opposites_of(behaviours: frozenset[str]) -> frozenset[str]:
+    """Give the behaviours that are the opposite of any."""
+    table = the_tables().behaviours
+    return frozenset(
+        name for name, row in table.items()
+        if row.opposites & behaviours or any(name in table[mine].opposites for mine in behaviours)
+    )  # fmt: skip
+
+
+def _denies(one: Reading) -> bool:
+    """Tell whether a negation is of what is done, as "hates coffee" and "did not run": the tables know the words."""
+    marks = the_tables().marks[one.code]
+    return marks["denied"].search(one.text.lower()) is not None
+
+
+def contradicted(found: dict[str, list[int]], readings: Sequence[Reading]) -> list[Contradicted]:
+    """Give the contradictions as wishes."""
+    return [
+        Contradicted(trait_id=trait, contradicting_evidence_ids=[readings[n].id for n in found[trait]])
+        for trait in sorted(found)
+    ]

@@ -1,0 +1,127 @@
+"""How alike memories are: by behaviours and telling words that they share, and by an encoder's cosines."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from phronesis.derive.reflecting.by_rules.reading import Reading
+from phronesis.derive.reflecting.by_rules.tables import the_tables
+
+Floats = npt.NDArray[np.float32]
+Cosine = Callable[[Sequence[str]], Floats]
+"""Gives the matrix of cosines of the vectors of ids; NaN in rows and columns of those that have none."""
+
+SAME_BEHAVIOUR: Final = 0.9
+SAME_DOMAIN: Final = 0.15
+SAME_SITUATION: Final = 0.12
+SAME_WORD: Final = 0.6
+"""What two memories share, and how alike it makes them. A word's share is that of the rarest there could be (idf of
+one in all, Sparck Jones 1972). Fitted on labelled users (``phronesis bench traits``)."""
+
+COSINE: Final = 2.2
+"""Weight of a centred cosine: .2 is much, .4 the same again."""
+
+LEAST_CENTRED: Final = 8
+"""Vectors of one language that make a mean worth subtracting."""
+
+MAX_COMPARED: Final = 4_000
+"""Memories whose cosines are asked for at once: 64 MB."""
+
+COMMON: Final = 0.2
+"""Share of the memories beyond which a word says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """Compares memories by their places in a sequence."""
+
+    weights: Sequence[Mapping[str, float]]
+    cosines: Floats | None
+
+    def pair(self, one: int, other: int) -> float:
+        """Give how alike two memories are, 0 where nothing is shared; about 1 for the same behaviour."""
+        first, second = self.weights[one], self.weights[other]
+        if len(second) < len(first):
+            first, second = second, first
+        total = sum(min(weight, second[name]) for name, weight in first.items() if name in second)
+        return total + (0.0 if self.cosines is None else COSINE * float(self.cosines[one, other]))
+
+    def mean(self, one: int, others: Sequence[int]) -> float:
+        """Give how alike a memory is to several."""
+        return sum(self.pair(one, other) for other in others) / len(others)
+
+
+def features(readings: Sequence[Reading]) -> list[dict[str, float]]:
+    """Give what each memory can share with others, with its weight."""
+    counts = Counter(stem for one in readings for stem in one.stems)
+    rarest = log(1.0 + len(readings))
+    tables = the_tables()
+    out = []
+    for one in readings:
+        held = {f"b:{name}": SAME_BEHAVIOUR for name in one.behaviours}
+        held |= {f"d:{tables.behaviours[name].domain}": SAME_DOMAIN for name in one.behaviours}
+        held |= {f"s:{name}": SAME_SITUATION for name in one.situations}
+        for stem in one.stems:
+            if 1 < counts[stem] <= max(6.0, COMMON * len(readings)):
+                rarity = log((1.0 + len(readings)) / counts[stem]) / rarest
+                held[f"w:{stem}"] = SAME_WORD * rarity
+        out.append(held)
+    return out
+
+
+def centred(cosines: Floats, readings: Sequence[Reading]) -> Floats:
+    """Give the cosines that are left when the mean of each language's vectors is taken away, 0 where there is none.
+
+    Encoders put all texts of one language and manner near each other; what is left says what they are about. The Gram
+    matrix is enough for it: H K H with H = I - 1/n (Schölkopf, Smola & Müller 1998, kernel principal components).
+    """
+    known = ~np.isnan(np.diagonal(cosines))
+    gram = np.where(known[:, None] & known[None, :], cosines, 0.0).astype(np.float32)
+    codes = np.array([one.code for one in readings])
+    share = np.zeros((len(readings), 2), np.float32)
+    for n, code in enumerate(("en", "zh")):
+        mine = known & (codes == code)
+        if mine.sum() >= LEAST_CENTRED:
+            share[mine, n] = 1.0
+        else:
+            known &= ~mine
+    sizes = np.maximum(share.sum(axis=0), 1.0)
+    means = (gram @ share) / sizes  # of each vector with the mean of each language
+    between = (share.T @ means) / sizes[:, None]
+    left = gram - share @ means.T - means @ share.T + share @ between @ share.T
+    length = np.sqrt(np.maximum(np.diagonal(left), 1e-6))
+    left /= length[:, None] * length[None, :]
+    return np.where(known[:, None] & known[None, :], left, 0.0).astype(np.float32)
+
+
+def likeness_of(readings: Sequence[Reading], cosine: Cosine | None) -> Likeness:
+    """Prepare the comparison of memories."""
+    given = None
+    if cosine is not None and 0 < len(readings) <= MAX_COMPARED:
+        given = centred(np.asarray(cosine([one.id for one in readings]), np.float32), readings)
+    return Likeness(features(readings), given)
+
+
+def scores(likeness: Likeness, rows: Sequence[int]) -> Floats:
+    """Give how alike each of ``rows`` is to every memory: an inverted index, so that time goes with what is shared."""
+    size = len(likeness.weights)
+    out = np.zeros((len(rows), size), np.float32)
+    if likeness.cosines is not None:
+        out += COSINE * likeness.cosines[list(rows)]
+    holders: dict[str, list[int]] = {}
+    for n, held in enumerate(likeness.weights):
+        for name in held:
+            holders.setdefault(name, []).append(n)
+    askers: dict[str, list[int]] = {}
+    for place, n in enumerate(rows):
+        for name in likeness.weights[n]:
+            askers.setdefault(name, []).append(place)
+    for name in sorted(askers):
+        those = holders[name]
+        out[np.ix_(askers[name], those)] += likeness.weights[those[0]][name]  # the same for each of its holders
+    return out

@@ -1,0 +1,199 @@
+"""What the rules see in a memory: its behaviours and telling words, when it shows, which way it points, what bars it."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from typing import Final
+
+from phronesis.core.traits.seen import SeenMemory
+from phronesis.derive.extracting.script import simplified
+from phronesis.derive.reflecting.by_rules.tables import Code, Tables, the_tables
+from phronesis.derive.reflecting.by_rules.terms import Word, plain, words_of
+
+USERS_NAMES: Final = frozenset({"user", "the user", "用户", "我", "i", "me", "self", "myself"})
+"""How a memory's subject names the user. Somebody else's name is somebody else, until the caller says otherwise."""
+
+BEHAVIOUR_KINDS: Final = frozenset({"fact", "episodic", "preference", "event", "procedure", "profile"})
+"""Kinds that may show a behaviour; a task, a plan and a decision are none yet."""
+
+PERSONAL_KEYS: Final = frozenset({"hobby", "diet", "skill"})
+"""Keys of a profile that tell of what somebody does."""
+
+PROTAGONIST_SHARE: Final = 0.3
+"""Share of the memories that begin with one name for it to be the user's: "Priya rang ...", "User baked ..."."""
+
+_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+_HAN_RUN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
+_FUNCTION: Final = frozenset("的了是在我你您他她它们这那和与也都就还很吗呢吧啊呀么着把被之而且但及或给跟同到去来又再才从对向为以上下里外中前后个只条本台次遍回些点得地过会能要想说看做有没不一二三四五六七八九十两几半大小多少好")
+"""Characters that tie others together: a pair that holds one says little by itself."""
+_NAME: Final = re.compile(r"\s*([A-Z][a-z]+)\b")
+_INTRODUCED: Final = re.compile(r"\b([A-Z][a-z]+), (?:my|his|her|their|the user's)\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A memory as the rules read it. ``barred``: it cannot show a behaviour of the user's, and why."""
+
+    id: str
+    at: datetime
+    place: str
+    text: str
+    code: Code
+    behaviours: frozenset[str]
+    stems: frozenset[str]
+    situations: frozenset[str]
+    barred: str | None
+    kind: str
+    ended: bool
+    negated: bool
+    habit: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """Who a user's memories speak of: the names that stand for the user, and those of others."""
+
+    names: frozenset[str] = frozenset()
+    others: frozenset[str] = frozenset()
+
+
+def code_of(text: str) -> Code:
+    """Give the language of a text: Chinese where a quarter of its letters are Han, and more of them say more."""
+    letters = sum(map(str.isalpha, text))
+    return "zh" if letters and len(_HAN.findall(text)) * 4 >= letters else "en"
+
+
+def voice_of(memories: Iterable[SeenMemory]) -> Voice:
+    """Find out whom the memories call by name: whom most begin with is the user."""
+    texts = [one.content for one in memories]
+    leads = Counter(match[1] for text in texts if (match := _NAME.match(text)) is not None)
+    users = {name for name, count in leads.items() if count > PROTAGONIST_SHARE * len(texts) and count > 1}
+    relations = the_tables().others
+    others = {match[1] for text in texts for match in _INTRODUCED.finditer(text)}
+    for text in texts:
+        for first, second in pairwise(re.findall(r"\w+", text)):
+            if first.lower() in relations and second[:1].isupper() and second.isalpha() and second.isascii():
+                others.add(second)
+    others |= {match[1] for text in texts for match in re.finditer(r"(?:室友|同事|朋友) ?([A-Z][a-z]+)", text)}
+    users |= {"User"}
+    return Voice(frozenset(users), frozenset(others - users))
+
+
+def read(memory: SeenMemory, voice: Voice) -> Reading:
+    """Read a memory."""
+    tables = the_tables()
+    text = plain(simplified(memory.content))
+    code = code_of(memory.content)
+    words = words_of(text, tables.irregular)
+    found = tables.terms.found(text, words)
+    marks = tables.marks[code]
+    return Reading(
+        id=memory.id, at=memory.at, place=_place(memory), text=memory.content, code=code, kind=memory.kind,
+        behaviours=found.names,
+        stems=_stems(text, words, found.words, found.characters, voice=voice, tables=tables),
+        situations=frozenset(
+            name for name, one in tables.situations.items()
+            if one.pattern["en"].search(text) or (code == "zh" and one.pattern["zh"].search(text))
+        ),
+        barred=_bar(memory, text, code, voice),
+        ended=any(_marked(tables, "ended", text)), negated=any(_marked(tables, "negated", text)),
+        habit=marks["habit"].search(text) is not None,
+    )  # fmt: skip
+
+
+def _marked(tables: Tables, mark: str, text: str) -> Iterable[bool]:
+    yield tables.marks["en"][mark].search(text) is not None
+    if not text.isascii():
+        yield tables.marks["zh"][mark].search(text) is not None
+
+
+def _place(memory: SeenMemory) -> str:
+    """Give what counts as a session of its own: that in which it was said, else its day."""
+    return f"s:{memory.session_id}" if memory.session_id is not None else f"d:{memory.at.date().isoformat()}"
+
+
+def _stems(
+    text: str, words: Sequence[Word], covered: frozenset[int], characters: frozenset[int], *, voice: Voice,
+    tables: Tables,
+) -> frozenset[str]:  # fmt: skip
+    """Give the telling words that no term covers: stems, and pairs of Han characters."""
+    names = {name.lower() for name in voice.names}
+    out = {
+        word.stem for n, word in enumerate(words)
+        if n not in covered and word.stem not in tables.generic["en"] and word.written not in names
+        and len(word.stem) > 1 and not word.stem.isdigit()
+    }  # fmt: skip
+    if not text.isascii():
+        for run in _HAN_RUN.finditer(text):
+            for n in range(run.start(), run.end() - 1):
+                pair = text[n : n + 2]
+                held = n in characters or n + 1 in characters
+                if not held and pair not in tables.generic["zh"] and not set(pair) & _FUNCTION:
+                    out.add(pair)
+    return frozenset(out)
+
+
+def _bar(memory: SeenMemory, text: str, code: Code, voice: Voice) -> str | None:
+    marks: Mapping[str, re.Pattern[str]] = the_tables().marks[code]
+    if memory.kind not in BEHAVIOUR_KINDS or (memory.kind == "profile" and memory.key not in PERSONAL_KEYS):
+        return "kind"
+    if memory.subject is not None and memory.subject.strip().casefold() not in USERS_NAMES | _lower(voice.names):
+        return "other"
+    for mark in ("supposed", "joke", "quoted", "static"):
+        if any(_marked(the_tables(), mark, text)):
+            return mark
+    if marks["once"].search(text) and not marks["habit"].search(text):
+        return "once"
+    return "other" if of_somebody_else(memory.content, text, voice) else None
+
+
+def _lower(names: frozenset[str]) -> frozenset[str]:
+    return frozenset(name.casefold() for name in names)
+
+
+def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
+    """Tell whether a text is about somebody else: it begins with them, and the user does nothing in it."""
+    tables = the_tables()
+    found = tables.marks["zh"]["other"].match(text)
+    if found is not None:
+        rest = text[found.end() :]
+        return not ("我" in rest[:2] or re.search("[，,。；]我(?!爸|妈|们?家|的)", rest))
+    content = content.removeprefix("The user").removeprefix("the user") if text.startswith("the user") else content
+    text = text.removeprefix("the user")
+    lead = _NAME.match(content)
+    rest = text
+    named = ""
+    if text.startswith("'s "):
+        rest, named = text[3:], "'s"
+    elif lead is not None and lead[1] in voice.names:
+        rest = text[lead.end() :]
+        if rest.startswith("'s "):
+            named = "'s"
+            rest = rest[3:]
+        else:
+            return False
+    elif lead is not None and lead[1] in voice.others:
+        return True
+    words = re.findall(r"[a-z0-9'-]+", rest)[:5]
+    if words[:1] in (["my"], ["our"]):
+        words, named = words[1:], "my"
+    if named and words and (bare := words[0].removesuffix("'s")) in tables.others:
+        return not (len(words) > 1 and words[1] == "and") and bool(bare)
+    if words[:1] and words[0] in {"he", "she", "they"} and not voice.names:
+        return True
+    if lead is not None and not named and len(words) > 1 and words[0] not in _STARTERS:
+        return tables.marks["en"]["verb"].fullmatch(words[1]) is not None and _is_name(content, lead[1])
+    return False
+
+
+_STARTERS: Final = frozenset({"the", "this", "it", "there", "work", "coffee", "dinner", "lunch", "breakfast", "user", "i",
+                              "everything", "today", "yesterday", "someone", "nobody"})  # fmt: skip
+
+
+def _is_name(content: str, word: str) -> bool:
+    """Tell whether the first word of a text is a name: no verb, adverb or common noun that begins a note."""
+    low = word.lower()
+    return not low.endswith(("ed", "ing", "ly", "s")) and low not in the_tables().irregular

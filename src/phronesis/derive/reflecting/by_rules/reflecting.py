@@ -1,0 +1,107 @@
+"""One reflection by rules: what the new memories say of the traits there are, and which new ones they show."""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final
+
+from phronesis.core.traits.operations import NewBehavior, Reinforcement, Wishes
+from phronesis.core.traits.seen import SeenMemory, SeenTrait
+from phronesis.core.traits.strength import MIN_MEMORIES
+from phronesis.derive.reflecting.by_rules.clusters import grown
+from phronesis.derive.reflecting.by_rules.contradicting import contradicted, contradictions_of
+from phronesis.derive.reflecting.by_rules.fitting import FIT, Known, fits, known_traits
+from phronesis.derive.reflecting.by_rules.grading import grade_of
+from phronesis.derive.reflecting.by_rules.likeness import Cosine, Likeness, likeness_of
+from phronesis.derive.reflecting.by_rules.reading import Reading, read, voice_of
+from phronesis.derive.reflecting.by_rules.statement import context_of, statement_of
+from phronesis.derive.reflecting.by_rules.upgrading import upgrades_of
+
+NEAR: Final = 0.8
+CLOSE: Final = 0.65
+"""How alike the members of a behaviour are to the first, and to each other on average."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """What one reflection looks at."""
+
+    readings: Sequence[Reading]
+    likeness: Likeness
+    fresh: Sequence[int]
+    traits: Sequence[Known]
+
+
+def reflect(
+    memories: Sequence[SeenMemory], new: AbstractSet[str], traits: Sequence[SeenTrait], *, cosine: Cosine | None = None
+) -> Wishes:
+    """Give what a reflection wishes, seen the memories that may count, the ids that are new, and the traits that live.
+
+    ``cosine`` gives the cosines of the vectors of ids, NaN where there is none. The order of what is given is of no
+    account, and ids in the answer are of ``memories`` and ``traits``.
+    """
+    seen = sorted({one.id: one for one in memories}.values(), key=lambda one: (one.at, one.id))
+    voice = voice_of(seen)
+    readings = [read(one, voice) for one in seen]
+    fresh = [n for n, one in enumerate(readings) if one.id in new]
+    live = sorted(traits, key=lambda one: one.id)
+    likeness = likeness_of(readings, cosine if fresh else None)
+    places = {one.id: n for n, one in enumerate(readings)}
+    known = known_traits(live, readings, places)
+    this = _Round(readings, likeness, fresh, known)
+    against = contradictions_of(known, readings, likeness, fresh)
+    spoken = {n for one in against.values() for n in one}
+    reinforced = _reinforcements(this, spoken)
+    used = spoken | {n for those in reinforced.values() for n in those}
+    return Wishes(
+        new_behaviors=_behaviours(this, used),
+        reinforcements=[
+            Reinforcement(
+                trait_id=one.trait.id, new_evidence_ids=[readings[n].id for n in reinforced[one.trait.id]],
+                quality_grade=grade_of([readings[n] for n in reinforced[one.trait.id]],
+                                       [readings[n] for n in one.members]),
+            )
+            for one in known if one.trait.id in reinforced
+        ],
+        contradictions=contradicted(against, readings),
+        upgrades=upgrades_of(known),
+    )  # fmt: skip
+
+
+def _reinforcements(this: _Round, spoken: AbstractSet[int]) -> dict[str, list[int]]:
+    """Give the new memories of each trait: each belongs to the one it fits best, a behaviour before what it led to."""
+    found: dict[str, list[int]] = {}
+    evidence = frozenset[int]().union(*(one.evidence for one in this.traits))
+    for n in this.fresh:
+        if not _shows(this.readings[n]) or n in spoken or n in evidence:
+            continue
+        ranked = sorted(
+            (one.trait.subtype != "behavior", -round(fit, 4), one.trait.id)
+            for one in this.traits
+            if (fit := fits(n, one, this.readings, this.likeness)) >= FIT
+        )
+        if ranked:
+            found.setdefault(ranked[0][2], []).append(n)
+    return found
+
+
+def _behaviours(this: _Round, used: AbstractSet[int]) -> list[NewBehavior]:
+    """Give the clusters that hold something new and are no trait's evidence."""
+    evidence = frozenset(used).union(*(one.evidence for one in this.traits))
+    free = [_shows(one) and n not in evidence for n, one in enumerate(this.readings)]
+    clusters = grown(
+        this.readings, this.likeness, seeds=[n for n in this.fresh if free[n]], free=free, near=NEAR, close=CLOSE,
+        least=MIN_MEMORIES,
+    )  # fmt: skip
+    found = []
+    for cluster in clusters:
+        members = [this.readings[n] for n in cluster]
+        found.append(NewBehavior(
+            content=statement_of(members), evidence_ids=[one.id for one in members], context=context_of(members),
+            quality_grade=grade_of(members[1:], members[:1]),
+        ))  # fmt: skip
+    return found
+
+
+def _shows(one: Reading) -> bool:
+    return one.barred is None and not one.ended

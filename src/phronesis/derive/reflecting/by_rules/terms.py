@@ -1,0 +1,155 @@
+"""Words of a text, and the terms of a table that stand in it: the longest term at each place.
+
+English is compared word by word, by stems; Chinese character by character. In a term "~" lets a few words (characters)
+stand between its parts, "!" says that what is found means nothing.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from Stemmer import Stemmer
+
+MAX_READ: Final = 600
+"""Characters of a memory that are read: it is a sentence, and what it is about stands at its beginning."""
+
+GAP_WORDS: Final = 3
+GAP_CHARACTERS: Final = 6
+"""How much may stand where a term has "~"."""
+
+_WORD: Final = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
+_CLITIC: Final = re.compile(r"'(?:s|m|re|ll|d|ve)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of an English text: its stem, how it is written, and where."""
+
+    stem: str
+    written: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Terms found in a text: what they stand for, and which words and characters they cover."""
+
+    names: frozenset[str]
+    words: frozenset[int]
+    characters: frozenset[int]
+
+
+@lru_cache(maxsize=1 << 12)
+def _stemmed(word: str) -> str:
+    return str(Stemmer("english", 0).stemWord(word))
+
+
+def plain(text: str) -> str:
+    """Give the beginning of a text in small letters, without accents and typographic apostrophes."""
+    low = text[:MAX_READ].casefold().replace("’", "'").replace("‘", "'")
+    if low.isascii():
+        return low
+    return unicodedata.normalize("NFC", "".join(
+        one for one in unicodedata.normalize("NFKD", low) if not "\u0300" <= one <= "\u036f"
+    ))  # fmt: skip
+
+
+def words_of(text: str, irregular: Mapping[str, str]) -> list[Word]:
+    """Give the words of a plain text: "didn't" is two, "Anna's" is Anna."""
+    found = []
+    for match in _WORD.finditer(text):
+        word = match[0]
+        if word.endswith("n't"):
+            lead = irregular.get(word, word.removesuffix("n't"))
+            found.append(Word(irregular.get(lead, lead), lead, match.start()))
+            word = "not"
+        word = _CLITIC.sub("", word)
+        found.append(Word(_stemmed(irregular.get(word, word)), word, match.start()))
+    return found
+
+
+@dataclass(slots=True)
+class Terms:
+    """The terms of a table, by what they begin with."""
+
+    irregular: Mapping[str, str]
+    _english: dict[str, list[tuple[tuple[tuple[str, ...], ...], str]]] = field(default_factory=dict)
+    _chinese: dict[str, list[tuple[tuple[str, ...], str]]] = field(default_factory=dict)
+
+    def add_english(self, terms: Iterable[str], name: str) -> None:
+        """Add English terms; one with "!" stands for nothing."""
+        for term in terms:
+            means = "" if term.startswith("!") else name
+            parts = tuple(
+                tuple(word.stem for word in words_of(plain(part), self.irregular))
+                for part in term.lstrip("!").split("~")
+            )
+            kept = tuple(part for part in parts if part)
+            if kept:
+                self._english.setdefault(kept[0][0], []).append((kept, means))
+
+    def add_chinese(self, terms: Iterable[str], name: str) -> None:
+        """Add Chinese terms; one with "!" stands for nothing."""
+        for term in terms:
+            means = "" if term.startswith("!") else name
+            parts = tuple(part for part in term.lstrip("!").lower().split("~") if part)
+            self._chinese.setdefault(parts[0][0], []).append((parts, means))
+
+    def found(self, text: str, words: Sequence[Word]) -> Found:
+        """Give the terms in a plain text and its words; what a longer one covers is no beginning of another."""
+        names: set[str] = set()
+        covered: set[int] = set()
+        for at, word in enumerate(words):
+            if at not in covered:
+                here = [(places, means) for parts, means in self._english.get(word.stem, ())
+                        if (places := _english_places(words, at, parts))]  # fmt: skip
+                _take(here, names, covered)
+        characters: set[int] = set()
+        for at, character in enumerate("" if text.isascii() else text):
+            if at not in characters and character in self._chinese:
+                spots = [(places, means) for parts, means in self._chinese[character]
+                         if (places := _chinese_places(text, at, parts))]  # fmt: skip
+                _take(spots, names, characters)
+        return Found(frozenset(names - {""}), frozenset(covered), frozenset(characters))
+
+
+def _take(here: Sequence[tuple[tuple[int, ...], str]], names: set[str], covered: set[int]) -> None:
+    longest = max((len(places) for places, _ in here), default=0)
+    for places, means in here:
+        if len(places) == longest:
+            names.add(means)
+            covered.update(places)
+
+
+def _english_places(words: Sequence[Word], at: int, parts: Sequence[tuple[str, ...]]) -> tuple[int, ...]:
+    """Give the numbers of the words that the parts of a term are; none where it does not stand there."""
+    places: list[int] = []
+    first = last = at
+    for part in parts:
+        start = next((n for n in range(first, last + 1) if _stands(words, n, part)), None)
+        if start is None:
+            return ()
+        places += range(start, start + len(part))
+        first = start + len(part)
+        last = first + GAP_WORDS
+    return tuple(places)
+
+
+def _stands(words: Sequence[Word], at: int, part: Sequence[str]) -> bool:
+    return at + len(part) <= len(words) and all(words[at + n].stem == stem for n, stem in enumerate(part))
+
+
+def _chinese_places(text: str, at: int, parts: Sequence[str]) -> tuple[int, ...]:
+    """Give the places of the characters that the parts of a term are; none where it does not stand there."""
+    if not text.startswith(parts[0], at):
+        return ()
+    places = list(range(at, at + len(parts[0])))
+    for part in parts[1:]:
+        start = text.find(part, places[-1] + 1, places[-1] + 1 + GAP_CHARACTERS + len(part))
+        if start < 0:
+            return ()
+        places += range(start, start + len(part))
+    return tuple(places)

@@ -1,0 +1,103 @@
+"""One memory's words as a general sentence: without who, when and the details of the once, in the third person."""
+
+import re
+from typing import Final
+
+from phronesis.derive.reflecting.by_rules.tables import Code, the_tables
+
+MAX_WORDS: Final = 14
+MAX_CHARACTERS: Final = 30
+"""How long a sentence about a trait is at most."""
+
+_SUBJECT: Final = re.compile(r"^(?:(?:the )?users?|i|he|she|they)\b(?:'(?:ve|d|m|s))?\s+", re.IGNORECASE)
+_OFTEN: Final = re.compile(r"\b(?:always|usually|often|again|still|just|also|really|even|has|have|had)\s+", re.IGNORECASE)
+_WHEN: Final = re.compile(
+    r"\s*\b(?:(?:on|at|in|since|until|by|for|from) )?(?:the )?(?:this|last|next|every|each|that)?\s?"
+    r"(?:today|tonight|yesterday|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may"
+    r"|june|july|august|september|october|november|december|again|once more|\d{4}-\d\d-\d\d|\d{1,2}[:.]\d\d|week|month"
+    r"|year|morning|afternoon|evening|night)\b(?:\s+\d{1,4}(?:st|nd|rd|th)?\b)?",
+    re.IGNORECASE,
+)
+_CLAUSE: Final = re.compile(r"[,;:.!?–—()]\s|\s(?:because|since|so that|even though|although|when|while|before|after|and|but|then)\s")
+_CHINESE_CLAUSE: Final = re.compile("[，。；：！？、,;!?]")
+_CHINESE_SUBJECT: Final = re.compile("^(?:用户|我|他|她)(?:们)?(?:说|表示|提到)?(?:自己)?")
+_CHINESE_WHEN: Final = re.compile(
+    "(?:今天|昨天|昨晚|今晚|前天|明天|上周|这周|本周|下周|上个月|这个月|今年|去年|周[一二三四五六日天末]|星期[一二三四五六日天]"
+    "|早上|上午|中午|下午|晚上|傍晚|又|再次|照例|总是|经常|还是|[0-9一二三四五六七八九十]{1,3}[月日号点](?:半|钟)?)"
+)
+_CHINESE_DONE: Final = re.compile("了(?![解得不])")
+
+
+def clause_of(text: str, code: Code, *, often: bool = False, names: frozenset[str] = frozenset()) -> str:
+    """Give the first telling clause of a memory as a sentence; ``often`` says that it recurs."""
+    if code == "zh":
+        return _chinese(text, often=often)
+    return _english(text, often=often, names=names)
+
+
+def _chinese(text: str, *, often: bool) -> str:
+    clauses = [_CHINESE_SUBJECT.sub("", part.strip()) for part in _CHINESE_CLAUSE.split(text)]
+    bare = [_CHINESE_DONE.sub("", _CHINESE_WHEN.sub("", part)).strip() for part in clauses]
+    best = next((part for part in bare if len(part) >= 4), max([*bare, ""], key=len))  # noqa: PLR2004 - a verb and an object
+    best = best[:MAX_CHARACTERS] or text.strip()[:MAX_CHARACTERS]
+    return f"经常{best}" if often else best
+
+
+def _english(text: str, *, often: bool, names: frozenset[str]) -> str:
+    bare = " ".join(text.split())
+    for name in sorted(names):
+        bare = bare.removeprefix(f"{name} ")
+    bare = _SUBJECT.sub("", bare)
+    clause = next((part for part in _CLAUSE.split(bare) if len(part.split()) > 1), bare)
+    clause = " ".join(_WHEN.sub("", _OFTEN.sub("", clause)).split()[:MAX_WORDS]).strip(" ,.;:")
+    clause = clause or bare[:80].strip()
+    first, _, rest = clause.partition(" ")
+    verb = third_person(first)
+    if verb is None:
+        return f"Often: {clause[:1].lower()}{clause[1:]}" if often else f"{clause[:1].upper()}{clause[1:]}"
+    sentence = f"{verb} {rest}".strip()
+    return f"Often {sentence}" if often else f"{sentence[:1].upper()}{sentence[1:]}"
+
+
+def third_person(word: str) -> str | None:
+    """Give a verb in the third person of the present: "baked" and "bake" are "bakes", "went" is "goes"; None: no verb."""
+    low = word.lower()
+    base = the_tables().irregular.get(low)
+    if base in {"be", "not", "will", "cannot"} or not low.isascii() or not low.isalpha():
+        return None
+    if base is None:
+        base = _regular(low)
+    if base is None:
+        return None
+    if base in {"have"}:
+        return "has"
+    if base.endswith(("s", "sh", "ch", "x", "z", "o")):
+        return f"{base}es"
+    if base.endswith("y") and base[-2:-1] not in "aeiou":
+        return f"{base[:-1]}ies"
+    return f"{base}s"
+
+
+def _regular(word: str) -> str | None:
+    """Give the base of a regular past tense; None for what is none."""
+    if not word.endswith("ed") or len(word) < 5:  # noqa: PLR2004 - "bed", "need", "shed"
+        return None
+    stem = word[:-2]
+    if stem.endswith("i"):
+        return f"{stem[:-1]}y"
+    if len(stem) > 2 and stem[-1] == stem[-2] and stem[-1] not in "lsfz":  # noqa: PLR2004
+        return stem[:-1]
+    silent = stem.endswith(("c", "v", "z", "u", "dg", "ng", "rs", "ns")) or re.search(r"[^aeiou][aeiou][kpmtnrls]$", stem)
+    kept = stem.endswith(("en", "er", "on", "it", "et", "al", "ing", "elp")) and not stem.endswith(("ite", "cit"))
+    return f"{stem}e" if silent and not kept else stem
+
+
+def softened(content: str, code: Code) -> str | None:
+    """Give a trait in a lower degree ("Sometimes goes running"); None where it is in one already."""
+    if code == "zh":
+        bare = re.sub("^(?:现在)?(?:经常|总是|常常|一向|每天)", "", content)
+        return None if content.startswith("有时") else f"有时{bare}"
+    if content.startswith("Sometimes"):
+        return None
+    bare = re.sub(r"^(?:now )?(?:often|always|usually|regularly)[: ]\s*", "", content, flags=re.IGNORECASE)
+    return f"Sometimes {bare[:1].lower()}{bare[1:]}"
