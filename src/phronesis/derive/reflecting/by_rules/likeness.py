@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import log
+from math import isnan, log, nan
 from typing import Final
 
 import numpy as np
@@ -19,12 +19,17 @@ Cosine = Callable[[Sequence[str]], Floats]
 SAME_BEHAVIOUR: Final = 0.9
 SAME_DOMAIN: Final = 0.15
 SAME_SITUATION: Final = 0.12
-SAME_WORD: Final = 0.6
+SAME_WORD: Final = 0.45
 """What two memories share, and how alike it makes them. A word's share is that of the rarest there could be (idf of
 one in all, Sparck Jones 1972). Fitted on labelled users (``phronesis bench traits``)."""
 
-COSINE: Final = 2.2
+COSINE: Final = 2.8
 """Weight of a centred cosine: .2 is much, .4 the same again."""
+
+APART: Final = -0.1
+GRADUAL: Final = 0.15
+"""Below the first centred cosine two memories are of different things whatever words they share; above the sum of the
+two, what they share counts in full."""
 
 LEAST_CENTRED: Final = 8
 """Vectors of one language that make a mean worth subtracting."""
@@ -49,7 +54,8 @@ class Likeness:
         if len(second) < len(first):
             first, second = second, first
         total = sum(min(weight, second[name]) for name, weight in first.items() if name in second)
-        return total + (0.0 if self.cosines is None else COSINE * float(self.cosines[one, other]))
+        cosine = nan if self.cosines is None else float(self.cosines[one, other])
+        return total if isnan(cosine) else total * min(1.0, max(0.0, (cosine - APART) / GRADUAL)) + COSINE * cosine
 
     def mean(self, one: int, others: Sequence[int]) -> float:
         """Give how alike a memory is to several."""
@@ -63,8 +69,10 @@ def features(readings: Sequence[Reading]) -> list[dict[str, float]]:
     tables = the_tables()
     out = []
     for one in readings:
-        held = {f"b:{name}": SAME_BEHAVIOUR for name in one.behaviours}
-        held |= {f"d:{tables.behaviours[name].domain}": SAME_DOMAIN for name in one.behaviours}
+        held = {f"b:{name}": SAME_BEHAVIOUR * surely for name, surely in one.surely.items()}
+        for name, surely in one.surely.items():
+            domain = f"d:{tables.behaviours[name].domain}"
+            held[domain] = max(held.get(domain, 0.0), SAME_DOMAIN * surely)
         held |= {f"s:{name}": SAME_SITUATION for name in one.situations}
         for stem in one.stems:
             if 1 < counts[stem] <= max(6.0, COMMON * len(readings)):
@@ -75,7 +83,7 @@ def features(readings: Sequence[Reading]) -> list[dict[str, float]]:
 
 
 def centred(cosines: Floats, readings: Sequence[Reading]) -> Floats:
-    """Give the cosines that are left when the mean of each language's vectors is taken away, 0 where there is none.
+    """Give the cosines that are left when the mean of each language's vectors is taken away, NaN where there is none.
 
     Encoders put all texts of one language and manner near each other; what is left says what they are about. The Gram
     matrix is enough for it: H K H with H = I - 1/n (Schölkopf, Smola & Müller 1998, kernel principal components).
@@ -96,7 +104,7 @@ def centred(cosines: Floats, readings: Sequence[Reading]) -> Floats:
     left = gram - share @ means.T - means @ share.T + share @ between @ share.T
     length = np.sqrt(np.maximum(np.diagonal(left), 1e-6))
     left /= length[:, None] * length[None, :]
-    return np.where(known[:, None] & known[None, :], left, 0.0).astype(np.float32)
+    return np.where(known[:, None] & known[None, :], left, np.nan).astype(np.float32)
 
 
 def likeness_of(readings: Sequence[Reading], cosine: Cosine | None) -> Likeness:
@@ -111,8 +119,6 @@ def scores(likeness: Likeness, rows: Sequence[int]) -> Floats:
     """Give how alike each of ``rows`` is to every memory: an inverted index, so that time goes with what is shared."""
     size = len(likeness.weights)
     out = np.zeros((len(rows), size), np.float32)
-    if likeness.cosines is not None:
-        out += COSINE * likeness.cosines[list(rows)]
     holders: dict[str, list[int]] = {}
     for n, held in enumerate(likeness.weights):
         for name in held:
@@ -123,5 +129,12 @@ def scores(likeness: Likeness, rows: Sequence[int]) -> Floats:
             askers.setdefault(name, []).append(place)
     for name in sorted(askers):
         those = holders[name]
-        out[np.ix_(askers[name], those)] += likeness.weights[those[0]][name]  # the same for each of its holders
-    return out
+        given = np.array([likeness.weights[n][name] for n in those], np.float32)
+        asked = np.array([likeness.weights[rows[place]][name] for place in askers[name]], np.float32)
+        out[np.ix_(askers[name], those)] += np.minimum(asked[:, None], given[None, :])
+    if likeness.cosines is not None:
+        cosines = likeness.cosines[list(rows)]
+        unknown = np.isnan(cosines)
+        share = np.where(unknown, 1.0, np.clip((cosines - APART) / GRADUAL, 0.0, 1.0))
+        out = out * share + COSINE * np.where(unknown, 0.0, cosines)
+    return out.astype(np.float32, copy=False)

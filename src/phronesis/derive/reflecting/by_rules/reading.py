@@ -43,6 +43,7 @@ class Reading:
     text: str
     code: Code
     behaviours: frozenset[str]
+    surely: Mapping[str, float]
     stems: frozenset[str]
     situations: frozenset[str]
     barred: str | None
@@ -92,7 +93,7 @@ def read(memory: SeenMemory, voice: Voice) -> Reading:
     marks = tables.marks[code]
     return Reading(
         id=memory.id, at=memory.at, place=_place(memory), text=memory.content, code=code, kind=memory.kind,
-        behaviours=found.names,
+        behaviours=frozenset(found.names), surely=found.names,
         stems=_stems(text, words, found.words, found.characters, voice=voice, tables=tables),
         situations=frozenset(
             name for name, one in tables.situations.items()
@@ -142,7 +143,7 @@ def _bar(memory: SeenMemory, text: str, code: Code, voice: Voice) -> str | None:
         return "kind"
     if memory.subject is not None and memory.subject.strip().casefold() not in USERS_NAMES | _lower(voice.names):
         return "other"
-    for mark in ("supposed", "joke", "quoted", "static"):
+    for mark in ("supposed", "stance", "joke", "quoted", "static"):
         if any(_marked(the_tables(), mark, text)):
             return mark
     if marks["once"].search(text) and not marks["habit"].search(text):

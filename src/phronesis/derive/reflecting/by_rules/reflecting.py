@@ -14,12 +14,15 @@ from phronesis.derive.reflecting.by_rules.fitting import FIT, Known, fits, known
 from phronesis.derive.reflecting.by_rules.grading import grade_of
 from phronesis.derive.reflecting.by_rules.likeness import Cosine, Likeness, likeness_of
 from phronesis.derive.reflecting.by_rules.reading import Reading, read, voice_of
-from phronesis.derive.reflecting.by_rules.statement import context_of, statement_of
+from phronesis.derive.reflecting.by_rules.statement import behaviours_of, context_of, statement_of
 from phronesis.derive.reflecting.by_rules.upgrading import upgrades_of
 
-NEAR: Final = 0.8
-CLOSE: Final = 0.65
+NEAR: Final = 0.78
+CLOSE: Final = 0.68
 """How alike the members of a behaviour are to the first, and to each other on average."""
+
+BARE: Final = 1.0
+"""How alike on average they are where no encoder confirms it and no table knows what they do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,8 @@ def _behaviours(this: _Round, used: AbstractSet[int]) -> list[NewBehavior]:
     found = []
     for cluster in clusters:
         members = [this.readings[n] for n in cluster]
+        if this.likeness.cosines is None and not behaviours_of(members) and _mean(this.likeness, cluster) < BARE:
+            continue
         found.append(NewBehavior(
             content=statement_of(members), evidence_ids=[one.id for one in members], context=context_of(members),
             quality_grade=grade_of(members[1:], members[:1]),
@@ -105,3 +110,7 @@ def _behaviours(this: _Round, used: AbstractSet[int]) -> list[NewBehavior]:
 
 def _shows(one: Reading) -> bool:
     return one.barred is None and not one.ended
+
+
+def _mean(likeness: Likeness, members: Sequence[int]) -> float:
+    return min(likeness.mean(n, [other for other in members if other != n]) for n in members)

@@ -72,8 +72,8 @@ class Tables:
 
 
 _MARKS: Final = {
-    "en": ("supposed", "joke", "quoted", "once", "static", "habit", "ended", "negated", "denied", "instead", "verb"),
-    "zh": ("supposed", "joke", "quoted", "once", "static", "habit", "ended", "negated", "denied", "instead", "other"),
+    "en": ("supposed", "stance", "joke", "quoted", "once", "static", "habit", "ended", "negated", "denied", "instead", "verb"),
+    "zh": ("supposed", "stance", "joke", "quoted", "once", "static", "habit", "ended", "negated", "denied", "instead", "other"),
 }
 
 
