@@ -30,6 +30,13 @@ _HAN_RUN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]+")
 _FUNCTION: Final = frozenset("的了是在我你您他她它们这那和与也都就还很吗呢吧啊呀么着把被之而且但及或给跟同到去来又再才从对向为以上下里外中前后个只条本台次遍回些点得地过会能要想说看做有没不一二三四五六七八九十两几半大小多少好")
 """Characters that tie others together: a pair that holds one says little by itself."""
 _NAME: Final = re.compile(r"\s*([A-Z][a-z]+)\b")
+_INSIDE: Final = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+\b")
+_DAYS: Final = frozenset({"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday", "January",
+                          "February", "March", "April", "May", "June", "July", "August", "September", "October",
+                          "November", "December", "English", "Christmas", "Easter", "Sundays", "Saturdays"})  # fmt: skip
+_I_DO: Final = re.compile(r"(?:[,;:] |\b(?:and|but|so|while|when|because|that) )(?:then )?I(?:'\w+)? \w")
+_AND_I_DO: Final = re.compile("(?:[，,。；]\\S{0,8}?|说|夸|笑)我(?!爸|妈|们|家|的|哥|姐|弟|妹|老)")
+"""Where the user does something in a sentence that begins with somebody else."""
 _INTRODUCED: Final = re.compile(r"\b([A-Z][a-z]+), (?:my|his|her|their|the user's)\b")
 
 
@@ -55,10 +62,11 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """Who a user's memories speak of: the names that stand for the user, and those of others."""
+    """Who a user's memories speak of: the names of the user, of people they know, and all that is written as a name."""
 
     names: frozenset[str] = frozenset()
     others: frozenset[str] = frozenset()
+    proper: frozenset[str] = frozenset()
 
 
 def code_of(text: str) -> Code:
@@ -80,7 +88,8 @@ def voice_of(memories: Iterable[SeenMemory]) -> Voice:
                 others.add(second)
     others |= {match[1] for text in texts for match in re.finditer(r"(?:室友|同事|朋友) ?([A-Z][a-z]+)", text)}
     users |= {"User"}
-    return Voice(frozenset(users), frozenset(others - users))
+    proper = {name for text in texts for name in _INSIDE.findall(text)}
+    return Voice(frozenset(users), frozenset(others - users - {"I"}), frozenset(proper - users - _DAYS))
 
 
 def read(memory: SeenMemory, voice: Voice) -> Reading:
@@ -160,41 +169,33 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
     tables = the_tables()
     found = tables.marks["zh"]["other"].match(text)
     if found is not None:
-        rest = text[found.end() :]
-        return not ("我" in rest[:2] or re.search("[，,。；]我(?!爸|妈|们?家|的)", rest))
-    content = content.removeprefix("The user").removeprefix("the user") if text.startswith("the user") else content
-    text = text.removeprefix("the user")
-    lead = _NAME.match(content)
-    rest = text
-    named = ""
-    if text.startswith("'s "):
-        rest, named = text[3:], "'s"
-    elif lead is not None and lead[1] in voice.names:
-        rest = text[lead.end() :]
-        if rest.startswith("'s "):
-            named = "'s"
-            rest = rest[3:]
+        return not text[found.end() :].startswith("我") and _AND_I_DO.search(text) is None
+    if text.startswith("the user"):
+        content, text = content[8:], text[8:]
+        whose = text.startswith("'s ")
+        rest = text[3:] if whose else ""
+    else:
+        lead = _NAME.match(content)
+        if lead is not None and lead[1] in voice.names:
+            rest = text[lead.end() :]
+            whose = rest.startswith("'s ")
+            rest = rest[3:] if whose else ""
+        elif lead is not None and lead[1] in voice.others:
+            return _I_DO.search(content) is None
         else:
-            return False
-    elif lead is not None and lead[1] in voice.others:
-        return True
-    words = re.findall(r"[a-z0-9'-]+", rest)[:5]
-    if words[:1] in (["my"], ["our"]):
-        words, named = words[1:], "my"
-    if named and words and (bare := words[0].removesuffix("'s")) in tables.others:
-        return not (len(words) > 1 and words[1] == "and") and bool(bare)
-    if words[:1] and words[0] in {"he", "she", "they"} and not voice.names:
-        return True
-    if lead is not None and not named and len(words) > 1 and words[0] not in _STARTERS:
-        return tables.marks["en"]["verb"].fullmatch(words[1]) is not None and _is_name(content, lead[1])
-    return False
+            whose = text.startswith(("my ", "our "))
+            rest = text[3:] if whose else ""
+            if lead is not None and not whose and _named(lead[1], text[lead.end() :], voice):
+                return _I_DO.search(content) is None
+    words = re.findall(r"[a-z0-9'-]+", rest)[:4]
+    if not whose or not words:
+        return text.startswith(("he ", "she ", "they ")) and len(voice.names) > 1
+    if words[0].removesuffix("'s") not in tables.others and (len(words) == 1 or words[1] not in tables.others):
+        return False
+    return "and" not in words[1:2] and _I_DO.search(content) is None
 
 
-_STARTERS: Final = frozenset({"the", "this", "it", "there", "work", "coffee", "dinner", "lunch", "breakfast", "user", "i",
-                              "everything", "today", "yesterday", "someone", "nobody"})  # fmt: skip
-
-
-def _is_name(content: str, word: str) -> bool:
-    """Tell whether the first word of a text is a name: no verb, adverb or common noun that begins a note."""
-    low = word.lower()
-    return not low.endswith(("ed", "ing", "ly", "s")) and low not in the_tables().irregular
+def _named(lead: str, rest: str, voice: Voice) -> bool:
+    """Tell whether a text begins with somebody's name and what they do: "Tom runs", where Tom is named elsewhere too."""
+    words = re.findall(r"[a-z0-9'-]+", rest)[:1]
+    return lead in voice.proper and bool(words) and the_tables().marks["en"]["verb"].fullmatch(words[0]) is not None
