@@ -35,8 +35,15 @@ _DAYS: Final = frozenset({"Monday", "Tuesday", "Wednesday", "Thursday", "Friday"
                           "February", "March", "April", "May", "June", "July", "August", "September", "October",
                           "November", "December", "English", "Christmas", "Easter", "Sundays", "Saturdays"})  # fmt: skip
 _I_DO: Final = re.compile(r"(?:[,;:] |\b(?:and|but|so|while|when|because|that) )(?:then )?I(?:'\w+)? \w")
-_AND_I_DO: Final = re.compile("(?:[，,。；]\\S{0,8}?|说|夸|笑)我(?!爸|妈|们|家|的|哥|姐|弟|妹|老)")
+_WE_DO: Final = re.compile(r"(?:[，,。；]\S{0,8}?|说|夸|笑)我(?!爸|妈|们|家|的|哥|姐|弟|妹|老)")
 """Where the user does something in a sentence that begins with somebody else."""
+_CHINESE_NAMED: Final = re.compile(
+    "(?:室友|舍友|同事|同学|邻居|朋友|领导|老板|闺蜜|发小|表[哥姐弟妹]|堂[哥姐弟妹]|哥哥|姐姐|弟弟|妹妹) ?"
+    "([A-Z][a-z]+|[小老阿大][\u4e00-\u9fff])"
+)
+_DETERMINERS: Final = frozenset({"the", "a", "an", "his", "her", "their", "my", "our", "one", "some", "new", "old"})
+_PLURAL: Final = frozenset({"friends", "kids", "children", "parents", "guests", "neighbours", "neighbors", "colleagues"})
+"""Who is there with the user, where nothing says whose they are: "friends over for dinner"."""
 _INTRODUCED: Final = re.compile(r"\b([A-Z][a-z]+), (?:my|his|her|their|the user's)\b")
 
 
@@ -86,7 +93,7 @@ def voice_of(memories: Iterable[SeenMemory]) -> Voice:
         for first, second in pairwise(re.findall(r"\w+", text)):
             if first.lower() in relations and second[:1].isupper() and second.isalpha() and second.isascii():
                 others.add(second)
-    others |= {match[1] for text in texts for match in re.finditer(r"(?:室友|同事|朋友) ?([A-Z][a-z]+)", text)}
+    others |= {name for text in texts for name in _CHINESE_NAMED.findall(text)}
     users |= {"User"}
     proper = {name for text in texts for name in _INSIDE.findall(text)}
     return Voice(frozenset(users), frozenset(others - users - {"I"}), frozenset(proper - users - _DAYS))
@@ -168,8 +175,9 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
     """Tell whether a text is about somebody else: it begins with them, and the user does nothing in it."""
     tables = the_tables()
     found = tables.marks["zh"]["other"].match(text)
-    if found is not None:
-        return not text[found.end() :].startswith("我") and _AND_I_DO.search(text) is None
+    if found is not None or any(text.startswith(name) for name in voice.others if not name.isascii()):
+        rest = text[found.end() :] if found is not None else ""
+        return not rest.startswith("我") and _WE_DO.search(text) is None
     if text.startswith("the user"):
         content, text = content[8:], text[8:]
         whose = text.startswith("'s ")
@@ -187,7 +195,12 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
             rest = text[3:] if whose else ""
             if lead is not None and not whose and _named(lead[1], text[lead.end() :], voice):
                 return _I_DO.search(content) is None
-    words = re.findall(r"[a-z0-9'-]+", rest)[:4]
+    words = re.findall(r"[a-z0-9'-]+", rest or text)[:5]
+    if not rest and words:
+        bare = words[0].removesuffix("'s")
+        does = words[0].endswith("'s") or tables.marks["en"]["verb"].fullmatch(" ".join(words[1:2])) is not None
+        whose = words[0] in _DETERMINERS or (bare in tables.others - _PLURAL and does)
+        words = words[1:] if words[0] in _DETERMINERS else words
     if not whose or not words:
         return text.startswith(("he ", "she ", "they ")) and len(voice.names) > 1
     if words[0].removesuffix("'s") not in tables.others and (len(words) == 1 or words[1] not in tables.others):
