@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.derive.reflecting.by_rules.likeness import Floats, Likeness, scores
+from phronesis.derive.reflecting.by_rules.likeness import Likeness
 from phronesis.derive.reflecting.by_rules.reading import Reading
 
 Mask = npt.NDArray[np.bool_]
@@ -29,49 +29,28 @@ def grown(
     """
     if not seeds:
         return []
-    rows = _Rows(likeness, free)
-    first = rows.of(seeds)
-    weight = np.sort(np.where(first >= near, first, 0.0), axis=1)[:, -MAX_MEMBERS:].sum(axis=1)
-    order = sorted(range(len(seeds)), key=lambda row: (-round(float(weight[row]), 4), _key(readings[seeds[row]])))
-    left = np.array(free)
+    left = np.array(free, np.bool_)
+    weight = {}
+    for seed in seeds:
+        row = likeness.row(seed)
+        alike = np.sort(row[left & (row >= near)])[-MAX_MEMBERS - 1 :]
+        weight[seed] = float(alike.sum()) - float(row[seed])
+    order = sorted(seeds, key=lambda n: (-round(weight[n], 4), _key(readings[n])))
     found = []
-    for row in order:
-        seed = seeds[row]
-        if not left[seed] or weight[row] <= 0.0:
+    for seed in order:
+        if not left[seed]:
             continue
-        members = _around(seed, first[row], rows, left=left, near=near, close=close)
+        members = _around(seed, likeness, left=left, near=near, close=close)
         if len(members) >= least and len({readings[n].place for n in members}) >= MIN_PLACES:
             found.append(sorted(members, key=lambda n: _key(readings[n])))
             left[members] = False
     return found
 
 
-class _Rows:
-    """How alike memories are to all others, a row worked out when it is asked for; 0 for what is not free."""
-
-    def __init__(self, likeness: Likeness, free: Sequence[bool]) -> None:
-        self._likeness = likeness
-        self._barred = ~np.array(free, bool)
-        self._known: dict[int, Floats] = {}
-
-    def of(self, rows: Sequence[int]) -> Floats:
-        """Give the rows of several memories."""
-        table = scores(self._likeness, rows)
-        table[:, self._barred] = 0.0
-        for place, n in enumerate(rows):
-            table[place, n] = 0.0
-            self._known[n] = table[place]
-        return table
-
-    def one(self, n: int) -> Floats:
-        """Give the row of one memory."""
-        return self._known[n] if n in self._known else self.of([n])[0]
-
-
-def _around(seed: int, row: Floats, rows: _Rows, *, left: Mask, near: float, close: float) -> list[int]:
+def _around(seed: int, likeness: Likeness, *, left: Mask, near: float, close: float) -> list[int]:
     """Give a seed and, one after the other, what is most alike on average to those that are in already."""
     members = [seed]
-    total = row.copy()
+    total = likeness.row(seed).copy()
     open_ = left.copy()
     open_[seed] = False
     least = near
@@ -82,7 +61,7 @@ def _around(seed: int, row: Floats, rows: _Rows, *, left: Mask, near: float, clo
             break
         members.append(best)
         open_[best] = False
-        total = total + rows.one(best)
+        total = total + likeness.row(best)
         least = close
     return members
 

@@ -11,7 +11,7 @@ from phronesis.derive.reflecting.by_rules.likeness import Likeness
 from phronesis.derive.reflecting.by_rules.reading import Reading, Voice, read
 from phronesis.derive.reflecting.by_rules.statement import behaviours_of
 
-FIT: Final = 0.65
+FIT: Final = 0.6
 """How alike on average a memory is to what shows a trait, to belong to it."""
 
 MOST_COMPARED: Final = 24

@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from math import isnan, log, nan
+from dataclasses import dataclass, field
+from math import log
 from typing import Final
 
 import numpy as np
@@ -16,18 +16,18 @@ Floats = npt.NDArray[np.float32]
 Cosine = Callable[[Sequence[str]], Floats]
 """Gives the matrix of cosines of the vectors of ids; NaN in rows and columns of those that have none."""
 
-SAME_BEHAVIOUR: Final = 0.9
+SAME_BEHAVIOUR: Final = 0.8
 SAME_DOMAIN: Final = 0.15
 SAME_SITUATION: Final = 0.12
-SAME_WORD: Final = 0.45
+SAME_WORD: Final = 0.3
 """What two memories share, and how alike it makes them. A word's share is that of the rarest there could be (idf of
 one in all, Sparck Jones 1972). Fitted on labelled users (``phronesis bench traits``)."""
 
-COSINE: Final = 2.8
+COSINE: Final = 2.6
 """Weight of a centred cosine: .2 is much, .4 the same again."""
 
-APART: Final = -0.1
-GRADUAL: Final = 0.15
+APART: Final = -0.08
+GRADUAL: Final = 0.1
 """Below the first centred cosine two memories are of different things whatever words they share; above the sum of the
 two, what they share counts in full."""
 
@@ -46,20 +46,36 @@ class Likeness:
     """Compares memories by their places in a sequence."""
 
     weights: Sequence[Mapping[str, float]]
+    holders: Mapping[str, tuple[npt.NDArray[np.intp], Floats]]
     cosines: Floats | None
+    _rows: dict[int, Floats] = field(default_factory=dict)
 
-    def pair(self, one: int, other: int) -> float:
-        """Give how alike two memories are, 0 where nothing is shared; about 1 for the same behaviour."""
-        first, second = self.weights[one], self.weights[other]
-        if len(second) < len(first):
-            first, second = second, first
-        total = sum(min(weight, second[name]) for name, weight in first.items() if name in second)
-        cosine = nan if self.cosines is None else float(self.cosines[one, other])
-        return total if isnan(cosine) else total * min(1.0, max(0.0, (cosine - APART) / GRADUAL)) + COSINE * cosine
+    def row(self, one: int) -> Floats:
+        """Give how alike a memory is to every memory, 0 where nothing is shared, about 1 for the same behaviour.
+
+        Time goes with what is shared (an inverted index); a row is worked out once. It is not to be written to.
+        """
+        known = self._rows.get(one)
+        if known is None:
+            known = self._rows[one] = self._row(one)
+            known.flags.writeable = False
+        return known
 
     def mean(self, one: int, others: Sequence[int]) -> float:
         """Give how alike a memory is to several."""
-        return sum(self.pair(one, other) for other in others) / len(others)
+        return float(self.row(one)[others].mean())
+
+    def _row(self, one: int) -> Floats:
+        out = np.zeros(len(self.weights), np.float32)
+        for name, weight in self.weights[one].items():
+            those, given = self.holders[name]
+            out[those] += np.minimum(given, np.float32(weight))
+        if self.cosines is not None:
+            cosines = self.cosines[one]
+            unknown = np.isnan(cosines)
+            share = np.where(unknown, 1.0, np.clip((cosines - APART) / GRADUAL, 0.0, 1.0))
+            out = (out * share + COSINE * np.where(unknown, 0.0, cosines)).astype(np.float32)
+        return out
 
 
 def features(readings: Sequence[Reading]) -> list[dict[str, float]]:
@@ -112,29 +128,13 @@ def likeness_of(readings: Sequence[Reading], cosine: Cosine | None) -> Likeness:
     given = None
     if cosine is not None and 0 < len(readings) <= MAX_COMPARED:
         given = centred(np.asarray(cosine([one.id for one in readings]), np.float32), readings)
-    return Likeness(features(readings), given)
-
-
-def scores(likeness: Likeness, rows: Sequence[int]) -> Floats:
-    """Give how alike each of ``rows`` is to every memory: an inverted index, so that time goes with what is shared."""
-    size = len(likeness.weights)
-    out = np.zeros((len(rows), size), np.float32)
-    holders: dict[str, list[int]] = {}
-    for n, held in enumerate(likeness.weights):
+    weights = features(readings)
+    places: dict[str, list[int]] = {}
+    for n, held in enumerate(weights):
         for name in held:
-            holders.setdefault(name, []).append(n)
-    askers: dict[str, list[int]] = {}
-    for place, n in enumerate(rows):
-        for name in likeness.weights[n]:
-            askers.setdefault(name, []).append(place)
-    for name in sorted(askers):
-        those = holders[name]
-        given = np.array([likeness.weights[n][name] for n in those], np.float32)
-        asked = np.array([likeness.weights[rows[place]][name] for place in askers[name]], np.float32)
-        out[np.ix_(askers[name], those)] += np.minimum(asked[:, None], given[None, :])
-    if likeness.cosines is not None:
-        cosines = likeness.cosines[list(rows)]
-        unknown = np.isnan(cosines)
-        share = np.where(unknown, 1.0, np.clip((cosines - APART) / GRADUAL, 0.0, 1.0))
-        out = out * share + COSINE * np.where(unknown, 0.0, cosines)
-    return out.astype(np.float32, copy=False)
+            places.setdefault(name, []).append(n)
+    holders = {
+        name: (np.array(those, np.intp), np.array([weights[n][name] for n in those], np.float32))
+        for name, those in places.items()
+    }
+    return Likeness(weights, holders, given)

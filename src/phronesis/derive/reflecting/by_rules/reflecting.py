@@ -17,8 +17,8 @@ from phronesis.derive.reflecting.by_rules.reading import Reading, read, voice_of
 from phronesis.derive.reflecting.by_rules.statement import behaviours_of, context_of, statement_of
 from phronesis.derive.reflecting.by_rules.upgrading import upgrades_of
 
-NEAR: Final = 0.78
-CLOSE: Final = 0.68
+NEAR: Final = 0.85
+CLOSE: Final = 0.62
 """How alike the members of a behaviour are to the first, and to each other on average."""
 
 BARE: Final = 1.0
