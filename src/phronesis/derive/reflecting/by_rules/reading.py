@@ -19,6 +19,9 @@ USERS_NAMES: Final = frozenset({"user", "the user", "用户", "我", "i", "me", 
 BEHAVIOUR_KINDS: Final = frozenset({"fact", "episodic", "preference", "event", "procedure", "profile"})
 """Kinds that may show a behaviour; a task, a plan and a decision are none yet."""
 
+STATED: Final = frozenset({"fact", "preference", "profile"})
+"""Kinds of what is so rather than of what happened."""
+
 PERSONAL_KEYS: Final = frozenset({"hobby", "diet", "skill"})
 """Keys of a profile that tell of what somebody does."""
 
@@ -40,6 +43,10 @@ _WE_DO: Final = re.compile(r"(?:[，,。；]\S{0,8}?|说|夸|笑)我(?!爸|妈|�
 _CHINESE_NAMED: Final = re.compile(
     "(?:室友|舍友|同事|同学|邻居|朋友|领导|老板|闺蜜|发小|表[哥姐弟妹]|堂[哥姐弟妹]|哥哥|姐姐|弟弟|妹妹) ?"
     "([A-Z][a-z]+|[小老阿大][\u4e00-\u9fff])"
+)
+_TOLD: Final = re.compile(
+    r"(?:the )?(?:users?|i) (?:also )?(?:says?|said|mentions?|mentioned|notes?|noted|told|reports?|reported|describes?|described|"
+    r"complains?|complained|talked about|adds?|added)(?: that| about| how)? "
 )
 _DETERMINERS: Final = frozenset({"the", "a", "an", "his", "her", "their", "my", "our", "one", "some", "new", "old"})
 _PLURAL: Final = frozenset({"friends", "kids", "children", "parents", "guests", "neighbours", "neighbors", "colleagues"})
@@ -115,7 +122,7 @@ def read(memory: SeenMemory, voice: Voice) -> Reading:
             name for name, one in tables.situations.items()
             if one.pattern["en"].search(text) or (code == "zh" and one.pattern["zh"].search(text))
         ),
-        barred=_bar(memory, text, code, voice),
+        barred=_bar(memory, text, code, voice) or _unshown(memory, found.names, marks["habit"], text),
         ended=any(_marked(tables, "ended", text)), negated=any(_marked(tables, "negated", text)),
         habit=marks["habit"].search(text) is not None,
     )  # fmt: skip
@@ -167,6 +174,13 @@ def _bar(memory: SeenMemory, text: str, code: Code, voice: Voice) -> str | None:
     return "other" if of_somebody_else(memory.content, text, voice) else None
 
 
+def _unshown(memory: SeenMemory, names: Mapping[str, float], habit: re.Pattern[str], text: str) -> str | None:
+    """Say that a fact or a preference shows no behaviour: it names none that is known, and does not say that it recurs."""
+    if memory.kind not in STATED or max(names.values(), default=0.0) >= 1.0 or habit.search(text) is not None:
+        return None
+    return "unshown"
+
+
 def _lower(names: frozenset[str]) -> frozenset[str]:
     return frozenset(name.casefold() for name in names)
 
@@ -178,6 +192,11 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
     if found is not None or any(text.startswith(name) for name in voice.others if not name.isascii()):
         rest = text[found.end() :] if found is not None else ""
         return not rest.startswith("我") and _WE_DO.search(text) is None
+    told = _TOLD.match(text)
+    if told is not None:
+        content, text = content[told.end() :], text[told.end() :]
+        if re.match(r"(?:i|he|she|they) ", text):
+            return False
     if text.startswith("the user"):
         content, text = content[8:], text[8:]
         whose = text.startswith("'s ")
@@ -193,6 +212,8 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
         else:
             whose = text.startswith(("my ", "our "))
             rest = text[3:] if whose else ""
+            if lead is not None and not whose and f"{lead[1].lower()}'s" == text[lead.start() : lead.end() + 2].strip():
+                return lead[1].lower() in tables.given_names and _I_DO.search(content) is None
             if lead is not None and not whose and _named(lead[1], text[lead.end() :], voice):
                 return _I_DO.search(content) is None
     words = re.findall(r"[a-z0-9'-]+", rest or text)[:5]
@@ -211,4 +232,5 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
 def _named(lead: str, rest: str, voice: Voice) -> bool:
     """Tell whether a text begins with somebody's name and what they do: "Tom runs", where Tom is named elsewhere too."""
     words = re.findall(r"[a-z0-9'-]+", rest)[:1]
-    return lead in voice.proper and bool(words) and the_tables().marks["en"]["verb"].fullmatch(words[0]) is not None
+    known = lead in voice.proper or lead.lower() in the_tables().given_names
+    return known and bool(words) and the_tables().marks["en"]["verb"].fullmatch(words[0]) is not None

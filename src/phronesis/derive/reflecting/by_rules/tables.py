@@ -68,6 +68,7 @@ class Tables:
     generic: Mapping[Code, frozenset[str]]
     marks: Mapping[Code, Mapping[str, re.Pattern[str]]]
     others: frozenset[str]
+    given_names: frozenset[str]
     irregular: Mapping[str, str]
 
 
@@ -104,7 +105,7 @@ def parse_tables(behaviours: str, words: str) -> Tables:
         if domain.core not in cores:
             raise PhronesisError(f"behaviours.toml: domain {name} names {domain.core!r}, which is not there")
     stems = frozenset(word.stem for word in words_of(other["en"]["generic"], irregular))
-    other["zh"]["other"] = _people(other["zh"]["other"])
+    other["zh"]["other"] = _people(other["zh"]["other"], other["zh"]["surnames"])
     return Tables(
         behaviours=found, domains=domains, cores=cores,
         situations={name: _situation(row) for name, row in other["situation"].items()},
@@ -112,6 +113,7 @@ def parse_tables(behaviours: str, words: str) -> Tables:
         generic={"en": stems, "zh": frozenset(other["zh"]["generic"].split())},
         marks={code: {name: re.compile(other[code][name]) for name in _MARKS[code]} for code in CODES},
         others=frozenset(other["en"]["other"].split()),
+        given_names=frozenset(other["en"]["names"].split()),
         irregular=irregular,
     )  # fmt: skip
 
@@ -133,7 +135,8 @@ def _say(pair: tuple[str, str]) -> Say:
     return {"en": pair[0], "zh": pair[1]}
 
 
-def _people(words: str) -> str:
-    """Give a pattern of people that a Chinese text may begin with: 我妈, 用户的表姐, 同事小王."""
+def _people(words: str, surnames: str) -> str:
+    """Give a pattern of people that a Chinese text may begin with: 我妈, 用户的表姐, 用户说同事, 小王."""
     each = "|".join(sorted(map(re.escape, words.split()), key=len, reverse=True))
-    return f"^(?:我们|我|用户|咱)?(?:家|的)?(?:{each})(?!和我|跟我|同我|们?一起)"
+    lead = "(?:我们|我|用户|咱)?(?:说|提到|讲|聊到|聊起|提起|吐槽|抱怨|表示)?(?:自己|他|她)?(?:家|的)?"
+    return f"^(?:{lead}(?:{each})|[小老阿][{surnames}])(?!和我|跟我|同我|们?一起)"
