@@ -4,14 +4,14 @@ A user is a JSON object a line: ``{"user", "language", "memories", "traits", "ne
 memories are replayed in the order of time, with a reflection after every few sessions and one at the end; each is shown
 the traits found before, with what they have been given as evidence since.
 
-A found trait is right when three fifths of its evidence, and three memories at least, are members of one labelled trait;
-of two that are members of the same one, the second counts as wrong. What three memories of a ``never`` group support is
-told apart by the group's ``why``.
+A found trait is right when three fifths of its evidence, and three memories at least, are members of one labelled
+trait; of two that show the same one, the second counts as wrong. Those half of whose evidence, or more, is of one
+``never`` group are counted by the group's ``why``.
 """
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,7 @@ from phronesis.core.instants import parse_moment
 from phronesis.core.traits.seen import SeenMemory, SeenTrait
 from phronesis.derive.reflecting.by_rules import Cosine, reflect
 from phronesis.errors import InputError
-from phronesis.models.embedder import Embedder
+from phronesis.models.embedder import Embedder, Floats
 
 SESSIONS: Final = 3
 """Sessions between two reflections."""
@@ -175,7 +175,7 @@ def cosines_of(memories: Sequence[SeenMemory], embedder: Embedder) -> Cosine:
     vectors = embedder.embed_documents([one.content for one in memories])
     rows = {one.id: n for n, one in enumerate(memories)}
 
-    def cosine(ids: Sequence[str]) -> Any:  # noqa: ANN401 - a matrix
+    def cosine(ids: Sequence[str]) -> Floats:
         those = vectors[[rows[one] for one in ids]]
         return np.asarray(those @ those.T, np.float32)
 
@@ -196,7 +196,11 @@ def compared(user: Mapping[str, Any], held: Sequence[Held]) -> dict[str, Any]:
             twice += best in taken
             taken.setdefault(best, one)
         never.update(
-            {group["why"] for group in user["never"] if 2 * len(evidence.intersection(group["members"])) >= len(evidence)}
+            {
+                group["why"]
+                for group in user["never"]
+                if 2 * len(evidence.intersection(group["members"])) >= len(evidence)
+            }
         )
     contradicted = [n for n, trait in enumerate(gold) if trait.get("contradicted_by")]
     careful = [n for n, trait in enumerate(gold) if trait.get("looks_sensitive")]

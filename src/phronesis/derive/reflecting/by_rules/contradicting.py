@@ -12,8 +12,8 @@ from phronesis.derive.reflecting.by_rules.tables import the_tables
 ABOUT: Final = 0.5
 """How alike on average to what shows a trait an ending is, to be about it where it names no behaviour of it."""
 
-SPEAKS: Final = frozenset({"decision", "intention", "task"})
-"""Kinds that show no behaviour, and yet may end one."""
+FEW_WORDS: Final = 6
+"""A trait that so few words tell of is named by each of them."""
 
 _LOST: Final = frozenset({"other", "supposed", "joke", "quoted"})
 
@@ -39,7 +39,7 @@ def opposes(n: int, known: Known, readings: Sequence[Reading], likeness: Likenes
     shared = bool(one.behaviours & known.behaviours)
     words = len(one.stems & known.stems)
     denied = sum(readings[m].negated for m in known.members) * 2 > len(known.members) or known.said.negated
-    about = shared or words > 1 or (words and len(known.stems) <= 6) or (
+    about = shared or words > 1 or (words and len(known.stems) <= FEW_WORDS) or (
         bool(known.members) and likeness.mean(n, known.members) >= ABOUT
     )  # fmt: skip
     if one.ended and about:

@@ -8,8 +8,9 @@ from typing import Final
 
 from phronesis.core.traits.seen import SeenMemory, SeenTrait
 from phronesis.derive.reflecting.by_rules.likeness import Likeness
-from phronesis.derive.reflecting.by_rules.reading import Reading, Voice, read
+from phronesis.derive.reflecting.by_rules.reading import Reading, read
 from phronesis.derive.reflecting.by_rules.statement import behaviours_of
+from phronesis.derive.reflecting.by_rules.voices import Voice
 
 FIT: Final = 0.6
 """How alike on average a memory is to what shows a trait, to belong to it."""
@@ -32,13 +33,13 @@ class Known:
     stems: frozenset[str]
 
 
-def known_traits(
-    traits: Sequence[SeenTrait], readings: Sequence[Reading], places: Mapping[str, int]
-) -> list[Known]:
+def known_traits(traits: Sequence[SeenTrait], readings: Sequence[Reading], places: Mapping[str, int]) -> list[Known]:
     """Read the traits."""
     found = []
     for trait in traits:
-        said = read(SeenMemory(id=trait.id, content=trait.content, kind="fact", at=_NO_TIME), Voice(frozenset({"User"})))
+        said = read(
+            SeenMemory(id=trait.id, content=trait.content, kind="fact", at=_NO_TIME), Voice(frozenset({"User"}))
+        )
         members = sorted({places[one] for one in trait.supporting if one in places})
         against = {places[one] for one in trait.contradicting if one in places}
         shown = [readings[n] for n in members]

@@ -14,9 +14,10 @@ def sides_of(one: Reading) -> frozenset[str]:
 
 
 def grade_of(new: Sequence[Reading], before: Sequence[Reading]) -> Grade:
-    """Give A where another side of life shows the same, B where the user says it is a habit, C in another session,
-    D in a session that showed it before.
-    """  # fmt: skip
+    """Give the grade: A where another side of life shows the same, B where the user says that it is a habit.
+
+    C is what another session shows, D what one shows that showed it before.
+    """
     old = {side for one in before for side in sides_of(one)}
     if old and any(sides_of(one) - old and not sides_of(one) & old for one in new):
         return "A"

@@ -34,8 +34,8 @@ two, what they share counts in full."""
 LEAST_CENTRED: Final = 8
 """Vectors of one language that make a mean worth subtracting."""
 
-MAX_COMPARED: Final = 4_000
-"""Memories whose cosines are asked for at once: 64 MB."""
+MAX_COMPARED: Final = 5_000
+"""Memories whose cosines are asked for at once: 100 MB."""
 
 COMMON: Final = 0.2
 """Share of the memories beyond which a word says nothing."""

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from phronesis.core.traits.operations import Reconsidered, Side
-from phronesis.core.traits.seen import GENERAL, SeenMemory, SeenTrait
+from phronesis.core.traits.seen import SeenMemory, SeenTrait
 from phronesis.derive.reflecting.by_rules.contradicting import opposites_of
-from phronesis.derive.reflecting.by_rules.grading import sides_of
-from phronesis.derive.reflecting.by_rules.reading import Reading, code_of, read, voice_of
+from phronesis.derive.reflecting.by_rules.reading import Reading, code_of, read
 from phronesis.derive.reflecting.by_rules.statement import behaviours_of, statement_of
 from phronesis.derive.reflecting.by_rules.tables import Code, the_tables
+from phronesis.derive.reflecting.by_rules.voices import voice_of
 from phronesis.derive.reflecting.by_rules.wording import clause_of, softened
 
 MOSTLY: Final = 0.6
@@ -20,13 +20,12 @@ SELDOM: Final = 0.25
 """Share of the other side's that may show it all the same."""
 
 
-def reconsider(
-    trait: SeenTrait, supporting: Sequence[SeenMemory], contradicting: Sequence[SeenMemory]
-) -> Reconsidered:
+def reconsider(trait: SeenTrait, supporting: Sequence[SeenMemory], contradicting: Sequence[SeenMemory]) -> Reconsidered:
     """Say what to make of a trait, seen what speaks for it and against it.
 
-    Split, where the two lie in different situations; modify, where what took its place, or the degree, is said; dissolve,
-    where it has ended or more speaks against it than for it. The content of a modified trait is never the old one.
+    Split, where the two lie in different situations; modify, where what took its place, or the degree, is said;
+    dissolve, where it has ended or more speaks against it than for it. The content of a modified trait
+    is never the old one.
     """
     voice = voice_of([*supporting, *contradicting])
     pro, contra = (
@@ -81,9 +80,12 @@ def _opposite(contra: Sequence[Reading]) -> str:
 
 def _replaced(trait: SeenTrait, pro: Sequence[Reading], contra: Sequence[Reading], code: Code) -> Reconsidered | None:
     """Take what the newest memory says instead, or the opposite behaviour that several of them show."""
-    old = frozenset(behaviours_of(pro)) | read(
-        SeenMemory(id=trait.id, content=trait.content, kind="fact", at=contra[-1].at), voice_of(())
-    ).behaviours if contra else frozenset()
+    old = (
+        frozenset(behaviours_of(pro))
+        | read(SeenMemory(id=trait.id, content=trait.content, kind="fact", at=contra[-1].at), voice_of(())).behaviours
+        if contra
+        else frozenset()
+    )
     for name in behaviours_of(contra):
         if name in opposites_of(old):
             say = the_tables().behaviours[name].say[code]

@@ -13,9 +13,10 @@ from phronesis.derive.reflecting.by_rules.contradicting import contradicted, con
 from phronesis.derive.reflecting.by_rules.fitting import FIT, Known, fits, known_traits
 from phronesis.derive.reflecting.by_rules.grading import grade_of
 from phronesis.derive.reflecting.by_rules.likeness import Cosine, Likeness, likeness_of
-from phronesis.derive.reflecting.by_rules.reading import Reading, read, voice_of
+from phronesis.derive.reflecting.by_rules.reading import Reading, read
 from phronesis.derive.reflecting.by_rules.statement import behaviours_of, context_of, statement_of
 from phronesis.derive.reflecting.by_rules.upgrading import upgrades_of
+from phronesis.derive.reflecting.by_rules.voices import voice_of
 
 NEAR: Final = 0.85
 CLOSE: Final = 0.62

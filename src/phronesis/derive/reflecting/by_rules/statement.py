@@ -81,7 +81,16 @@ def said(say: str, situation: str | None, code: Code) -> str:
 
 def _repeats(say: str, when: str) -> bool:
     """Tell whether a sentence would name one time twice: "stays up late late at night"."""
-    telling = set(re.findall(r"[a-z]{4,}|[\u4e00-\u9fff]", when)) - {"with", "when", "的", "时", "在", "上", "前", "and"}
+    telling = set(re.findall(r"[a-z]{4,}|[\u4e00-\u9fff]", when)) - {
+        "with",
+        "when",
+        "的",
+        "时",
+        "在",
+        "上",
+        "前",
+        "and",
+    }
     clocks = ("morning", "evening", "night", "early", "late", "bed", "break", "weekend", "after hours")
     timed = any(word in say for word in clocks) and any(word in when for word in ("morning", "evening", "night", "bed"))
     return timed or any(word in say for word in telling)

@@ -73,8 +73,34 @@ class Tables:
 
 
 _MARKS: Final = {
-    "en": ("supposed", "stance", "joke", "quoted", "once", "static", "habit", "ended", "negated", "denied", "instead", "verb"),
-    "zh": ("supposed", "stance", "joke", "quoted", "once", "static", "habit", "ended", "negated", "denied", "instead", "other"),
+    "en": (
+        "supposed",
+        "stance",
+        "joke",
+        "quoted",
+        "once",
+        "static",
+        "habit",
+        "ended",
+        "negated",
+        "denied",
+        "instead",
+        "verb",
+    ),
+    "zh": (
+        "supposed",
+        "stance",
+        "joke",
+        "quoted",
+        "once",
+        "static",
+        "habit",
+        "ended",
+        "negated",
+        "denied",
+        "instead",
+        "other",
+    ),
 }
 
 

@@ -1,7 +1,8 @@
 """Words of a text, and the terms of a table that stand in it: the longest term at each place.
 
-English is compared word by word, by the form a dictionary has; Chinese character by character. In a term "~" lets a few words (characters)
-stand between its parts, "!" says that what is found means nothing.
+English is compared word by word, by the form a dictionary has; Chinese character by character. In a term "~" lets a
+few words (characters) stand between its parts, "!" says that what is found means nothing, "?" that it is said of much
+else too.
 """
 
 import re
@@ -25,7 +26,9 @@ GAP_CHARACTERS: Final = 6
 
 _WORD: Final = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
 _VOWEL: Final = re.compile("[aeiouy]")
-_SILENT: Final = re.compile("(?:[^aeiou][aeiou][kpmtnrlsdbg]|[cvzu]|dg|[aeo]ng|rs|ns|[ao][iu]s|[aeiou]th|pl|tl|bl|dl|gl|kl)$")
+_SILENT: Final = re.compile(
+    "(?:[^aeiou][aeiou][kpmtnrlsdbg]|[cvzu]|dg|[aeo]ng|rs|ns|[ao][iu]s|[aeiou]th|pl|tl|bl|dl|gl|kl)$"
+)
 _SOUNDED: Final = re.compile("(?:[^aeiou][aeiou][^aeiou]+(?:en|er|on|it|et|al|el|in|or|op|om|ot|ow|ic)|[aeo]nting)$")
 """Whether a stem has lost an "e": "bak" has, "visit" has not."""
 _CLITIC: Final = re.compile(r"'(?:s|m|re|ll|d|ve)$")

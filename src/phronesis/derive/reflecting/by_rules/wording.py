@@ -10,7 +10,9 @@ MAX_CHARACTERS: Final = 30
 """How long a sentence about a trait is at most."""
 
 _SUBJECT: Final = re.compile(r"^(?:(?:the )?users?|i|he|she|they)\b(?:'(?:ve|d|m|s))?\s+", re.IGNORECASE)
-_OFTEN: Final = re.compile(r"\b(?:always|usually|often|again|still|just|also|really|even|has|have|had)\s+", re.IGNORECASE)
+_OFTEN: Final = re.compile(
+    r"\b(?:always|usually|often|again|still|just|also|really|even|has|have|had)\s+", re.IGNORECASE
+)
 _WHEN: Final = re.compile(
     r"\s*\b(?:(?:on|at|in|since|until|by|for|from) )?(?:the )?(?:this|last|next|every|each|that)?\s?"
     r"(?:today|tonight|yesterday|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may"
@@ -18,7 +20,9 @@ _WHEN: Final = re.compile(
     r"|year|morning|afternoon|evening|night)\b(?:\s+\d{1,4}(?:st|nd|rd|th)?\b)?",
     re.IGNORECASE,
 )
-_CLAUSE: Final = re.compile(r"[,;:.!?–—()]\s|\s(?:because|since|so that|even though|although|when|while|before|after|and|but|then)\s")
+_CLAUSE: Final = re.compile(
+    r"[,;:.!?–—()]\s|\s(?:because|since|so that|even though|although|when|while|before|after|and|but|then)\s"
+)
 _CHINESE_CLAUSE: Final = re.compile("[，。；：！？、,;!?]")
 _CHINESE_SUBJECT: Final = re.compile("^(?:用户|我|他|她)(?:们)?(?:说|表示|提到)?(?:自己)?")
 _CHINESE_WHEN: Final = re.compile(
@@ -60,7 +64,7 @@ def _english(text: str, *, often: bool, names: frozenset[str]) -> str:
 
 
 def third_person(word: str) -> str | None:
-    """Give a verb in the third person of the present: "baked" and "bake" are "bakes", "went" is "goes"; None: no verb."""
+    """Give a past tense in the third person of the present: "baked" is "bakes", "went" is "goes"; None: no verb."""
     low = word.lower()
     base = the_tables().irregular.get(low)
     if base in {"be", "not", "will", "cannot"} or not low.isascii() or not low.isalpha():
@@ -69,7 +73,7 @@ def third_person(word: str) -> str | None:
         base = _regular(low)
     if base is None:
         return None
-    if base in {"have"}:
+    if base == "have":
         return "has"
     if base.endswith(("s", "sh", "ch", "x", "z", "o")):
         return f"{base}es"
@@ -87,7 +91,9 @@ def _regular(word: str) -> str | None:
         return f"{stem[:-1]}y"
     if len(stem) > 2 and stem[-1] == stem[-2] and stem[-1] not in "lsfz":  # noqa: PLR2004
         return stem[:-1]
-    silent = stem.endswith(("c", "v", "z", "u", "dg", "ng", "rs", "ns")) or re.search(r"[^aeiou][aeiou][kpmtnrls]$", stem)
+    silent = stem.endswith(("c", "v", "z", "u", "dg", "ng", "rs", "ns")) or re.search(
+        r"[^aeiou][aeiou][kpmtnrls]$", stem
+    )
     kept = stem.endswith(("en", "er", "on", "it", "et", "al", "ing", "elp")) and not stem.endswith(("ite", "cit"))
     return f"{stem}e" if silent and not kept else stem
 
