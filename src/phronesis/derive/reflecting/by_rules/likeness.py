@@ -20,8 +20,10 @@ SAME_BEHAVIOUR: Final = 0.8
 SAME_DOMAIN: Final = 0.15
 SAME_SITUATION: Final = 0.12
 SAME_WORD: Final = 0.3
+WORD_ALONE: Final = 0.6
 """What two memories share, and how alike it makes them. A word's share is that of the rarest there could be (idf of
-one in all, Sparck Jones 1972). Fitted on labelled users (``phronesis bench traits``)."""
+one in all, Sparck Jones 1972). Fitted on labelled users (``phronesis bench
+traits``). Where no encoder tells more, a word counts twice."""
 
 COSINE: Final = 2.6
 """Weight of a centred cosine: .2 is much, .4 the same again."""
@@ -78,8 +80,8 @@ class Likeness:
         return out
 
 
-def features(readings: Sequence[Reading]) -> list[dict[str, float]]:
-    """Give what each memory can share with others, with its weight."""
+def features(readings: Sequence[Reading], *, word: float) -> list[dict[str, float]]:
+    """Give what each memory can share with others, with its weight; ``word`` is that of the rarest word."""
     counts = Counter(stem for one in readings for stem in one.stems)
     rarest = log(1.0 + len(readings))
     tables = the_tables()
@@ -93,7 +95,7 @@ def features(readings: Sequence[Reading]) -> list[dict[str, float]]:
         for stem in one.stems:
             if 1 < counts[stem] <= max(6.0, COMMON * len(readings)):
                 rarity = log((1.0 + len(readings)) / counts[stem]) / rarest
-                held[f"w:{stem}"] = SAME_WORD * rarity
+                held[f"w:{stem}"] = word * rarity
         out.append(held)
     return out
 
@@ -128,7 +130,7 @@ def likeness_of(readings: Sequence[Reading], cosine: Cosine | None) -> Likeness:
     given = None
     if cosine is not None and 0 < len(readings) <= MAX_COMPARED:
         given = centred(np.asarray(cosine([one.id for one in readings]), np.float32), readings)
-    weights = features(readings)
+    weights = features(readings, word=WORD_ALONE if given is None else SAME_WORD)
     places: dict[str, list[int]] = {}
     for n, held in enumerate(weights):
         for name in held:

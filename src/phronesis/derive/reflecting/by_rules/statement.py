@@ -49,7 +49,7 @@ def context_of(members: Sequence[Reading]) -> str:
     for one in members:
         votes.update({tables.situations[name].context for name in one.situations} - {GENERAL})
     for name in behaviours_of(members)[:1]:
-        votes[tables.domains[tables.behaviours[name].domain].context] += max(1, len(members) // 2)
+        votes[tables.domains[tables.behaviours[name].domain].context] += len(members)
     ranked = sorted(votes.items(), key=lambda pair: (-pair[1], pair[0]))
     if not ranked or ranked[0][1] * 2 < len(members):
         return GENERAL

@@ -14,6 +14,7 @@ PROTAGONIST_SHARE: Final = 0.3
 """Share of the memories that begin with one name for it to be the user's: "Priya rang ...", "User baked ..."."""
 
 _NAME: Final = re.compile(r"\s*([A-Z][a-z]+)\b")
+_NICKNAME: Final = re.compile("\\s*([小老阿][\u4e00-\u9fff])")
 _INSIDE: Final = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+\b")
 _DAYS: Final = frozenset({"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday", "January",
                           "February", "March", "April", "May", "June", "July", "August", "September", "October",
@@ -49,8 +50,9 @@ class Voice:
 def voice_of(memories: Iterable[SeenMemory]) -> Voice:
     """Find out whom the memories call by name: whom most begin with is the user."""
     texts = [one.content for one in memories]
-    leads = Counter(match[1] for text in texts if (match := _NAME.match(text)) is not None)
-    users = {name for name, count in leads.items() if count > PROTAGONIST_SHARE * len(texts) and count > 1}
+    leads = Counter(match[1] for text in texts if (match := _NAME.match(text) or _NICKNAME.match(text)) is not None)
+    first, count = min(leads.items(), key=lambda pair: (-pair[1], pair[0]), default=("", 0))
+    users = {first} if count > max(1.0, PROTAGONIST_SHARE * len(texts)) else set()
     relations = the_tables().others
     others = {match[1] for text in texts for match in _INTRODUCED.finditer(text)}
     for text in texts:
@@ -66,6 +68,9 @@ def voice_of(memories: Iterable[SeenMemory]) -> Voice:
 def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
     """Tell whether a text is about somebody else: it begins with them, and the user does nothing in it."""
     tables = the_tables()
+    mine = next((name for name in voice.names if not name.isascii() and text.startswith(name)), None)
+    if mine is not None:
+        text = f"我{text[len(mine) :]}"
     found = tables.marks["zh"]["other"].match(text)
     if found is not None or any(text.startswith(name) for name in voice.others if not name.isascii()):
         rest = text[found.end() :] if found is not None else ""
