@@ -91,7 +91,9 @@ def test_kinds_and_subjects_that_show_nothing(fields: dict[str, str]) -> None:
 
 
 def test_a_fact_shows_a_behaviour_where_it_names_one() -> None:
-    runs = memories("Runs before work, morning run", "User goes running before work", "Hobby: goes running, 5k", kind="fact")
+    runs = memories(
+        "Runs before work, morning run", "User goes running before work", "Hobby: goes running, 5k", kind="fact"
+    )
     assert reflect(runs, ids(runs), []).new_behaviors
     hobby = memories(*RUNS, kind="profile", key="hobby", subject="user")
     assert reflect(hobby, ids(hobby), []).new_behaviors
@@ -118,7 +120,11 @@ def test_words_that_no_table_knows_are_shared_by_what_is_nearly_the_same() -> No
     assert "porch" in found.content or "spoon" in found.content
 
 
-NEARNESS = ("Counted the swifts over the mill", "The kestrel was back on the pylon", "Two curlews on the mudflat at dawn")
+NEARNESS = (
+    "Counted the swifts over the mill",
+    "The kestrel was back on the pylon",
+    "Two curlews on the mudflat at dawn",
+)
 BACKGROUND = ("Moved the sofa", "Boiler serviced on Friday", "The lift is broken", "Locked out of the shed",
               "Renewed the permit", "Rain all week")  # fmt: skip
 

@@ -74,7 +74,7 @@ def read(memory: SeenMemory, voice: Voice) -> Reading:
             name for name, one in tables.situations.items()
             if one.pattern["en"].search(text) or (code == "zh" and one.pattern["zh"].search(text))
         ),
-        barred=_bar(memory, text, code, voice) or _unshown(memory, found.names, marks["habit"], text),
+        barred=_bar(memory, text, code, voice) or _unshown(memory, found.names, text, code),
         ended=any(_marked(tables, "ended", text)), negated=any(_marked(tables, "negated", text)),
         habit=marks["habit"].search(text) is not None,
     )  # fmt: skip
@@ -126,11 +126,12 @@ def _bar(memory: SeenMemory, text: str, code: Code, voice: Voice) -> str | None:
     return "other" if of_somebody_else(memory.content, text, voice) else None
 
 
-def _unshown(memory: SeenMemory, names: Mapping[str, float], habit: re.Pattern[str], text: str) -> str | None:
+def _unshown(memory: SeenMemory, names: Mapping[str, float], text: str, code: Code) -> str | None:
     """Say of a fact or a preference that it shows no behaviour: it names none, and does not say that it recurs."""
-    if memory.kind not in STATED or max(names.values(), default=0.0) >= 1.0 or habit.search(text) is not None:
+    marks = the_tables().marks[code]
+    if memory.kind not in STATED or max(names.values(), default=0.0) >= 1.0 or marks["habit"].search(text) is not None:
         return None
-    return "unshown"
+    return "unshown" if memory.kind != "fact" or marks["stative"].search(text) is not None else None
 
 
 def _lower(names: frozenset[str]) -> frozenset[str]:

@@ -85,6 +85,7 @@ _MARKS: Final = {
         "negated",
         "denied",
         "instead",
+        "stative",
         "verb",
     ),
     "zh": (
@@ -99,6 +100,7 @@ _MARKS: Final = {
         "negated",
         "denied",
         "instead",
+        "stative",
         "other",
     ),
 }
@@ -164,5 +166,8 @@ def _say(pair: tuple[str, str]) -> Say:
 def _people(words: str, surnames: str) -> str:
     """Give a pattern of people that a Chinese text may begin with: 我妈, 用户的表姐, 用户说同事, 小王."""
     each = "|".join(sorted(map(re.escape, words.split()), key=len, reverse=True))
-    lead = "(?:我们|我|用户|咱)?(?:说|提到|讲|聊到|聊起|提起|吐槽|抱怨|表示)?(?:自己|他|她)?(?:家|的)?"
+    lead = (
+        "(?:我们|我|用户|咱)?(?:说|提到|讲|聊到|聊起|提起|吐槽|抱怨|表示)?(?:自己|他|她)?"
+        "(?:家|的|[有那这一某][个位]|[^给和跟陪帮带为替教送接请约叫找问看喂，。]{1,4}的)?"
+    )
     return f"^(?:{lead}(?:{each})|[小老阿][{surnames}])(?!和我|跟我|同我|们?一起)"

@@ -13,6 +13,9 @@ from phronesis.derive.reflecting.by_rules.tables import the_tables
 PROTAGONIST_SHARE: Final = 0.3
 """Share of the memories that begin with one name for it to be the user's: "Priya rang ...", "User baked ..."."""
 
+TOLD_SHARE: Final = 0.6
+"""Share from which on nearly all memories tell of the user by name."""
+
 _NAME: Final = re.compile(r"\s*([A-Z][a-z]+)\b")
 _NICKNAME: Final = re.compile("\\s*([小老阿][\u4e00-\u9fff])")
 _INSIDE: Final = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+\b")
@@ -40,11 +43,15 @@ _INTRODUCED: Final = re.compile(r"\b([A-Z][a-z]+), (?:my|his|her|their|the user'
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """Who a user's memories speak of: the names of the user, of people they know, and all that is written as a name."""
+    """Who a user's memories speak of: the names of the user, of people they know, and all that is written as a name.
+
+    ``told``: most memories begin with the user's name, so that one which begins with another is about somebody else.
+    """
 
     names: frozenset[str] = frozenset()
     others: frozenset[str] = frozenset()
     proper: frozenset[str] = frozenset()
+    told: bool = False
 
 
 def voice_of(memories: Iterable[SeenMemory]) -> Voice:
@@ -60,9 +67,10 @@ def voice_of(memories: Iterable[SeenMemory]) -> Voice:
             if first.lower() in relations and second[:1].isupper() and second.isalpha() and second.isascii():
                 others.add(second)
     others |= {name for text in texts for name in _CHINESE_NAMED.findall(text)}
+    told = max(count, sum(text.startswith(("User", "The user")) for text in texts)) > TOLD_SHARE * len(texts)
     users |= {"User"}
     proper = {name for text in texts for name in _INSIDE.findall(text)}
-    return Voice(frozenset(users), frozenset(others - users - {"I"}), frozenset(proper - users - _DAYS))
+    return Voice(frozenset(users), frozenset(others - users - {"I"}), frozenset(proper - users - _DAYS), told)
 
 
 def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
@@ -102,7 +110,7 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
     words = re.findall(r"[a-z0-9'-]+", rest or text)[:5]
     if not rest and words:
         bare = words[0].removesuffix("'s")
-        does = words[0].endswith("'s") or tables.marks["en"]["verb"].fullmatch(" ".join(words[1:2])) is not None
+        does = words[0].endswith("'s") or any(map(_does, words[1:2]))
         whose = words[0] in _DETERMINERS or (bare in tables.others - _PLURAL and does)
         words = words[1:] if words[0] in _DETERMINERS else words
     if not whose or not words:
@@ -115,5 +123,10 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
 def _named(lead: str, rest: str, voice: Voice) -> bool:
     """Tell whether a text begins with somebody's name and what they do: "Tom runs", where Tom is a name."""
     words = re.findall(r"[a-z0-9'-]+", rest)[:1]
-    known = lead in voice.proper or lead.lower() in the_tables().given_names
-    return known and bool(words) and the_tables().marks["en"]["verb"].fullmatch(words[0]) is not None
+    known = voice.told or lead in voice.proper or lead.lower() in the_tables().given_names
+    return known and bool(words) and _does(words[0])
+
+
+def _does(word: str) -> bool:
+    """Tell whether a word that follows who somebody is may say what they do."""
+    return word.endswith("s") or the_tables().marks["en"]["verb"].fullmatch(word) is not None
