@@ -5,11 +5,11 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from seen_memories import cosine_of, ids, memories, memory, trait
 
 from phronesis.core.traits.operations import Wishes
 from phronesis.core.traits.seen import SeenMemory
 from phronesis.derive.reflecting.by_rules import RULES_VERSION, reflect
+from seen_memories import cosine_of, ids, memories, memory, trait
 
 RUNS = ("Went for a run along the river before work", "Jogged 5 km before work in the rain",
         "Out running at six, then straight to the office")  # fmt: skip
@@ -102,8 +102,8 @@ def test_a_fact_shows_a_behaviour_where_it_names_one() -> None:
 
 
 def test_who_is_told_of_by_name_is_the_user() -> None:
-    seen = memories("Priya went for a run before work", "Priya jogged before work", "Priya went running, 5k before work",
-                    "Priya's teammate Callum went running", "Callum went for a run", "Callum ran 5k before work")  # fmt: skip
+    seen = memories("Priya went for a run before work", "Priya jogged before work", "Priya went running, 5k",
+                    "Priya's teammate Callum went running", "Callum went for a run", "Callum ran 5k")  # fmt: skip
     [found] = reflect(seen, ids(seen), []).new_behaviors
     assert list(found.evidence_ids) == ["m000", "m002", "m004"]
     named = memories("小陈早上去跑步", "小陈晨跑了五公里", "小陈又去夜跑", "小陈的同事也晨跑")

@@ -8,7 +8,7 @@ from phronesis.core.traits.operations import Reconsidered, Side
 from phronesis.core.traits.seen import SeenMemory, SeenTrait
 from phronesis.derive.reflecting.by_rules.contradicting import opposites_of
 from phronesis.derive.reflecting.by_rules.reading import Reading, code_of, read
-from phronesis.derive.reflecting.by_rules.statement import behaviours_of, statement_of
+from phronesis.derive.reflecting.by_rules.statement import behaviours_of, language_of, repeats, said, statement_of
 from phronesis.derive.reflecting.by_rules.tables import Code, the_tables
 from phronesis.derive.reflecting.by_rules.voices import voice_of
 from phronesis.derive.reflecting.by_rules.wording import clause_of, softened
@@ -48,7 +48,7 @@ def _split(trait: SeenTrait, pro: Sequence[Reading], contra: Sequence[Reading], 
     sides = [
         Side(content=_sided(content, name, code), context=the_tables().situations[name].context,
              evidence_ids=[one.id for one in those])
-        for name, those, content in ((here, pro, trait.content), (there, contra, _opposite(contra)))
+        for name, those, content in ((here, pro, trait.content), (there, contra, _opposite(pro, contra)))
     ]  # fmt: skip
     say = [the_tables().situations[name].say[code] for name in (here, there)]
     why = f"{say[0]}与{say[1]}不同" if code == "zh" else f"It differs {say[0]} and {say[1]}"
@@ -69,13 +69,18 @@ def _mark_of(those: Sequence[Reading], others: Sequence[Reading]) -> str | None:
 
 def _sided(content: str, situation: str, code: Code) -> str:
     say = the_tables().situations[situation].say[code]
-    if say.lower() in content.lower():
+    if repeats(content.lower(), say):
         return content
     return f"{say}：{content}" if code == "zh" else f"{content} {say}"
 
 
-def _opposite(contra: Sequence[Reading]) -> str:
-    return statement_of(contra)
+def _opposite(pro: Sequence[Reading], contra: Sequence[Reading]) -> str:
+    """Say what the other side shows: the opposite behaviour where it is known, else what they share."""
+    against = opposites_of(frozenset().union(*(one.behaviours for one in pro)))
+    shown = Counter(name for one in contra for name in one.behaviours & against)
+    code = language_of(contra)
+    name = min(shown, key=lambda one: (-shown[one], one), default=None)
+    return statement_of(contra) if name is None else said(the_tables().behaviours[name].say[code], None, code)
 
 
 def _replaced(trait: SeenTrait, pro: Sequence[Reading], contra: Sequence[Reading], code: Code) -> Reconsidered | None:

@@ -73,13 +73,13 @@ def said(say: str, situation: str | None, code: Code) -> str:
     """Give a behaviour as a sentence, with when it shows."""
     when = "" if situation is None else the_tables().situations[situation].say[code]
     if code == "en":
-        return f"Often {say}" + (f" {when}" if when and not _repeats(say, when) else "")
-    if when and not _repeats(say, when):
+        return f"Often {say}" + (f" {when}" if when and not repeats(say, when) else "")
+    if when and not repeats(say, when):
         return f"经常{when}{say}"
     return say if _NO_OFTEN.match(say) else f"经常{say}"
 
 
-def _repeats(say: str, when: str) -> bool:
+def repeats(say: str, when: str) -> bool:
     """Tell whether a sentence would name one time twice: "stays up late late at night"."""
     telling = set(re.findall(r"[a-z]{4,}|[\u4e00-\u9fff]", when)) - {
         "with",

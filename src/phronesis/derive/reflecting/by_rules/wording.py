@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from phronesis.derive.reflecting.by_rules.tables import Code, the_tables
+from phronesis.derive.reflecting.by_rules.terms import base_of
 
 MAX_WORDS: Final = 14
 MAX_CHARACTERS: Final = 30
@@ -14,10 +15,10 @@ _OFTEN: Final = re.compile(
     r"\b(?:always|usually|often|again|still|just|also|really|even|has|have|had)\s+", re.IGNORECASE
 )
 _WHEN: Final = re.compile(
-    r"\s*\b(?:(?:on|at|in|since|until|by|for|from) )?(?:the )?(?:this|last|next|every|each|that)?\s?"
+    r"\s*\b(?:(?:on|at|in|since|until|by|for|from) )?(?:(?:this|last|next|every|each|that) )?"
     r"(?:today|tonight|yesterday|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may"
-    r"|june|july|august|september|october|november|december|again|once more|\d{4}-\d\d-\d\d|\d{1,2}[:.]\d\d|week|month"
-    r"|year|morning|afternoon|evening|night)\b(?:\s+\d{1,4}(?:st|nd|rd|th)?\b)?",
+    r"|june|july|august|september|october|november|december|again|once more|\d{4}-\d\d-\d\d|\d{1,2}[:.]\d\d)\b"
+    r"|\s*\b(?:this|last|next|every|each|that|in the|at|all) (?:week|month|year|morning|afternoon|evening|night)\b",
     re.IGNORECASE,
 )
 _CLAUSE: Final = re.compile(
@@ -70,9 +71,9 @@ def third_person(word: str) -> str | None:
     if base in {"be", "not", "will", "cannot"} or not low.isascii() or not low.isalpha():
         return None
     if base is None:
-        base = _regular(low)
-    if base is None:
-        return None
+        base = base_of(low)
+        if base == low or not low.endswith("ed"):
+            return None
     if base == "have":
         return "has"
     if base.endswith(("s", "sh", "ch", "x", "z", "o")):
@@ -80,22 +81,6 @@ def third_person(word: str) -> str | None:
     if base.endswith("y") and base[-2:-1] not in "aeiou":
         return f"{base[:-1]}ies"
     return f"{base}s"
-
-
-def _regular(word: str) -> str | None:
-    """Give the base of a regular past tense; None for what is none."""
-    if not word.endswith("ed") or len(word) < 5:  # noqa: PLR2004 - "bed", "need", "shed"
-        return None
-    stem = word[:-2]
-    if stem.endswith("i"):
-        return f"{stem[:-1]}y"
-    if len(stem) > 2 and stem[-1] == stem[-2] and stem[-1] not in "lsfz":  # noqa: PLR2004
-        return stem[:-1]
-    silent = stem.endswith(("c", "v", "z", "u", "dg", "ng", "rs", "ns")) or re.search(
-        r"[^aeiou][aeiou][kpmtnrls]$", stem
-    )
-    kept = stem.endswith(("en", "er", "on", "it", "et", "al", "ing", "elp")) and not stem.endswith(("ite", "cit"))
-    return f"{stem}e" if silent and not kept else stem
 
 
 def softened(content: str, code: Code) -> str | None:

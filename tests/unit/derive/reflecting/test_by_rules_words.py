@@ -1,0 +1,190 @@
+"""How the rules of a reflection read words: terms, tables, and what is said of a trait."""
+
+from datetime import UTC, datetime
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.derive.reflecting.by_rules.likeness import likeness_of
+from phronesis.derive.reflecting.by_rules.reading import Reading, code_of, read
+from phronesis.derive.reflecting.by_rules.statement import context_of, said, statement_of
+from phronesis.derive.reflecting.by_rules.tables import parse_tables, the_tables
+from phronesis.derive.reflecting.by_rules.terms import Terms, base_of, plain, words_of
+from phronesis.derive.reflecting.by_rules.voices import Voice, of_somebody_else, voice_of
+from phronesis.derive.reflecting.by_rules.wording import clause_of, softened, third_person
+from phronesis.errors import PhronesisError
+from seen_memories import memories, memory
+
+ME = Voice(frozenset({"User"}))
+
+
+def readings(*texts: str) -> list[Reading]:
+    """Give texts as they are read, one session each."""
+    return [read(one, ME) for one in memories(*texts)]
+
+
+def terms() -> Terms:
+    """Give a small table of terms."""
+    found = Terms({"ran": "run"})
+    found.add_english(["run", "went ~ run", "!run out", "?track", "?shoes", " "], "running")
+    found.add_chinese(["跑步", "跑~公里", "!跑步鞋", "?鞋"], "running")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "surely"),
+    [
+        ("Ran home", 1.0),
+        ("went for a quick run", 1.0),
+        ("run out of milk", None),
+        ("new shoes", 0.5),
+        ("shoes on the track", 1.0),
+        ("去跑步", 1.0),
+        ("跑了五公里", 1.0),
+        ("跑了很远很远很远的路去买两公里外的", None),
+        ("跑步鞋", None),
+        ("鞋", 0.5),
+        ("nothing", None),
+    ],
+)
+def test_terms_stand_for_behaviours_more_or_less_surely(text: str, surely: float | None) -> None:
+    low = plain(text)
+    assert terms().found(low, words_of(low, {"ran": "run"})).names.get("running") == surely
+
+
+@pytest.mark.parametrize(
+    ("word", "base"),
+    [("baked", "bake"), ("visiting", "visit"), ("swimming", "swim"), ("studies", "study"), ("studied", "study"),
+     ("boxes", "box"), ("runs", "run"), ("ties", "tie"), ("bus", "bus"), ("need", "need"), ("sing", "sing"),
+     ("watched", "watch"), ("experience", "experience"), ("red", "red"), ("pass", "pass")],
+)  # fmt: skip
+def test_the_form_a_dictionary_has(word: str, base: str) -> None:
+    assert base_of(word) == base
+
+
+def test_words_are_read_without_accents_and_apostrophes() -> None:
+    assert plain("Café ‘Été’") == "cafe 'ete'"
+    assert [word.written for word in words_of("anna's didn't won't", {})] == ["anna", "did", "not", "wo", "not"]
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_read(text: str) -> None:
+    found = read(memory(0, text), ME)
+    assert found.behaviours == found.surely.keys() <= the_tables().behaviours.keys()
+    assert found.code in {"en", "zh"}
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "else_"),
+    [
+        ("My sister runs every morning", ME, True),
+        ("My sister and I run every morning", ME, False),
+        ("My manager asked, and I said nothing", ME, False),
+        ("The user's husband bakes", ME, True),
+        ("The user bakes", ME, False),
+        ("User's kitchen was full of flour", ME, False),
+        ("User says her brother cooks", ME, True),
+        ("User said she cooks", ME, False),
+        ("Brother cooks again", ME, True),
+        ("Client call at nine", ME, False),
+        ("Friends over for dinner", ME, False),
+        ("Dario runs after dinner", ME, True),
+        ("Dario's bag was in the hall", ME, True),
+        ("Didn't say a word", ME, False),
+        ("Dario and the dog", Voice(ME.names, frozenset({"Dario"})), True),
+        ("She bakes", Voice(frozenset({"User", "Ana"})), True),
+        ("Bogdan practises daily", Voice(ME.names, told=True), True),
+        ("我妈尝了饺子，盐我都是随手倒的", ME, False),
+        ("我和同事去跑步", ME, False),
+        ("用户说同事每天加班", ME, True),
+        ("用户给外地的孙女讲故事", ME, False),
+        ("小林又去健身房", Voice(ME.names, frozenset({"小林"})), True),
+        ("同事跟我去跑步", ME, False),
+        ("", ME, False),
+        ("!", ME, False),
+    ],
+)
+def test_whom_a_memory_is_about(text: str, named: Voice, else_: bool) -> None:
+    assert of_somebody_else(text, plain(text), named) is else_
+
+
+def test_names_are_learned_from_how_people_are_introduced() -> None:
+    found = voice_of(memories("Dario, my flatmate, came back", "室友 Wei 早起", "teammate Callum cycles", "With Rosa"))
+    assert found.others == {"Dario", "Wei", "Callum"}
+    assert "Rosa" in found.proper
+    assert not found.told
+
+
+def test_the_language_of_a_text() -> None:
+    assert code_of("用Python写") == "zh"
+    assert code_of("I said 你好 to the man there") == "en"
+    assert code_of("123") == "en"
+
+
+@pytest.mark.parametrize(
+    ("word", "third"),
+    [("baked", "bakes"), ("went", "goes"), ("studied", "studies"), ("jogged", "jogs"), ("watched", "watches"),
+     ("had", "has"), ("kettle", None), ("bed", None), ("was", None), ("é", None), ("called", "calls"),
+     ("played", "plays")],
+)  # fmt: skip
+def test_the_third_person(word: str, third: str | None) -> None:
+    assert third_person(word) == third
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("User whittled a spoon on Saturday, then slept", "Often whittles a spoon"),
+        ("board game night", "Often: board game night"),
+        ("Whittled", "Often whittles"),
+    ],
+)
+def test_a_memory_as_a_habit(text: str, sentence: str) -> None:
+    assert clause_of(text, "en", often=True) == sentence
+
+
+def test_a_memory_as_a_sentence() -> None:
+    assert clause_of("Priya drank tea", "en", names=frozenset({"Priya"})) == "Drinks tea"
+    assert clause_of("the gate", "en") == "The gate"
+    assert clause_of("用户昨晚又刻了一个木勺，很开心", "zh", often=True) == "经常刻一个木勺"
+    assert clause_of("木勺", "zh") == "木勺"
+    assert softened("总是跑步", "zh") == "有时跑步"
+
+
+def test_a_time_is_not_said_twice() -> None:
+    assert said("stays up late", "night", "en") == "Often stays up late"
+    assert said("goes running", "weekend", "en") == "Often goes running at weekends"
+    assert said("容易担心", None, "zh") == "容易担心"
+    assert said("跑步", "weekend", "zh") == "经常周末跑步"
+
+
+def test_a_statement_without_a_behaviour_is_the_shortest_clear_member() -> None:
+    found = statement_of(readings("Whittled a wooden spoon today", "Whittled one more wooden spoon on the porch"))
+    assert found == "Often whittles a wooden spoon"
+    assert context_of(readings("Locked the shed", "Rain all week")) == "general"
+
+
+def test_cosines_of_one_language_are_compared_with_their_own() -> None:
+    few = readings("one", "two")
+    given = likeness_of(few, lambda ids: np.full((len(ids), len(ids)), 0.9, np.float32)).cosines
+    assert given is not None
+    assert np.isnan(given).all()
+    assert likeness_of(few, None).cosines is None
+
+
+def test_tables_name_what_is_there() -> None:
+    folder = files("phronesis.derive.reflecting.by_rules")
+    behaviours, words = ((folder / name).read_text("utf-8") for name in ("behaviours.toml", "words.toml"))
+    with pytest.raises(PhronesisError, match="run names 'crawl'"):
+        parse_tables(behaviours.replace("run = { say =", 'run = { not = ["crawl"], say ='), words)
+    with pytest.raises(PhronesisError, match="names 'soul'"):
+        parse_tables(behaviours.replace('core = "body"', 'core = "soul"', 1), words)
+
+
+def test_a_reading_holds_when_and_where() -> None:
+    one = read(memory(0, "Always goes running at dawn", session_id=None, at=datetime(2025, 1, 2, tzinfo=UTC)), ME)
+    assert (one.place, one.habit, one.ended, one.negated) == ("d:2025-01-02", True, False, False)
+    assert "morning" in one.situations

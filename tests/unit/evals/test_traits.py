@@ -1,0 +1,79 @@
+"""Traits found by rules are compared with labelled ones."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from phronesis.errors import InputError
+from phronesis.evals.traits import Held, compared, run_traits
+from phronesis.interfaces.cli.bench import bench
+from phronesis.models.hashing_embedder import HashingEmbedder
+
+TEXTS = ("Went for a run before work", "Jogged 5 km before work", "Out running at six", "Ran 5k before work",
+         "The boiler makes a noise", "No more running for me, I quit")  # fmt: skip
+
+
+def user(**fields: Any) -> dict[str, Any]:
+    """Give a labelled user who runs."""
+    seen = [{"id": f"m{n}", "at": f"2025-01-{n + 1:02}T08:00:00Z", "session": f"s{n}", "kind": "episodic", "text": text}
+            for n, text in enumerate(TEXTS)]  # fmt: skip
+    trait = {"id": "t1", "members": ["m0", "m1", "m2", "m3"], "contradicted_by": ["m5"], "looks_sensitive": True}
+    return {"user": "u", "language": "en", "memories": seen, "traits": [trait], "never": []} | fields
+
+
+def written(path: Path, *users: dict[str, Any]) -> Path:
+    """Write labelled users, with an empty line between."""
+    path.write_text("\n\n".join(map(json.dumps, users)), "utf-8")
+    return path
+
+
+def test_a_trait_is_found_reinforced_and_contradicted(tmp_path: Path) -> None:
+    one, everything = run_traits([written(tmp_path / "users.jsonl", user())]).scores
+    assert (one.language, everything.language) == ("en", "all")
+    assert (one.found, one.right, one.labels, one.precision, one.recall, one.coverage) == (1, 1, 1, 1.0, 1.0, 1.0)
+    assert (one.ended, one.ended_right, one.careful, one.careful_right) == (1, 1, 1, 1)
+
+
+def test_an_encoder_may_take_part(tmp_path: Path) -> None:
+    data = written(tmp_path / "users.jsonl", user())
+    assert run_traits([data], embedder=HashingEmbedder()).scores[0].users == 1
+
+
+def test_what_is_found_twice_or_must_not_be_found() -> None:
+    right = Held("runs", "personal", ["m0", "m1", "m2"], [])
+    mixed = Held("mixed", "personal", ["m3", "m4", "m5"], [])
+    gold = user(never=[{"why": "one-off", "members": ["m4", "m5"]}])
+    counts = compared(gold, [right, Held("again", "personal", ["m1", "m2", "m3"], []), mixed])
+    assert (counts["found"], counts["right"], counts["twice"]) == (3, 1, 1)
+    assert counts["never"] == {"one-off": 1}
+    assert counts["ended_right"] == 0
+    assert compared(user(traits=[]), [right])["right"] == 0
+
+
+def test_nothing_found_has_no_share(tmp_path: Path) -> None:
+    [score, _] = run_traits([written(tmp_path / "users.jsonl", user(memories=[], traits=[]))]).scores
+    assert (score.precision, score.recall, score.coverage) == (None, None, None)
+
+
+@pytest.mark.parametrize("line", ["{", '{"memories": [{"at": "never"}]}', '{"memories": []}'])
+def test_a_line_that_is_no_user_is_named(tmp_path: Path, line: str) -> None:
+    data = tmp_path / "users.jsonl"
+    data.write_text(line, "utf-8")
+    with pytest.raises(InputError, match="line 1"):
+        run_traits([data])
+
+
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no users"):
+        run_traits([written(tmp_path / "users.jsonl")])
+
+
+def test_the_command_gives_a_table_or_json(tmp_path: Path) -> None:
+    data = str(written(tmp_path / "users.jsonl", user()))
+    table = CliRunner().invoke(bench, ["traits", "--data", data])
+    assert "| users.jsonl | en | 1 | 1 | 1.000 | 1.000 | 1.000 |" in table.output
+    told = CliRunner().invoke(bench, ["traits", "--data", data, "--json"])
+    assert json.loads(told.output)["scores"][0]["right"] == 1
