@@ -23,7 +23,8 @@ CLOSE: Final = 0.62
 """How alike the members of a behaviour are to the first, and to each other on average."""
 
 BARE: Final = 1.0
-"""How alike on average they are where no encoder confirms it and no table knows what they do."""
+BARE_NEAR: Final = 0.75
+"""How alike on average each of them is to the others, where no table knows what they do; the second: an encoder does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ def _behaviours(this: _Round, used: AbstractSet[int]) -> list[NewBehavior]:
     """Give the clusters that hold something new and are no trait's evidence."""
     evidence = frozenset(used).union(*(one.evidence for one in this.traits))
     free = [_shows(one) and n not in evidence for n, one in enumerate(this.readings)]
+    bare = BARE if this.likeness.cosines is None else BARE_NEAR
     clusters = grown(
         this.readings, this.likeness, seeds=[n for n in this.fresh if free[n]], free=free, near=NEAR, close=CLOSE,
         least=MIN_MEMORIES,
@@ -100,7 +102,7 @@ def _behaviours(this: _Round, used: AbstractSet[int]) -> list[NewBehavior]:
     found = []
     for cluster in clusters:
         members = [this.readings[n] for n in cluster]
-        if this.likeness.cosines is None and not behaviours_of(members) and _mean(this.likeness, cluster) < BARE:
+        if not behaviours_of(members) and _mean(this.likeness, cluster) < bare:
             continue
         found.append(NewBehavior(
             content=statement_of(members), evidence_ids=[one.id for one in members], context=context_of(members),
