@@ -24,7 +24,7 @@ CLOSE: Final = 0.62
 
 BARE: Final = 1.0
 BARE_NEAR: Final = 0.75
-"""How alike on average each of them is to the others, where no table knows what they do; the second: an encoder does."""
+"""How alike on average each is to the others, where no table knows what they do: by words alone, and with an encoder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,12 +161,16 @@ def _means(term: str, name: str) -> _Means:
 
 
 def _take(here: Sequence[tuple[tuple[int, ...], _Means]], names: dict[str, float], covered: set[int]) -> None:
+    """Add what the longest terms at a place stand for; "card" and "cards" are found at once, and count once."""
     longest = max((len(places) for places, _ in here), default=0)
+    found: dict[str, float] = {}
     for places, (name, surely) in here:
         if len(places) == longest:
             covered.update(places)
-            if surely:
-                names[name] = min(1.0, names.get(name, 0.0) + surely)
+            found[name] = max(surely, found.get(name, 0.0))
+    for name, surely in found.items():
+        if surely:
+            names[name] = min(1.0, names.get(name, 0.0) + surely)
 
 
 def _english_places(words: Sequence[Word], at: int, parts: Sequence[tuple[str, ...]]) -> tuple[int, ...]:
