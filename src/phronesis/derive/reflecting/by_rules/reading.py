@@ -131,7 +131,7 @@ def _unshown(memory: SeenMemory, names: Mapping[str, float], text: str, code: Co
     marks = the_tables().marks[code]
     if memory.kind not in STATED or max(names.values(), default=0.0) >= 1.0 or marks["habit"].search(text) is not None:
         return None
-    return "unshown" if memory.kind != "fact" or marks["stative"].search(text) is not None else None
+    return "unshown"
 
 
 def _lower(names: frozenset[str]) -> frozenset[str]:

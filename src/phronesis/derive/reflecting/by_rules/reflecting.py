@@ -23,8 +23,8 @@ CLOSE: Final = 0.62
 """How alike the members of a behaviour are to the first, and to each other on average."""
 
 BARE: Final = 1.0
-BARE_NEAR: Final = 0.75
-"""How alike on average each is to the others, where no table knows what they do: by words alone, and with an encoder."""
+BARE_NEAR: Final = 0.8
+"""How alike on average each is to the others where no table knows what they do: by words alone, with an encoder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,6 @@ _MARKS: Final = {
         "negated",
         "denied",
         "instead",
-        "stative",
         "verb",
     ),
     "zh": (
@@ -100,7 +99,6 @@ _MARKS: Final = {
         "negated",
         "denied",
         "instead",
-        "stative",
         "other",
     ),
 }
