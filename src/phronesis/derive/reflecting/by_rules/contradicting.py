@@ -38,24 +38,14 @@ def opposes(n: int, known: Known, readings: Sequence[Reading], likeness: Likenes
     one = readings[n]
     shared = bool(one.behaviours & known.behaviours)
     words = len(one.stems & known.stems)
-    denied = sum(readings[m].negated for m in known.members) * 2 > len(known.members) or known.said.negated
     about = shared or words > 1 or (words and len(known.stems) <= FEW_WORDS) or (
         bool(known.members) and likeness.mean(n, known.members) >= ABOUT
     )  # fmt: skip
     if one.ended and about:
         return True
-    if known.behaviours & opposites_of(one.behaviours) and not shared:
+    if known.opposites & one.behaviours and not shared:
         return not one.negated
-    return shared and one.negated and not denied and _denies(one)
-
-
-def opposites_of(behaviours: frozenset[str]) -> frozenset[str]:
-    """Give the behaviours that are the opposite of any."""
-    table = the_tables().behaviours
-    return frozenset(
-        name for name, row in table.items()
-        if row.opposites & behaviours or any(name in table[mine].opposites for mine in behaviours)
-    )  # fmt: skip
+    return shared and one.negated and not known.denied and _denies(one)
 
 
 def _denies(one: Reading) -> bool:

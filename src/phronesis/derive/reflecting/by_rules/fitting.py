@@ -10,6 +10,7 @@ from phronesis.core.traits.seen import SeenMemory, SeenTrait
 from phronesis.derive.reflecting.by_rules.likeness import Likeness
 from phronesis.derive.reflecting.by_rules.reading import Reading, read
 from phronesis.derive.reflecting.by_rules.statement import behaviours_of
+from phronesis.derive.reflecting.by_rules.tables import opposites_of
 from phronesis.derive.reflecting.by_rules.voices import Voice
 
 FIT: Final = 0.6
@@ -31,6 +32,8 @@ class Known:
     evidence: frozenset[int]
     behaviours: frozenset[str]
     stems: frozenset[str]
+    opposites: frozenset[str]
+    denied: bool
 
 
 def known_traits(traits: Sequence[SeenTrait], readings: Sequence[Reading], places: Mapping[str, int]) -> list[Known]:
@@ -44,9 +47,11 @@ def known_traits(traits: Sequence[SeenTrait], readings: Sequence[Reading], place
         against = {places[one] for one in trait.contradicting if one in places}
         shown = [readings[n] for n in members]
         counts = Counter(stem for one in shown for stem in one.stems)
+        behaviours = frozenset([*said.behaviours, *behaviours_of(shown)])
         found.append(Known(
             trait=trait, said=said, members=members[-MOST_COMPARED:], evidence=frozenset(against.union(members)),
-            behaviours=frozenset([*said.behaviours, *behaviours_of(shown)]),
+            behaviours=behaviours, opposites=opposites_of(behaviours),
+            denied=said.negated or 2 * sum(one.negated for one in shown) > len(shown),
             stems=said.stems | {stem for stem, count in counts.items() if count > 1},
         ))  # fmt: skip
     return found

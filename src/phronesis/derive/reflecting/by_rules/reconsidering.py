@@ -6,10 +6,9 @@ from typing import Final
 
 from phronesis.core.traits.operations import Reconsidered, Side
 from phronesis.core.traits.seen import SeenMemory, SeenTrait
-from phronesis.derive.reflecting.by_rules.contradicting import opposites_of
 from phronesis.derive.reflecting.by_rules.reading import Reading, code_of, read
 from phronesis.derive.reflecting.by_rules.statement import behaviours_of, language_of, repeats, said, statement_of
-from phronesis.derive.reflecting.by_rules.tables import Code, the_tables
+from phronesis.derive.reflecting.by_rules.tables import Code, opposites_of, the_tables
 from phronesis.derive.reflecting.by_rules.voices import voice_of
 from phronesis.derive.reflecting.by_rules.wording import clause_of, softened
 

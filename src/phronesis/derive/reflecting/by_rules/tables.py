@@ -169,3 +169,12 @@ def _people(words: str, surnames: str) -> str:
         "(?:家|的|[有那这一某][个位]|[^给和跟陪帮带为替教送接请约叫找问看喂，。]{1,4}的)?"
     )
     return f"^(?:{lead}(?:{each})|[小老阿][{surnames}])(?!和我|跟我|同我|们?一起)"
+
+
+def opposites_of(behaviours: frozenset[str]) -> frozenset[str]:
+    """Give the behaviours that are the opposite of any."""
+    table = the_tables().behaviours
+    return frozenset(
+        name for name, row in table.items()
+        if row.opposites & behaviours or any(name in table[mine].opposites for mine in behaviours)
+    )  # fmt: skip
