@@ -154,7 +154,7 @@ def test_learned_items_show_their_evidence(call: Any, monkeypatch: pytest.Monkey
     monkeypatch.setattr(Memory, "explain", learned)
     shown = call("explain", identity).out
     assert "needs validation" in shown
-    assert '{"polarity": "support"}' in shown
+    assert "evidence\n   support\n" in shown
 
 
 def test_a_narrow_terminal_cuts_lines(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:

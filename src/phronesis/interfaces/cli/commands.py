@@ -16,6 +16,7 @@ from phronesis.interfaces.cli import (
     reading,
     reasoning,
     runs,
+    traits,
     writing,
 )
 
@@ -31,7 +32,7 @@ SECTIONS: Final = {
         reading.sessions,
         reading.turns,
     ),
-    "Learn": (runs.runs, runs.learn, batch.batch),
+    "Learn": (traits.reflect, traits.traits, runs.runs, runs.learn, batch.batch),
     "Account for it": (reading.explain, reading.history, writing.rollback, quarantine.quarantine),
     "Keep in order": (
         keeping.doctor,

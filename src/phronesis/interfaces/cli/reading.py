@@ -124,7 +124,8 @@ def explain(item_id: str, *, store: Store) -> None:
     """Show why something is remembered, down to the log."""
     with store.open() as memory:
         found = memory.explain(item_id)
-    store.answer(found, render.say_explanation)
+        told = memory.get_trait_evidence(item_id) if found.item.kind == "trait" else ()
+    store.answer(found, lambda one: render.say_explanation(one, told))
 
 
 @click.command()

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import click
 
 from phronesis.core.context import ContextPackage
+from phronesis.core.instants import from_micros, parse_moment
 from phronesis.core.items import Item
 from phronesis.core.pages import Page
 from phronesis.core.results import (
@@ -25,6 +26,9 @@ from phronesis.core.results import (
     as_json,
 )
 from phronesis.interfaces.cli.text import clean, cut, on_one_line, table, terminal_columns
+
+if TYPE_CHECKING:
+    from phronesis.core.traits.records import Trait, TraitEvidence
 
 _HIDDEN: Final = frozenset({"id", "content", "data", "citation"})
 """Fields of an item that have a line of their own, or are for programs."""
@@ -53,14 +57,34 @@ def second(moment: datetime) -> str:
 
 def who(item: Item) -> str:
     """Give who said an item: the name, the role, or nobody."""
-    return item.name or item.role or item.subject or "stated"
+    return item.name or item.role or item.subject or ("inferred" if item.source_type == "reflection" else "stated")
+
+
+def words(item: Item) -> str:
+    """Give what an item says on one line; a reflection says what it came to."""
+    if item.kind == "cycle":
+        from phronesis.core.traits.records import cycle_of  # noqa: PLC0415 - not for --help
+        from phronesis.interfaces.cli.render_traits import in_short  # noqa: PLC0415 - it imports this module
+
+        return in_short(cycle_of(item))
+    return on_one_line(item.content)
 
 
 def about(item: Item) -> str:
     """Give an item's heading: what it is, who said it, when, where, whose it is, its citation."""
     owner = f"user {item.user_id}" if item.user_id is not None else f"shared {item.namespace}"
     state = item.ended or ("archived" if item.status == "archived" else "")
-    parts = [item.kind, state, who(item), day(item.occurred_at), item.session_id or "", owner, item.citation]
+    stage = item.stage if item.kind == "trait" and item.stage != state else ""
+    parts = [
+        item.kind,
+        state,
+        stage or "",
+        who(item),
+        day(item.occurred_at),
+        item.session_id or "",
+        owner,
+        item.citation,
+    ]
     return "  ".join(on_one_line(part) for part in parts if part)
 
 
@@ -70,7 +94,7 @@ def say_items(items: Sequence[Item]) -> None:
     if not items:
         say("nothing is remembered there")
     for item in items:
-        say(cut(on_one_line(item.content), width), f"   {about(item)}")
+        say(cut(words(item), width), f"   {about(item)}")
 
 
 def say_more(page: Page[Any]) -> None:
@@ -105,7 +129,12 @@ def _found(rank: int, evidence: Evidence, width: int | None) -> Iterable[str]:
 
 def say_item(item: Item) -> None:
     """Print all that an item holds."""
-    say(clean(item.content), "")
+    if item.kind == "trait":
+        from phronesis.interfaces.cli.render_traits import say_trait  # noqa: PLC0415 - it imports this module
+
+        say_trait(cast("Trait", item))
+        return
+    say(clean(item.content) or words(item), "")
     shown = {"citation": item.citation, **item.to_dict()}
     rows = [(name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
             for name, value in shown.items()
@@ -186,21 +215,31 @@ def say_history(events: Sequence[HistoryEvent]) -> None:
         reason = f": {event.reason}" if event.reason else ""
         say(on_one_line(f"v{event.version}  {second(event.at)}  {event.verb} by {event.actor}{reason}"))
         for name, (before, after) in event.fields.items():
-            change = f"{_value(after)}" if event.op == "create" else f"{_value(before)} → {_value(after)}"
+            change = f"{_value(after)}" if event.op == "create" else _change(before, after)
             say(cut(f"    {name}: {change}", width))
+        for sign, rows in (("+", event.evidence_added), ("-", event.evidence_removed)):
+            say(*(cut(f"    evidence: {sign} {_evidence(row)}", width) for row in rows))
         say(f"    delta {event.delta_id}  entry {event.entry_id}")
 
 
-def say_explanation(found: Explanation) -> None:
-    """Print why an item is held: its words, the log's entries under it, its evidence, edges and history."""
+def say_explanation(found: Explanation, told: Sequence["TraitEvidence"] = ()) -> None:
+    """Print why an item is held: its words, the log's entries under it, its evidence, edges and history.
+
+    ``told`` is the evidence of a trait with the words of the memories, where they were read.
+    """
     say(clean(found.item.content), f"   {about(found.item)}", "", "sources")
     say(*(line for source in found.sources for line in source_lines(source)))
     if found.needs_validation:
         say("   no source is left that supports it: needs validation")
-    for title, rows in (("evidence", found.evidence), ("edges", found.edges)):
+    if told:
+        from phronesis.interfaces.cli.render_traits import say_evidence  # noqa: PLC0415 - it imports this module
+
+        say_evidence(told)
+    evidence = () if told else found.evidence
+    for title, rows, line in (("evidence", evidence, _evidence), ("edges", found.edges, _edge)):
         if rows:
             say("", title)
-            say(*(f"   {on_one_line(json.dumps(as_json(row), ensure_ascii=False))}" for row in rows))
+            say(*(f"   {line(row)}" for row in rows))
     say("", "history")
     say_history(found.history)
 
@@ -217,6 +256,39 @@ def source_lines(source: Source) -> list[str]:
     if source.quote is not None:
         lines.append(f"   “{on_one_line(source.quote)}”")
     return lines
+
+
+def _change(before: Any, after: Any) -> str:
+    """Give what became of a value; of members of an object, of those alone that changed."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+        return ", ".join(f"{name} {_value(before.get(name))} → {_value(after.get(name))}" for name in names)
+    return f"{_value(before)} → {_value(after)}"
+
+
+def _evidence(row: Mapping[str, Any]) -> str:
+    """Give a piece of evidence: which way it points, for which part, how good it is, when, and where it is from."""
+    item = row.get("source_item_id")
+    source = f"mem:{item}" if item else row.get("source_ref") or row.get("source_key") or ""
+    told = [row.get("polarity"), row.get("part"), row.get("grade"), _moment(row.get("occurred_at")), source]
+    entry = row.get("source_entry_id") or row.get("entry_id")
+    return on_one_line("  ".join(str(one) for one in (*told, f"entry {entry}" if entry else "") if one))
+
+
+def _edge(row: Mapping[str, Any]) -> str:
+    """Give an edge: from where to where, and what it says."""
+    ends = [f"mem:{row.get(f'{end}_id')}" if row.get(f"{end}_kind") == "item" else
+            f"{row.get(f'{end}_kind')} {row.get(f'{end}_id')}" for end in ("from", "to")]  # fmt: skip
+    return on_one_line(f"{ends[0]}  {row.get('type')}  {ends[1]}")
+
+
+def _moment(value: Any) -> str:
+    """Give the day of a time; a delta holds times in microseconds."""
+    return (
+        ""
+        if value is None
+        else day(from_micros(value) if isinstance(value, int) else parse_moment(value, field="occurred_at"))
+    )
 
 
 def _value(value: Any) -> str:

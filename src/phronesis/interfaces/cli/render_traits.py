@@ -1,0 +1,242 @@
+"""Traits and reflections as a person reads them. The records are imported by whoever has one: not for ``--help``."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from phronesis.core.instants import parse_moment
+from phronesis.interfaces.cli.render import day, say, second
+from phronesis.interfaces.cli.text import cut, on_one_line, table, terminal_columns
+
+if TYPE_CHECKING:
+    from phronesis.core.traits.records import ReflectionCycle, Trait, TraitEvidence
+    from phronesis.core.traits.triggers import Due
+
+_CAME: Final = {
+    "traits_created": "created", "traits_reinforced": "reinforced", "traits_contradicted": "contradicted",
+    "traits_promoted": "promoted", "traits_modified": "modified", "traits_dissolved": "dissolved",
+}  # fmt: skip
+"""The counts of a reflection, and how they are said."""
+
+_WHY: Final = {
+    "force": "forced", "session_end": "a session ended", "first": "the first time",
+    "nothing_new": "nothing new was learned", "not_yet": "too little is new, and too soon",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The traits around one: those that were made of it, and those that it was made of."""
+
+    parents: Sequence["Trait"] = ()
+    children: Sequence["Trait"] = ()
+
+
+def say_due(found: "Due") -> None:
+    """Print whether a reflection is due, and the figures."""
+    say(f"{'due' if found else 'not due'}: {why(found.reason, found.value)}", f"    {figures(found)}")
+
+
+def why(reason: str, value: float | None) -> str:
+    """Give why a reflection ran, or did not."""
+    if reason == "importance":
+        return f"importance {value or 0:g}"
+    if reason == "elapsed":
+        return f"{value or 0:.0f} hours since the last one"
+    return _WHY.get(reason, on_one_line(reason))
+
+
+def figures(found: "Due") -> str:
+    """Give the figures that decide whether a reflection is due."""
+    last = "none before" if found.hours is None else f"the last one {found.hours:.1f} of {found.hours_due:g} hours ago"
+    new = _count(found.new_memories, "new memory", "new memories")
+    return f"{new}, importance {found.importance} of {found.importance_due}; {last}"
+
+
+def say_reflected(cycle: "ReflectionCycle", found: "Due", changes: Iterable[str] = ()) -> None:
+    """Print what a reflection came to, and ``found``: the figures as they were before."""
+    if cycle.pending:
+        say(f"recorded as entry {cycle.entry_id}; it will be interpreted later")
+        return
+    reason = why(cycle.trigger_type, cycle.trigger_value)
+    if cycle.status == "not_due":
+        say(f"not due: {reason}", f"    {figures(found)}")
+        return
+    if cycle.status == "failed":
+        say(f"the round was skipped ({cycle.error}): nothing changed, and the next one looks at the same memories")
+    else:
+        said = _count(cycle.memories_scanned, "new memory", "new memories")
+        say(f"reflected on {said} ({reason}): {came_to(cycle)}")
+    say(f"    {figures(found)}", *(f"    {line}" for line in _spent(cycle)))
+    say(*changes)
+    for one in cycle.refused:
+        about = f": {cut(on_one_line(one.content), 80)}" if one.content else ""
+        say(f"refused ({one.rule}) of {one.operation}{about}; {on_one_line(one.reason)}")
+    if cycle.status != "failed":
+        say(f"to take it back: phronesis rollback {cycle.entry_id}")
+
+
+def came_to(cycle: "ReflectionCycle") -> str:
+    """Give what a reflection did to traits, in counts."""
+    counts = [f"{getattr(cycle, name)} {said}" for name, said in _CAME.items() if getattr(cycle, name)]
+    return ", ".join(counts) or "no finding"
+
+
+def changed(before: Sequence["Trait"], after: Sequence["Trait"]) -> Iterator[str]:
+    """Give a line for each trait that came, went or moved between two readings."""
+    known, left = {one.id: one for one in _with_sides(before)}, {one.id for one in _with_sides(after)}
+    for one in _with_sides(after):
+        then = known.get(one.id)
+        if then is None:
+            yield f"new: {_standing(one)}  {on_one_line(one.content)}  {one.citation}"
+        elif (then.stage, then.reinforcement_count, then.contradiction_count, then.content) != (
+            one.stage, one.reinforcement_count, one.contradiction_count, one.content,
+        ):  # fmt: skip
+            yield f"{_standing(then)} → {_standing(one)}  {on_one_line(one.content)}  {one.citation}"
+    yield from (
+        f"gone: {_standing(one)}  {on_one_line(one.content)}  {one.citation}" for one in known.values()
+        if one.id not in left
+    )  # fmt: skip
+
+
+def say_traits(found: Sequence["Trait"]) -> None:
+    """Print traits, one a line, the sides of a trait under it."""
+    if not found:
+        say("no trait is known there")
+        return
+    rows = [row for one in found for row in (_row(one, ""), *(_row(side, "└ ") for side in one.sides))]
+    head = ("trait", "stage", "confidence", "subtype", "context", "for:against", "")
+    width = terminal_columns()
+    say(*(cut(line, width) for line in table(rows, head=head)))
+
+
+def say_trait(trait: "Trait", family: Family | None = None) -> None:
+    """Print all that is known of a trait; ``family`` are the traits around it, where they were read."""
+    say(on_one_line(trait.content), "")
+    parents = ", ".join(f"mem:{one}" for one in trait.parent_ids) if family is None else ""
+    say(*table([(name, value) for name, value in (*_told(trait), ("part of", parents)) if value]))
+    near = Family() if family is None else family
+    for title, traits in (("sides", trait.sides), ("part of", near.parents), ("made of", near.children)):
+        if traits:
+            rows = [(one.citation, one.stage, _sure(one), one.context, one.content) for one in traits]
+            say("", title, *table(rows, indent="    "))
+    say_evidence(trait.evidence)
+
+
+def say_evidence(rows: Sequence["TraitEvidence"]) -> None:
+    """Print the memories for and against a trait, oldest first: quality, day, session, citation and words."""
+    width = terminal_columns()
+    for title, kind in (("for it", "supporting"), ("against it", "contradicting")):
+        found = sorted((row for row in rows if row.evidence_type == kind), key=_when)
+        if found:
+            lines = table([_piece(row) for row in found], indent="    ")
+            say("", f"{title}: {len(found)}", *(cut(line, width) for line in lines))
+
+
+def say_cycles(found: Sequence["ReflectionCycle"]) -> None:
+    """Print reflections, newest first."""
+    if not found:
+        say("nobody reflected there")
+        return
+    rows = [
+        (second(one.started_at) if one.started_at else "", one.status, _brief(one), one.memories_scanned,
+         one.error or came_to(one), len(one.refused) or "", one.made_by, _cost(one), one.entry_id)
+        for one in found
+    ]  # fmt: skip
+    head = ("when", "status", "why", "new", "came to", "refused", "by", "cost", "entry")
+    width = terminal_columns()
+    say(*(cut(line, width) for line in table(rows, head=head)))
+
+
+def in_short(cycle: "ReflectionCycle") -> str:
+    """Give a reflection in one line: what stands for the words of an item that has none."""
+    how = f"skipped ({cycle.error})" if cycle.status == "failed" else came_to(cycle)
+    return f"reflection on {_count(cycle.memories_scanned, 'new memory', 'new memories')} ({_brief(cycle)}): {how}"
+
+
+def _told(trait: "Trait") -> Iterator[tuple[str, str]]:
+    yield "citation", trait.citation
+    yield "stage", trait.stage or ""
+    yield "confidence", "" if trait.confidence is None else f"{trait.confidence:.3f}, as of the last reflection"
+    window = trait.window
+    if window is not None:
+        yield "window", f"{_date(window['start'])} to {_date(window['end'])}, {window['days']} days"
+    yield "subtype", trait.subtype if trait.facet is None else f"{trait.subtype}, {trait.facet}"
+    yield "context", trait.context
+    yield "observed", f"first {day(trait.first_observed)}" if trait.first_observed else ""
+    yield "reinforced", _times(trait.reinforcement_count, trait.last_reinforced)
+    yield "contradicted", _times(trait.contradiction_count, None) if trait.contradiction_count else ""
+    yield "made by", {"rule": "rules", "model": "a model"}.get(str(trait.data.get("made_by")), "")
+    yield "because", on_one_line(str(trait.data.get("reasoning") or ""))
+    said = ", ".join(trait.data.get("corrected", ()))
+    yield "corrected", f"by a person: {said}" if said else ""
+    if trait.ended is not None or trait.status != "active":
+        yield "ended", f"{trait.ended or trait.status} {day(trait.valid_to)}".strip()
+    yield "version", f"{trait.version}, by entry {trait.entry_id} of {second(trait.recorded_at)}"
+    yield "user", trait.user_id or ""
+
+
+def _row(trait: "Trait", mark: str) -> tuple[str, ...]:
+    return (f"{mark}{trait.citation}", trait.stage or "", _sure(trait), trait.subtype, trait.context,
+            for_against(trait.evidence), trait.content)  # fmt: skip
+
+
+def for_against(rows: Sequence["TraitEvidence"]) -> str:
+    """Give how many memories speak for a trait, and how many against it."""
+    against = sum(row.evidence_type == "contradicting" for row in rows)
+    return f"{len(rows) - against}:{against}"
+
+
+def _piece(row: "TraitEvidence") -> tuple[str, ...]:
+    return (row.quality or "", day(_when(row)), row.session_id or "", f"mem:{row.memory_id}", row.content or "")
+
+
+def _when(row: "TraitEvidence") -> datetime:
+    return row.occurred_at or row.recorded_at
+
+
+def _sure(trait: "Trait") -> str:
+    if trait.confidence is not None:
+        return f"{trait.confidence:.2f}"
+    return "" if trait.window is None else f"to {_date(trait.window['end'])}"
+
+
+def _standing(trait: "Trait") -> str:
+    return f"{trait.stage} {_sure(trait)}".strip()
+
+
+def _with_sides(traits: Sequence["Trait"]) -> list["Trait"]:
+    return [one for trait in traits for one in (trait, *trait.sides)]
+
+
+def _times(count: int, last: datetime | None) -> str:
+    return _count(count, "time", "times") + (f", last {day(last)}" if last else "")
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _brief(cycle: "ReflectionCycle") -> str:
+    value = "" if cycle.trigger_value is None else f" {cycle.trigger_value:g}"
+    return f"{cycle.trigger_type}{value}"
+
+
+def _spent(cycle: "ReflectionCycle") -> Iterator[str]:
+    by = on_one_line(cycle.made_by)
+    if not cycle.calls:
+        yield f"by {by}; no model was asked"
+    else:
+        yield f"by {by}; {_cost(cycle)}"
+
+
+def _cost(cycle: "ReflectionCycle") -> str:
+    if not cycle.calls:
+        return ""
+    price = f", cost {cycle.cost:g}" if cycle.cost else ""
+    return f"{_count(cycle.calls, 'call', 'calls')}, {cycle.tokens} tokens{price}"
+
+
+def _date(moment: str) -> str:
+    return day(parse_moment(moment, field="window"))

@@ -1,0 +1,164 @@
+"""Commands of traits: reflect on what was learned of a user, and read and correct what came of it."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, cast
+
+import click
+
+from phronesis.errors import NotFound
+from phronesis.interfaces.cli import render_traits as render
+from phronesis.interfaces.cli.options import LIMIT, Store, with_store
+from phronesis.interfaces.cli.progress import waiting
+from phronesis.interfaces.cli.render import say_edited
+
+if TYPE_CHECKING:
+    from phronesis.core.traits.records import Trait
+    from phronesis.memory import Memory
+
+STAGES: Final = ("trend", "candidate", "emerging", "established", "core")
+SUBTYPES: Final = ("behavior", "preference", "core")
+CONTEXTS: Final = ("work", "personal", "social", "learning", "general")
+FACETS: Final = ("personality", "value")
+"""The words of `phronesis.core.traits`, which is not imported for ``--help``; a test holds them together."""
+
+PERSON = click.option("--user", "user_id", metavar="ID", required=True, help="Whose traits.")
+_TRAIT = click.argument("trait_id", metavar="ID")
+_REASON = click.option("--reason", metavar="TEXT", help="Kept in the history.")
+
+
+@click.command()
+@PERSON
+@click.option("--force", is_flag=True, help="Reflect whether it is due or not.")
+@click.option("--session-ended", is_flag=True, help="Reflect because a session has ended.")
+@click.option("--check", is_flag=True, help="Say only whether it is due; nothing is done.")
+@with_store
+@click.pass_context
+def reflect(ctx: click.Context, *, user_id: str, force: bool, session_ended: bool, check: bool, store: Store) -> None:
+    """Find what memories of a user show again and again.
+
+    When that is due: enough is new, or the last time is long ago. 'rollback' takes it back. The exit code is 1 when a
+    model gave no answer and the round was skipped.
+    """
+    with store.open() as memory:
+        found = memory.should_reflect(user_id)
+        if check:
+            store.answer(found, render.say_due)
+            return
+        before = memory.get_user_traits(user_id, STAGES[0])
+        with waiting("reflecting"):
+            cycle = memory.reflect(user_id, force=force, session_ended=session_ended, actor="user")
+            memory.flush()
+        after = memory.get_user_traits(user_id, STAGES[0])
+    store.answer(cycle, lambda one: render.say_reflected(one, found, render.changed(before, after)))
+    if cycle.status == "failed":
+        ctx.exit(1)
+
+
+class Traits(click.Group):
+    """A group that lists where no command of its own is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put ``list`` before options that stand alone."""
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=Traits)
+def traits() -> None:
+    """Show and correct what a user is like.
+
+    Without a command it lists: 'phronesis traits --user ID' is 'phronesis traits list --user ID'.
+    """
+
+
+@traits.command("list")
+@PERSON
+@click.option("--min-stage", type=click.Choice(STAGES), default="emerging", show_default=True, help="At least this.")
+@click.option("--subtype", type=click.Choice(SUBTYPES), help="Only these.")
+@click.option("--context", type=click.Choice(CONTEXTS), help="Only what shows there.")
+@click.option("--as-of", metavar="TIME", help="As they were known then.")
+@with_store
+def list_traits(
+    *, user_id: str, min_stage: str, subtype: str | None, context: str | None, as_of: str | None, store: Store
+) -> None:
+    """List a user's traits, the surest first."""
+    with store.open() as memory:
+        found = memory.get_user_traits(user_id, min_stage, subtype, context, as_of=as_of)
+    store.answer(found, render.say_traits)
+
+
+@traits.command()
+@_TRAIT
+@click.option("--as-of", metavar="TIME", help="As it was known then.")
+@with_store
+def show(trait_id: str, *, as_of: str | None, store: Store) -> None:
+    """Show a trait with the memories for and against it."""
+    with store.open() as memory:
+        rows = memory.get_trait_evidence(trait_id, as_of=as_of)
+        trait = replace(_read(memory, trait_id, as_of), evidence=tuple(rows))
+        family = render.Family(
+            parents=_those(memory, trait.parent_ids, as_of),
+            children=_those(memory, trait.data.get("children", ()), as_of),
+        )
+    store.answer(trait, lambda one: render.say_trait(one, family))
+
+
+@traits.command()
+@_TRAIT
+@click.option("--content", metavar="TEXT", help="What is true instead, in one sentence.")
+@click.option("--context", type=click.Choice(CONTEXTS), help="Where it shows.")
+@click.option("--facet", type=click.Choice(FACETS), help="Of a core trait.")
+@_REASON
+@with_store
+def correct(
+    trait_id: str, *, content: str | None, context: str | None, facet: str | None, reason: str | None, store: Store
+) -> None:
+    """Correct a trait; no later reflection writes over it."""
+    with store.open() as memory:
+        result = memory.correct_trait(
+            trait_id, content=content, context=context, facet=facet, reason=reason, actor="user"
+        )
+        memory.flush()
+    store.answer(result, say_edited)
+
+
+@traits.command()
+@_TRAIT
+@_REASON
+@with_store
+def delete(trait_id: str, *, reason: str | None, store: Store) -> None:
+    """Say that a trait is wrong: it does not come back.
+
+    Neither the same words nor the same memories make it again. Its history stays; 'erase' removes that too.
+    """
+    with store.open() as memory:
+        memory.get_trait_evidence(trait_id)  # refuses what is no trait
+        result = memory.retract(trait_id, reason=reason, actor="user")
+    store.answer(result, say_edited)
+
+
+@traits.command()
+@PERSON
+@LIMIT
+@with_store
+def cycles(*, user_id: str, limit: int, store: Store) -> None:
+    """List the reflections on a user, newest first."""
+    with store.open() as memory:
+        found = memory.list_reflections(user_id, limit=limit)
+    store.answer(found, render.say_cycles)
+
+
+def _read(memory: "Memory", trait_id: str, as_of: str | None) -> "Trait":
+    return cast("Trait", memory.get(trait_id, as_of=as_of))
+
+
+def _those(memory: "Memory", ids: Iterable[str], as_of: str | None) -> "list[Trait]":
+    """Give traits by their ids, but those that were erased, or did not exist yet."""
+    found = []
+    for one in ids:
+        with suppress(NotFound):
+            found.append(_read(memory, one, as_of))
+    return found

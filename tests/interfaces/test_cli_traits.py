@@ -1,0 +1,273 @@
+"""The commands of traits: from memories that repeat to a trait that is read, corrected and taken away."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model_server import ModelServer, status
+from phronesis import Memory
+from phronesis.core.traits.records import RANKS, Trait
+from phronesis.core.traits.seen import CONTEXTS
+from phronesis.derive.reflecting.correcting import FACETS
+from phronesis.interfaces.cli import traits
+from phronesis.recall.traits import SUBTYPES
+from scripted_reflections import Script, policy
+
+SAID = "I went running along the river this morning."
+NOBODY = "00000000-0000-5000-8000-000000000000"
+
+
+@dataclass
+class Weeks:
+    """A clock that begins some weeks ago."""
+
+    now: datetime
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def later(self, **time: int) -> None:
+        self.now += timedelta(**time)
+
+
+@pytest.fixture
+def weeks() -> Weeks:
+    return Weeks(datetime.now(UTC) - timedelta(weeks=8))
+
+
+@pytest.fixture
+def trait(store: str, weeks: Weeks) -> Trait:
+    """A trait by rules: the same is told in four sessions, a week apart."""
+    with Memory.open(store, clock=weeks) as memory:
+        for n in range(4):
+            weeks.later(days=7)
+            memory.add(SAID, user_id="lin", session_id=f"run/{n}")
+            weeks.later(hours=1)
+            memory.reflect("lin")
+        (found,) = memory.get_user_traits("lin")
+    return found
+
+
+def test_the_words_are_those_of_traits() -> None:
+    assert (traits.STAGES, traits.SUBTYPES) == (RANKS, SUBTYPES)
+    assert (traits.CONTEXTS, traits.FACETS) == (CONTEXTS, FACETS)
+
+
+def test_from_memories_to_a_trait(call: Any) -> None:
+    check = ("reflect", "--user", "lin", "--check")
+    assert call(*check).out.splitlines() == [
+        "not due: nothing new was learned", "    0 new memories, importance 0 of 30; none before",
+    ]  # fmt: skip
+    assert call("traits", "--user", "lin").out == "no trait is known there\n"
+    assert call("traits", "cycles", "--user", "lin").out == "nobody reflected there\n"
+    for n in range(3):
+        call("add", SAID, "--user", "lin", "--session", f"run/{n}", "--occurred-at", f"2026-01-{5 + 7 * n:02}T08:00")
+    due = call(*check, "--json").json
+    assert (due["due"], due["reason"], due["new_memories"]) == (True, "first", 3)
+    assert call(*check).out.startswith("due: the first time\n    3 new memories, importance ")
+    done = call("reflect", "--user", "lin").out.splitlines()
+    assert done[0] == "reflected on 3 new memories (the first time): 1 created"
+    assert done[2] == "    by reflection-rules/2; no model was asked"
+    assert done[3].startswith("new: candidate 0.40  ")
+    again = call("reflect", "--user", "lin")
+    assert (again.code, again.out.splitlines()[0]) == (0, "not due: nothing new was learned")
+    assert call("reflect", "--user", "lin", "--json").json["status"] == "not_due"
+    call("add", SAID, "--user", "lin", "--session", "run/3", "--occurred-at", "2026-01-26T08:00")
+    assert call("reflect", "--user", "lin").out.startswith("not due: too little is new, and too soon\n")
+    ended = call("reflect", "--user", "lin", "--session-ended").out
+    assert ended.startswith("reflected on 1 new memory (a session ended): 1 reinforced\n")
+    assert "candidate 0.40 → emerging 0.49  " in ended
+    assert call("rollback", ended.split()[-1]).code == 0
+    (row,) = call("traits", "--user", "lin", "--min-stage", "trend", "--json").json
+    assert (row["stage"], len(row["evidence"])) == ("candidate", 3)
+    assert call(*check).out.splitlines()[0] == "not due: too little is new, and too soon"
+
+
+def test_a_trait_is_shown_with_its_evidence(call: Any, trait: Trait, weeks: Weeks) -> None:
+    listed = call("traits", "--user", "lin").out.splitlines()
+    assert listed[0].split() == ["trait", "stage", "confidence", "subtype", "context", "for:against"]
+    assert listed[1].split()[:4] == [trait.citation, "emerging", "0.48", "behavior"]
+    assert listed[1].endswith(trait.content)
+    shown = call("traits", "show", trait.citation).out.splitlines()
+    assert shown[0] == trait.content
+    assert "confidence  0.478, as of the last reflection" in shown
+    first = shown.index("for it: 4")
+    assert [line.split()[0:3:2] for line in shown[first + 1 :]] == [["C", f"run/{n}"] for n in range(4)]
+    assert all("running along the river" in line for line in shown[first + 1 :])
+    read = call("traits", "show", trait.id, "--json").json
+    assert [row["session_id"] for row in read["evidence"]] == [f"run/{n}" for n in range(4)]
+    past = (weeks.now - timedelta(days=3)).isoformat()
+    assert "stage       candidate" in call("traits", "show", trait.id, "--as-of", past).out
+    assert call("traits", "list", "--user", "lin", "--as-of", past).out == "no trait is known there\n"
+    assert call("traits", "--user", "lin", "--as-of", past, "--min-stage", "candidate", "--json").json
+    assert call("traits", "--user", "lin", "--subtype", "core").out == "no trait is known there\n"
+
+
+def test_get_explain_history_and_listings_read_well(call: Any, trait: Trait) -> None:
+    got = call("get", trait.id).out
+    assert "stage       emerging\n" in got
+    assert "for it: 4\n" in got
+    assert "{" not in got
+    explained = call("explain", trait.id).out
+    assert f"trait  emerging  inferred  {trait.first_observed:%Y-%m-%d}  user lin  {trait.citation}" in explained
+    assert "run/3" in explained.partition("history")[0]
+    changes = call("history", trait.id).out
+    assert "cap candidate → core, " in changes
+    assert changes.count("    evidence: + support C 20") == 4
+    assert "reflection on 1 new memory (elapsed 169): 1 reinforced" in call("list", "--user", "lin").out
+    cycle = call("list", "--user", "lin", "--kind", "cycle", "--json").json[0]["id"]
+    assert call("get", cycle).out.startswith("reflection on 1 new memory (elapsed 169): 1 reinforced\n")
+    rows = call("traits", "cycles", "--user", "lin").out.splitlines()
+    assert [line.split()[2] for line in rows[1:]] == ["completed"] * 4
+    assert "1 created" in rows[2]
+    assert [row["traits_reinforced"] for row in call("traits", "cycles", "--user", "lin", "--json").json] == [
+        1,
+        0,
+        0,
+        0,
+    ]
+
+
+def test_a_person_corrects_a_trait_and_takes_it_away(call: Any, trait: Trait) -> None:
+    asked = ("traits", "correct", trait.id, "--content", "Runs before work", "--context", "personal")
+    assert "v3  active  Runs before work" in call(*asked, "--reason", "more exact").out
+    shown = call("traits", "show", trait.id).out
+    assert "corrected   by a person: content, context\n" in shown
+    assert "correct_trait by user: more exact" in call("history", trait.id).out
+    assert call("traits", "--user", "lin", "--context", "personal").out.endswith("Runs before work\n")
+    gone = call("traits", "delete", trait.id, "--reason", "not me")
+    assert "retracted  Runs before work" in gone.out
+    assert call("traits", "--user", "lin", "--min-stage", "trend").out == "no trait is known there\n"
+    assert "ended       retracted 20" in call("traits", "show", trait.id).out
+    call("add", SAID, "--user", "lin", "--session", "run/4")
+    assert "new:" not in call("reflect", "--user", "lin", "--force").out
+    assert call("rollback", gone.out.split()[-1]).code == 0
+    assert call("traits", "--user", "lin", "--min-stage", "trend").out.count("mem:") == 1
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Iterator[tuple[ModelServer, Script, str]]:
+    script = Script()
+    with ModelServer(script) as server:
+        brain = tmp_path / "brain.yml"
+        brain.write_text(json.dumps(policy(server)), "utf-8")  # JSON is YAML
+        yield server, script, str(brain)
+
+
+def test_a_model_is_asked_and_its_failures_are_said(call: Any, model: tuple[ModelServer, Script, str]) -> None:
+    server, script, brain = model
+    stated = ("--kind", "episodic", "--user", "lin", "--json")
+    ids = [call("add", f"Lin tested before merging, {n}", *stated).json["items"][0]["id"] for n in range(3)]
+    asked = ("reflect", "--user", "lin", "--force", "--policy", brain)
+    server.answers(status(500))
+    away = call(*asked)
+    assert (away.code, away.err) == (1, "")
+    assert away.out.startswith("the round was skipped (model.unavailable): nothing changed, and the next one")
+    assert "rollback" not in away.out
+    assert call(*asked, "--json").code == 1
+    server.answers(script)
+    script.answer = {
+        "new_trends": [{"content": "Tests more of late", "evidence_ids": ids[:1], "window_days": 14}],
+        "new_behaviors": [{"content": "Sings", "evidence_ids": ids[:2]},
+                          {"content": "Tests first", "evidence_ids": [NOBODY]}],
+    }  # fmt: skip
+    done = call(*asked).out.splitlines()
+    assert done[0] == "reflected on 3 new memories (forced): 1 created"
+    assert done[2] == "    by scripted/m reflect/1; 1 call, 120 tokens"
+    assert done[3].startswith("new: trend to 20")
+    assert done[4].startswith("refused (too_few_memories) of new_behaviors: Sings; it names 2 memories")
+    assert done[5].startswith("refused (no_new_evidence) of new_behaviors: Tests first; none of its evidence")
+    shown = call("traits", "--user", "lin", "--min-stage", "trend", "--json").json[0]["id"]
+    assert ", 14 days\n" in call("traits", "show", shown).out
+    rows = call("traits", "cycles", "--user", "lin").out.splitlines()
+    assert ["model.unavailable" in line for line in rows[1:]] == [False, True, True]
+    assert call("list", "--user", "lin").out.count("skipped (model.unavailable)") == 2
+
+
+def told(script: Script, store: str, brain: str, clock: Weeks) -> None:
+    """Two behaviours become a preference, and one of them gets two sides."""
+    with Memory.open(store, policy=brain, clock=clock) as memory:
+
+        def tell(names: str, **said: Any) -> None:
+            for n, name in enumerate(names.split()):
+                text = f"Lin and {name}, in session {n}"
+                added = memory.add(text, user_id="lin", kind="episodic", session_id=f"s{n}")
+                script.ids[name] = added.items[0].id
+            clock.later(days=1)
+            script.answer = said
+            assert memory.reflect("lin", force=True).refused == ()
+            found = memory.get_user_traits("lin", "trend")
+            script.ids.update({one.content: one.id for one in found})
+
+        first, second = {"content": "quiet"}, {"content": "careful"}
+        tell("a1 a2 a3 b1 b2 b3", new_behaviors=[{**first, "evidence_ids": ["a1", "a2", "a3"]},
+                                                  {**second, "evidence_ids": ["b1", "b2", "b3"]}])  # fmt: skip
+        tell("a4 b4", reinforcements=[
+            {"trait_id": "quiet", "new_evidence_ids": ["a4"], "quality_grade": "A"},
+            {"trait_id": "careful", "new_evidence_ids": ["b4"], "quality_grade": "A"},
+        ])  # fmt: skip
+        tell("d1", upgrades=[{"from_trait_ids": ["quiet", "careful"], "new_content": "reserved",
+                            "new_subtype": "preference", "reasoning": "both"}])  # fmt: skip
+        tell("c1", contradictions=[{"trait_id": "quiet", "contradicting_evidence_ids": ["c1"]}])
+        sides = [{"content": "quiet there", "context": "work"}, {"content": "loud there", "context": "personal"}]
+        both = {"action": "split", "new_content": "quiet at work, loud at home", "reasoning": "both", "split": sides}
+        script.special = {"quiet": both}
+        tell("c2", contradictions=[{"trait_id": "quiet", "contradicting_evidence_ids": ["c2"]}])
+
+
+def test_sides_and_upgrades_are_shown(
+    call: Any, store: str, model: tuple[ModelServer, Script, str], weeks: Weeks
+) -> None:
+    _, script, brain = model
+    told(script, store, brain, weeks)
+    listed = call("traits", "--user", "lin", "--min-stage", "trend").out.splitlines()
+    names = [line.split("  ")[-1] for line in listed[1:]]
+    place = names.index("quiet at work, loud at home")
+    assert sorted(names[place + 1 : place + 3]) == ["loud there", "quiet there"]
+    assert all(line.startswith("└ mem:") for line in listed[place + 2 : place + 4])
+    shown = call("traits", "show", script.ids["quiet"]).out
+    assert "\nsides\n" in shown
+    assert "  work      quiet there" in shown
+    assert "\nagainst it: 2\n" in shown
+    assert f"\npart of\n    mem:{script.ids['reserved']}" in shown
+    lines = call("get", script.ids["quiet"]).out.splitlines()
+    assert ["part", "of", f"mem:{script.ids['reserved']}"] in [line.split() for line in lines]
+    made = call("traits", "show", script.ids["reserved"]).out
+    assert "because     both" in made
+    assert made.count("\nmade of\n") == 1
+    assert f"mem:{script.ids['careful']}  emerging" in made
+
+
+def test_what_was_not_there_then_is_left_out(
+    call: Any, store: str, model: tuple[ModelServer, Script, str], weeks: Weeks
+) -> None:
+    _, script, brain = model
+    told(script, store, brain, weeks)
+    before = (weeks.now - timedelta(days=2, hours=12)).isoformat()
+    assert "\npart of\n" in call("traits", "show", script.ids["careful"]).out
+    assert "\npart of\n" not in call("traits", "show", script.ids["careful"], "--as-of", before).out
+
+
+def test_mistakes(call: Any, trait: Trait) -> None:
+    memory = trait.evidence[0].memory_id
+    for arguments, code in (
+        (("reflect",), 2),
+        (("traits",), 2),
+        (("traits", "--user", "lin", "--min-stage", "sure"), 2),
+        (("traits", "shwo"), 2),
+        (("traits", "show", "nonsense"), 2),
+        (("traits", "show", memory), 2),
+        (("traits", "delete", memory), 2),
+        (("traits", "correct", trait.id), 2),
+        (("traits", "correct", memory, "--content", "x"), 2),
+        (("traits", "show", NOBODY), 1),
+        (("traits", "delete", NOBODY), 1),
+        (("traits", "cycles", "--user", "lin", "--limit", "0"), 2),
+    ):
+        done = call(*arguments)
+        assert (done.code, done.out, done.err.count("\n")) == (code, "", 1), arguments
