@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from phronesis.core.results import Evidence
+from phronesis.core.traits.records import Trait, TraitEvidence
 from phronesis.interfaces.cli import story
 from phronesis.interfaces.cli.demo_stage import Stage
 from phronesis.interfaces.cli.render import day, second
@@ -116,6 +117,31 @@ def _shortened(citation: re.Match[str]) -> str:
     return f"{citation[0][:12]}…"
 
 
+def reflect(memory: Memory, stage: Stage) -> None:
+    """Tell the same in four sessions, reflect at the end of each, and show the trait with what it stands on."""
+    stages = []
+    for session, told_on in story.MORNINGS.items():
+        said = {"role": "user", "name": "Tom", "content": story.RAN, "id": "m1", "created_at": f"{told_on}T07:30:00Z"}
+        memory.commit_turn(session, {"messages": [said]}, user_id=story.TOM, namespace=story.LAB)
+        cycle = memory.reflect(story.TOM, session_ended=True)
+        stages += [one.stage for one in memory.get_user_traits(story.TOM, "candidate") if _of_mornings(memory, one)]
+        stage.check(f"the reflection after {session} is done", cycle.status == "completed")
+    stage.check("three sessions make a candidate, a fourth confirms it", stages == ["candidate", "emerging"])
+    for trait in memory.get_user_traits(story.TOM):
+        rows = _of_mornings(memory, trait)
+        if rows:
+            stage.show(f"   Tom said the same in four sessions, a week apart: {' → '.join(map(str, stages))}")
+            stage.show(f"   {trait.confidence:.2f}  {trait.content}  (behavior, {trait.context})")
+            told = " · ".join(f"{row.session_id} {day(row.occurred_at)[5:]}" for row in rows)
+            stage.show(f"     for it: {told}")
+
+
+def _of_mornings(memory: Memory, trait: Trait) -> list[TraitEvidence]:
+    """Give the evidence of a trait where all of it is what Tom said on those mornings."""
+    rows = memory.get_trait_evidence(trait.id)
+    return rows if {row.session_id for row in rows} <= set(story.MORNINGS) else []
+
+
 def edit(memory: Memory, stage: Stage) -> None:
     """Change a memory by mistake, and take it back."""
     (item,) = memory.get_all(kinds=["decision"], namespace=story.LAB)
@@ -170,6 +196,7 @@ STEPS: Final[tuple[tuple[str, Step], ...]] = (
     ("Search: words and meaning, two languages, each user's own lane and the lab's", search),
     ("Compose: what the model is given for a new question, within a budget", compose),
     ("Explain: one citation of that context down to the words that were said", explain),
+    ("Reflect: what somebody does again and again becomes a trait, with its evidence", reflect),
     ("Change and take back: history keeps every version", edit),
     ("Erase: words go for good, from the log and from all that was made of them", erase),
     ("Rebuild: everything derived follows from the log", verify),

@@ -156,6 +156,10 @@ DECISION: Final = {
     "content": "Anneal the samples at 250 °C in nitrogen for two hours.", "kind": "decision",
     "subject": "OER experiment", "key": "annealing_temperature", "value": "250 °C", "namespace": LAB,
 }  # fmt: skip
+MORNINGS: Final = {"tom/3": "2025-03-26", "tom/4": "2025-04-02", "tom/5": "2025-04-09", "tom/6": "2025-04-16"}
+RAN: Final = "I went running along the river this morning."
+"""What Tom says in four more sessions, a week apart, for the step that reflects."""
+
 PRIVATE: Final = "for my sister's wedding"
 """Words of the message that is erased in the end."""
 WRONG_EDIT: Final = "Anneal the samples at 450 °C in air for two hours."
