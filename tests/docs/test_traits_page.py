@@ -18,11 +18,13 @@ from phronesis.derive.reflecting import (
     contradictions,
     likeness,
     minds,
-    round as rounds,
     showing,
     sifting,
     trends,
     upgrades,
+)
+from phronesis.derive.reflecting import (
+    round as rounds,
 )
 from phronesis.interfaces.cli.commands import cli
 
