@@ -7,7 +7,9 @@ from typing import Any, get_args
 import pydantic
 import pytest
 
+from phronesis.config import TraitRules, load_settings
 from phronesis.core import confidence, decay, state_machine
+from phronesis.core.scoring.bonuses import TRAIT_BOOSTS
 from phronesis.core.traits import seen, strength, triggers
 from phronesis.core.traits.operations import LONG_WINDOW, SHORT_WINDOW, Action
 from phronesis.derive.prompts import prompt
@@ -16,6 +18,7 @@ from phronesis.derive.reflecting import (
     asking,
     behaviours,
     contradictions,
+    crediting,
     likeness,
     minds,
     showing,
@@ -134,6 +137,19 @@ def test_the_other_figures_are_the_codes() -> None:
     assert listed is not None
     assert (*re.findall(r"\w+", listed[1]), listed[2]) == seen.MEMORY_KINDS
     assert all(context in PAGE for context in seen.CONTEXTS)
+
+
+def test_what_recall_and_stages_bring_is_the_codes() -> None:
+    text = " ".join(PAGE.split())
+    assert f"gains {crediting.CREDIT} of `usefulness`" in text
+    assert ", ".join(f"{share} {stage}" for stage, share in TRAIT_BOOSTS.items()) in text
+
+
+def test_its_policy_is_one_and_says_the_defaults(tmp_path: Path) -> None:
+    (block,) = blocks("yaml")
+    path = tmp_path / "brain.yml"
+    path.write_text(block, encoding="utf-8")
+    assert load_settings("sqlite://", tenant=None, policy=path).policy.traits == TraitRules()
 
 
 def test_its_commands_exist_with_their_options() -> None:

@@ -167,6 +167,7 @@ def _told(trait: "Trait") -> Iterator[tuple[str, str]]:
     yield "observed", f"first {day(trait.first_observed)}" if trait.first_observed else ""
     yield "reinforced", _times(trait.reinforcement_count, trait.last_reinforced)
     yield "contradicted", _times(trait.contradiction_count, None) if trait.contradiction_count else ""
+    yield "of use", f"{trait.usefulness:.2f}, by recall" if trait.usefulness else ""
     yield "made by", {"rule": "rules", "model": "a model"}.get(str(trait.data.get("made_by")), "")
     yield "because", on_one_line(str(trait.data.get("reasoning") or ""))
     said = ", ".join(trait.data.get("corrected", ()))
