@@ -279,7 +279,8 @@ def _edge(row: Mapping[str, Any]) -> str:
     """Give an edge: from where to where, and what it says."""
     ends = [f"mem:{row.get(f'{end}_id')}" if row.get(f"{end}_kind") == "item" else
             f"{row.get(f'{end}_kind')} {row.get(f'{end}_id')}" for end in ("from", "to")]  # fmt: skip
-    return on_one_line(f"{ends[0]}  {row.get('type')}  {ends[1]}")
+    weight = row.get("weight")
+    return on_one_line(f"{ends[0]}  {row.get('type')}  {ends[1]}" + (f"  {weight:.2f}" if weight is not None else ""))
 
 
 def _moment(value: Any) -> str:
