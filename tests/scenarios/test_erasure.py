@@ -528,3 +528,19 @@ def test_a_reason_may_not_quote_what_is_erased(memory: Memory) -> None:
         entry = load_entry(unit, certificate.erasure_entry_ids[0])
     assert entry.payload["reason"] == "she asked for it"
     assert set(entry.payload) == {"parts", "gone", "reason"}
+
+
+def test_a_trait_whose_first_memory_is_erased_is_found_in_the_others(memory: Memory) -> None:
+    said = ["Went for a run along the river before work", "Ran five kilometres before work", "A run before breakfast",
+            "Went for a run in the rain before work"]  # fmt: skip
+    added = [memory.add(text, user_id="alice", kind="episodic", session_id=f"s{n}").items[0].id
+             for n, text in enumerate(said[:3])]  # fmt: skip
+    memory.reflect("alice")
+    added.append(memory.add(said[3], user_id="alice", kind="episodic", session_id="s9").items[0].id)
+    memory.reflect("alice", force=True)
+    [trait] = memory.get_user_traits("alice", "trend")
+    assert {row.memory_id for row in trait.evidence} == set(added)
+    assert memory.erase(id=added[0]).clean
+    [left] = memory.get_user_traits("alice", "trend")
+    assert {row.memory_id for row in left.evidence} == set(added[1:])
+    assert_sound(memory)

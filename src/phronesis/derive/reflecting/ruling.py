@@ -32,13 +32,14 @@ class Ruling:
     def wishes(self, bench: Bench, entry: Entry, material: Material) -> Thought:
         """Compare the new memories with one another, with earlier ones, and with the traits."""
         memories = material.latest()
-        traits = [seen_trait(trait, material.evidence.get(trait.id, ()), entry.recorded_at)
-                  for trait in open_traits(material)]  # fmt: skip
+        standing = open_traits(material)
+        traits = [seen_trait(trait, material.evidence.get(trait.id, ()), entry.recorded_at) for trait in standing]
         found = reflect(
             [seen_memory(memory) for memory in memories], material.new, traits,
             cosine=self.likeness.among(bench, memories),
         )  # fmt: skip
-        return Thought(wishes=found, made_by=RULES_VERSION)
+        # What is wished of a trait is found anew where the trait is: an erasure may have made it another one.
+        return Thought(wishes=found, made_by=RULES_VERSION, stands_on=sorted({trait.entry_id for trait in standing}))
 
     def reconsider(
         self, _bench: Bench, entry: Entry, work: Round, trait_id: str
