@@ -23,9 +23,10 @@ def policy(server: servers.ModelServer, *roles: str, **more: Any) -> dict[str, A
     }
 
 
-def asked_for(body: Mapping[str, Any]) -> str:
-    """Give the name of the form that a request asks for."""
-    return str(body["response_format"]["json_schema"]["name"])
+def asked_for(body: Mapping[str, Any]) -> str | None:
+    """Give the name of the form that a request asks for; None where it asks for JSON of a form told in words."""
+    schema = body.get("response_format", {}).get("json_schema")
+    return None if schema is None else str(schema["name"])
 
 
 @dataclass
@@ -37,11 +38,11 @@ class Script:
     special: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     questions: tuple[str, ...] = ()
     asked: list[tuple[str, str]] = field(default_factory=list)
-    instead: Callable[[str], servers.Behaviour | None] = lambda _form: None
+    instead: Callable[[str], Any] = lambda _form: None
 
     def __call__(self, reply: Reply) -> None:
         """Answer one request."""
-        form = asked_for(reply.asked.body)
+        form = asked_for(reply.asked.body) or self.asked[-1][0]
         data = reply.asked.body["messages"][-1]["content"]
         self.asked.append((form, data))
         behaviour = self.instead(form)
@@ -56,7 +57,7 @@ class Script:
 
     def _special(self, data: str) -> dict[str, Any]:
         said = next(said for name, said in self.special.items() if self.ids[name] in data)
-        return {**said, "split": [self.named(side) for side in said.get("split", ())]}
+        return {**said, "split": [self.named(side) for side in said.get("split") or ()]}
 
     def _questions(self, _data: str) -> dict[str, Any]:
         return {"questions": list(self.questions)}

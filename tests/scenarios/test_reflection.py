@@ -56,12 +56,25 @@ def test_three_memories_make_a_candidate_and_two_do_not(store: EngineStore) -> N
 
 
 def test_only_what_is_new_is_looked_at(store: EngineStore) -> None:
-    memories = store.state(times=3)
+    store.state(times=3)
     first = store.reflect().entry
-    store.memory.rollback(first.id)
+    store.memory.retract(trait(store).id)
     store.state("coffee")
     assert deltas(store.reflect()) == 0  # nothing new was said of tea
-    assert {item.id for item in store.live("preference")} > {memory.id for memory in memories}
+    store.memory.rollback(first.id, cascade=True)
+    assert deltas(store.reflect()) == 0  # since the second reflection there was nothing new
+    assert store.verified()
+
+
+def test_what_was_rolled_back_is_looked_at_again(store: EngineStore) -> None:
+    store.state(times=3)
+    first = store.reflect()
+    store.memory.rollback(first.entry.id)
+    assert store.live("trait") == []
+    again = made(store.reflect())
+    assert [(item.content, item.confidence) for item in again] == [
+        (item.content, item.confidence) for item in made(first)
+    ]
     assert store.verified()
 
 

@@ -50,24 +50,34 @@ class Traits(Inside):
         """Reflect on what was learned of a user since the last time: trends, behaviours, preferences, core traits.
 
         Returns at once, with status ``not_due``, when nothing is due; ``force`` and ``session_ended`` reflect anyway.
+        With ``wait=False`` it is the worker that finds out what other entries that wait come to.
         One entry holds all of it, which ``rollback(cycle.entry_id)`` takes back. Without new memories only time is
         looked at, and no model is asked. A model that gives no usable answer skips the round: status ``failed``,
-        nothing changed, and the next call looks at the same memories. Two calls at once do the work once.
+        nothing changed, and the next call looks at the same memories. Calls at once do the work once, and all
+        get it.
         """
         lane = _lane(user_id)
         call = self._call(actor, idempotency_key, wait)
         asked = {"force": flag(force, field="force"), "session_ended": flag(session_ended, field="session_ended")}
         stages = self._open_stages()
-        self._catch_up(lane)
-        found = stages.reflector.due(self._tenant, lane, stages.clock(), **asked)
-        if not found and idempotency_key is None:
-            return replace(not_due(found.reason, found.value), user_id=user_id)
-        stages.vectorizer.run(self._tenant)  # what is new is compared by meaning too
-        payload = {
-            **{name: value for name, value in asked.items() if value},
-            **stages.reflector.seen(self._tenant, lane),
-        }
-        return self._reflected(call, lane, payload)
+        # Before anything is waited for: whoever reflects meanwhile does the work of this call too.
+        seen = stages.reflector.seen(self._tenant, lane)
+        key = call.idempotency_key
+        again = None if key is None else stages.writer.recorder.known(self._tenant, key)
+        if again is not None:
+            seen = stages.reflector.said(self._tenant, again)
+        payload = {**{name: value for name, value in asked.items() if value}, **seen}
+        if not call.wait and stages.runs.behind(self._tenant, lane) is not None:
+            return self._reflected(call, lane, payload)  # there may be news in what waits
+        with stages.reflector.alone(self._tenant, lane):
+            self._catch_up(lane)
+            found = stages.reflector.due(self._tenant, lane, stages.clock(), **asked)
+            if not found and key is None:
+                done = stages.reflector.since(self._tenant, lane, seen)
+                return done or replace(not_due(found.reason, found.value), user_id=user_id)
+            if call.wait:
+                stages.vectorizer.run(self._tenant)  # what is new is compared by meaning too
+            return self._reflected(call, lane, payload)
 
     def get_user_traits(
         self,

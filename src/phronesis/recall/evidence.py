@@ -71,11 +71,14 @@ def sources_of(
     """Give each item's sources: what its evidence quotes or names; for what states itself, its own entry first.
 
     The entry that made a learned item is the act of learning, not a source of it: without evidence it has none. What
-    was taken from messages has those messages, each with the words it was taken from.
+    was taken from messages has those messages, each with the words it was taken from; what was learned from memories
+    has those, as they were first said.
     """
     rows = known_evidence(unit, lane_id, [item.id for item in items if item.kind != "message"], as_of=as_of)
     edited = _edits(unit, lane_id, [item for item in items if item.kind not in LEARNED_KINDS], rows)
-    quoted = _quoted(unit, lane_id, [row for found in rows.values() for row in found])
+    learned_of = {item.id for item in items if item.kind in LEARNED_KINDS}
+    quoted = _quoted(unit, lane_id, [row for found in rows.values() for row in found
+                                     if row.span_start is not None or row.item_id in learned_of])  # fmt: skip
     out: dict[str, list[Source]] = {}
     for item in items:
         found = sorted(rows.get(item.id, ()), key=lambda row: (row.recorded_at, row.span_start or 0, row.source_key))
@@ -109,8 +112,8 @@ def _words_came(delta: Delta) -> bool:
 
 
 def _quoted(unit: Unit, lane_id: int, rows: Sequence[EvidenceRow]) -> Mapping[str, tuple[Item, str]]:
-    """Give the messages that evidence quotes, by id, each with its words as they were said, before any edit."""
-    ids = [row.source_item_id for row in rows if row.source_item_id is not None and row.span_start is not None]
+    """Give the items that evidence quotes, by id, each with its words as they were said, before any edit."""
+    ids = [row.source_item_id for row in rows if row.source_item_id is not None]
     found = read_items(unit, get_lane(unit, lane_id), ids) if ids else {}
     edited = deltas_of_items(unit, lane_id, [item.id for item in found.values() if item.version > 1])
     out: dict[str, tuple[Item, str]] = {}

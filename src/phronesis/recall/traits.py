@@ -182,9 +182,12 @@ def _as_traits(unit: Unit, lane: Lane, found: Sequence[Item], as_of: int | None)
     every = [*found, *sides.values()]
     ids = [item.id for item in every]
     rows = known_evidence(unit, lane.lane_id, ids, as_of=as_of)
+    edges = read_edges(unit, lane.lane_id, ids, incoming=True, types=("parent_of",))
+    above = _known(unit, lane, {edge.from_id for edge in edges}, as_of)
     parents: dict[str, list[str]] = {}
-    for edge in read_edges(unit, lane.lane_id, ids, incoming=True, types=("parent_of",)):
-        parents.setdefault(edge.to_id, []).append(edge.from_id)
+    for edge in edges:
+        if edge.from_id in above:
+            parents.setdefault(edge.to_id, []).append(edge.from_id)
     at = last_reflected(unit, lane, as_of)
 
     def as_trait(item: Item, *, of: Sequence[Trait] = ()) -> Trait:

@@ -1,6 +1,8 @@
-"""A trait's strength: the creating cycle does not count, decay is by elapsed time, stages are capped."""
+"""A trait's strength: the creating cycle does not count, decay is by elapsed time, stages are capped (laws 3 and 4)."""
 
-from datetime import timedelta
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 from math import exp
 from typing import Any
 
@@ -8,10 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.instants import isoformat
+from phronesis.core.confidence import GRADE_SHARES
+from phronesis.core.decay import StoredConfidence
+from phronesis.core.instants import isoformat, parse_moment
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
-from phronesis.core.traits.strength import FIRST_CONFIDENCE, TRAITS_FOLD, stage_at, strength_of
+from phronesis.core.state_machine import stage, stage_rank
+from phronesis.core.traits.strength import (
+    FIRST_CONFIDENCE,
+    PROMOTED_CONFIDENCE,
+    TRAITS_FOLD,
+    confidence_at,
+    stage_at,
+    strength_of,
+    weighed,
+)
 from unit.core.kept_lane import item_of, moment, piece
 
 
@@ -21,14 +34,40 @@ def trait(*rows: EvidenceRow, **data: Any) -> Item:
     return TRAITS_FOLD(born, rows)
 
 
+def trend(*rows: EvidenceRow, days: int = 30) -> Item:
+    """A trend found on day 0, with a window of so many days."""
+    return trait(*rows, window={"start": isoformat(moment(0)), "end": isoformat(moment(days)), "days": days})
+
+
 def day(n: int, source: str = "m", **fields: Any) -> EvidenceRow:
     return piece("t", source, at=n, **fields)
+
+
+def against(n: int, source: str = "m", **fields: Any) -> EvidenceRow:
+    return day(n, source, polarity="contra", **fields)
+
+
+def at(found: Item, n: int) -> float:
+    """The confidence on a day."""
+    value = confidence_at(found, moment(n))
+    assert value is not None
+    return value
+
+
+def kept(found: Item, name: str) -> Any:
+    return found.data["strength"][name]
+
+
+# --- what counts --------------------------------------------------------------------------------------------------
 
 
 def test_the_creating_cycle_gives_the_first_confidence_and_no_more() -> None:
     found = trait(day(0, "a"), day(0, "b"), day(0, "c"), day(0, "d"))
     assert (found.confidence, found.stage) == (FIRST_CONFIDENCE, "candidate")
-    assert found.data["strength"] == {"at": isoformat(moment(0)), "reinforcements": 0, "last_reinforced": None}
+    assert found.data["strength"] == {
+        "at": isoformat(moment(0)), "reinforcements": 0, "contradictions": 0, "last_reinforced": None,
+        "cap": "candidate", "trend": False,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("grade", "share"), [("A", 0.25), ("B", 0.2), ("C", 0.15), ("D", 0.05), (None, 0.15)])
@@ -36,12 +75,64 @@ def test_a_later_cycle_reinforces_what_time_left(grade: str | None, share: float
     found = trait(day(30, grade=grade))
     faded = 0.4 * exp(-0.005 * 30)
     assert found.confidence == pytest.approx(faded + (1 - faded) * share, abs=1e-9)
-    assert found.data["strength"]["last_reinforced"] == isoformat(moment(30))
+    assert kept(found, "last_reinforced") == isoformat(moment(30))
+
+
+def test_what_one_cycle_finds_counts_once_by_the_best_of_its_grades() -> None:
+    many = trait(day(5, "a", grade="D"), day(5, "b", grade="B"), day(5, "c", grade=None))
+    assert kept(many, "reinforcements") == 1
+    assert many.confidence == trait(day(5, grade="B")).confidence
 
 
 def test_a_contradiction_weakens_and_other_evidence_does_neither() -> None:
-    assert trait(day(0), day(10, polarity="contra")).confidence == pytest.approx(0.8 * 0.4 * exp(-0.05), abs=1e-9)
+    assert trait(day(0), against(10)).confidence == pytest.approx(0.8 * 0.4 * exp(-0.05), abs=1e-9)
     assert trait(day(10, polarity="useful")) == trait()
+
+
+def test_several_memories_against_it_are_one_strong_contradiction() -> None:
+    found = trait(against(10, "a"), against(10, "b"))
+    assert found.confidence == pytest.approx(0.6 * 0.4 * exp(-0.05), abs=1e-9)
+    assert kept(found, "contradictions") == 1
+
+
+def test_a_cycle_that_finds_both_reinforces_first() -> None:
+    both = trait(against(10, "b"), day(10, "a"))
+    faded = 0.4 * exp(-0.05)
+    assert both.confidence == pytest.approx(0.8 * (faded + (1 - faded) * 0.15), abs=1e-9)
+
+
+def test_two_entries_of_one_moment_are_two_findings() -> None:
+    found = trait(day(5, "a"), replace(day(5, "b"), entry_id="e6"))
+    assert kept(found, "reinforcements") == 2
+
+
+def test_new_words_settle_what_spoke_against_the_old_ones() -> None:
+    rows = [day(5, "a"), against(10, "b"), against(20, "c")]
+    settled = trait(*rows, settled=isoformat(moment(20)))
+    assert settled.confidence == trait(rows[0]).confidence
+    assert kept(settled, "contradictions") == 0
+    again = trait(*rows, against(21, "d"), settled=isoformat(moment(20)))
+    assert kept(again, "contradictions") == 1
+    assert again.confidence < settled.confidence
+
+
+@pytest.mark.parametrize(("subtype", "rate"), [("behavior", 0.005), ("preference", 0.002), ("core", 0.001)])
+def test_decay_is_by_subtype_and_slower_with_each_reinforcement(subtype: str, rate: float) -> None:
+    begun = {"confidence": 0.7, "cap": "emerging"}
+    fresh = trait(subtype=subtype, begun=begun)
+    assert at(fresh, 100) == pytest.approx(0.7 * exp(-100 * rate), abs=1e-9)
+    found = trait(day(5), subtype=subtype, begun=begun)
+    assert at(found, 105) == pytest.approx(found.confidence * exp(-100 * rate / 1.1), abs=1e-9)
+
+
+def test_a_trait_begins_as_it_is_said_to() -> None:
+    upgraded = trait(subtype="preference", begun={"confidence": 0.9, "cap": "emerging"})
+    assert (upgraded.confidence, upgraded.stage) == (0.9, "emerging")
+    own = trait(day(1), subtype="preference", begun={"confidence": 0.9, "cap": "emerging"})
+    assert (own.stage, kept(own, "cap")) == ("core", "core")
+
+
+# --- stages -------------------------------------------------------------------------------------------------------
 
 
 def test_the_stage_is_that_of_the_time_when_a_border_was_crossed() -> None:
@@ -54,19 +145,137 @@ def test_the_stage_is_that_of_the_time_when_a_border_was_crossed() -> None:
     assert trait(day(1), day(160), decayed_to=isoformat(moment(151))).stage == "emerging"
 
 
-CYCLES = st.lists(st.integers(0, 400), max_size=12).map(
-    lambda days: [day(n, f"m{place}") for place, n in enumerate(sorted(days))]
-)
+def test_a_contradiction_works_out_the_stage_anew() -> None:
+    sure = [day(n, f"m{n}", grade="A") for n in (1, 2)]
+    assert trait(*sure).stage == "established"
+    assert trait(*sure, against(3)).stage == "emerging"
+    assert trait(*sure, against(3), against(4, "b"), against(5, "c"), against(6, "d")).stage == "candidate"
 
 
-@given(CYCLES, st.integers(0, 4000))
-def test_confidence_stays_in_range_and_time_only_lowers_it(rows: list[EvidenceRow], days: int) -> None:
+def test_what_dissolved_stays_dissolved_and_what_a_person_ended_keeps_its_stage() -> None:
+    gone = TRAITS_FOLD(trait(day(1)).with_fields({"ended": "dissolved"}), [day(1)])
+    assert gone.stage == "dissolved"
+    assert TRAITS_FOLD(trait(day(1)).with_fields({"ended": "retracted"}), [day(1)]).stage == "emerging"
+
+
+# --- trends -------------------------------------------------------------------------------------------------------
+
+
+def test_a_trend_has_no_confidence() -> None:
+    found = trend(day(0, "a"), against(3, "b"))
+    assert (found.confidence, found.stage, strength_of(found)) == (0.0, "trend", None)
+    assert (confidence_at(found, moment(5)), stage_at(found, moment(5))) == (None, "trend")
+    assert (kept(found, "contradictions"), kept(found, "trend")) == (1, True)
+
+
+def test_two_later_cycles_within_the_window_make_a_candidate() -> None:
+    once = trend(day(0, "a"), day(7, "b"))
+    assert (once.stage, kept(once, "reinforcements")) == ("trend", 1)
+    promoted = trend(day(0, "a"), day(7, "b"), day(14, "c"))
+    assert (promoted.confidence, promoted.stage) == (PROMOTED_CONFIDENCE, "candidate")
+    assert kept(promoted, "at") == isoformat(moment(14))
+    strength = weighed(promoted, [day(0, "a"), day(7, "b"), day(14, "c")])
+    assert (strength.promoted, strength.cycles, strength.reinforcements) == (True, 2, 0)
+    assert strength.stage_at(moment(14)) == "candidate"
+    assert weighed(once, [day(7, "b")]).stage_at(moment(14)) == "trend"
+    reinforced = trend(day(7, "b"), day(14, "c"), day(21, "d"))
+    assert (reinforced.stage, kept(reinforced, "reinforcements")) == ("emerging", 1)
+
+
+def test_what_comes_after_the_window_does_not_promote() -> None:
+    assert trend(day(7, "b"), day(31, "c"), day(32, "d")).stage == "trend"
+    assert trend(day(7, "b"), day(30, "c")).stage == "candidate"
+
+
+# --- laws ---------------------------------------------------------------------------------------------------------
+
+GRADES = st.sampled_from(["A", "B", "C", "D", None])
+FOUND = st.tuples(st.integers(0, 400), st.sampled_from(["support", "support", "contra"]), GRADES)
+
+
+def _rows(found: Sequence[tuple[int, str, str | None]]) -> list[EvidenceRow]:
+    ordered = sorted(found, key=lambda one: one[0])
+    return [day(n, f"m{place}", polarity=said, grade=grade) for place, (n, said, grade) in enumerate(ordered)]
+
+
+ROWS = st.lists(FOUND, max_size=12).map(_rows)
+SUPPORT = ROWS.map(lambda rows: [row for row in rows if row.polarity == "support"])
+
+
+@given(ROWS, st.booleans())
+def test_confidence_stays_in_range_and_the_stage_is_the_lower_of_confidence_and_cap(
+    rows: list[EvidenceRow], of_late: bool
+) -> None:
+    make = trend if of_late else trait
+    for n in range(len(rows) + 1):  # after every change
+        found = make(*rows[:n])
+        assert 0 <= found.confidence <= 1
+        stored = strength_of(found)
+        if stored is None:
+            assert (found.stage, found.confidence) == ("trend", 0.0)
+        else:
+            assert found.stage == stage(stored.confidence, kept(found, "cap"))
+    cycles = {row.entry_id for row in rows if row.polarity == "support" and row.entry_id != "e0"}
+    within = {row.entry_id for row in rows if row.entry_id in cycles and row.recorded_at <= moment(30)}
+    found = make(*rows)
+    if not of_late:
+        assert kept(found, "reinforcements") == len(cycles)
+    elif len(within) >= 2:
+        assert kept(found, "reinforcements") == len(cycles) - 2
+    else:
+        assert kept(found, "reinforcements") == len(within)
+
+
+@given(ROWS, st.integers(0, 4000), st.integers(0, 4000))
+def test_time_only_lowers_it(rows: list[EvidenceRow], days: int, more: int) -> None:
     found = trait(*rows)
-    later = strength_of(found).value_at(moment(400 + days))
-    assert 0 <= later <= found.confidence <= 1
-    assert found.data["strength"]["reinforcements"] == len([row for row in rows if row.entry_id != "e0"])
+    earlier, later = at(found, 400 + days), at(found, 400 + days + more)
+    assert 0 <= later <= earlier <= found.confidence
+    sooner, then = (stage_at(found, moment(400 + n)) for n in (days, days + more))
+    assert stage_rank(then) <= stage_rank(sooner)  # type: ignore[arg-type]  # no trend, so one of the stages
 
 
-@given(CYCLES)
-def test_more_support_never_lowers_it(rows: list[EvidenceRow]) -> None:
-    assert trait(*rows, day(401)).confidence >= strength_of(trait(*rows)).value_at(moment(401)) - 1e-9
+@given(ROWS, GRADES)
+def test_support_never_lowers_it_and_contradiction_never_raises_it(rows: list[EvidenceRow], grade: str | None) -> None:
+    before = at(trait(*rows), 401)
+    assert at(trait(*rows, day(401, "new", grade=grade)), 401) >= before - 1e-9
+    one = at(trait(*rows, against(401, "new")), 401)
+    assert at(trait(*rows, against(401, "new"), against(401, "more")), 401) <= one <= before
+
+
+@given(SUPPORT, st.sampled_from(sorted(GRADE_SHARES)), st.sampled_from(sorted(GRADE_SHARES)))
+def test_a_better_grade_is_never_worth_less(rows: list[EvidenceRow], one: str, other: str) -> None:
+    by_share = sorted((one, other), key=lambda name: GRADE_SHARES[name])  # type: ignore[index]
+    low, high = (trait(*rows, day(401, "new", grade=grade)).confidence for grade in by_share)
+    assert low <= high
+
+
+@given(ROWS, st.lists(st.integers(1, 29), max_size=30), st.randoms())
+def test_looking_in_between_changes_nothing(rows: list[EvidenceRow], looks: list[int], random: Any) -> None:
+    """Thirty daily cycles are one after thirty days: what is computed on the way is never stored."""
+    found = trait(*rows)
+    random.shuffle(looks)
+    for n in looks:
+        at(found, 400 + n)
+        crossed = found.with_fields({"data.decayed_to": isoformat(moment(400 + n))})
+        found = TRAITS_FOLD(crossed, rows)
+    assert at(found, 430) == at(trait(*rows), 430)
+    again = TRAITS_FOLD(found, [*rows, day(430, "new")])
+    assert again.confidence == trait(*rows, day(430, "new")).confidence
+
+
+@given(st.lists(st.integers(0, 30), max_size=30))
+def test_decay_of_many_steps_is_decay_of_one(days: list[int]) -> None:
+    stored = StoredConfidence(confidence=0.7, at=moment(0), subtype="behavior")
+    when: datetime = moment(0)
+    for n in days:
+        when += timedelta(days=n)
+        stored = StoredConfidence(confidence=stored.value_at(when), at=when, subtype="behavior")
+    assert stored.confidence == pytest.approx(0.7 * exp(-0.005 * sum(days)), abs=1e-9)
+
+
+@given(ROWS)
+def test_folding_twice_is_folding_once(rows: list[EvidenceRow]) -> None:
+    found = trait(*rows)
+    assert TRAITS_FOLD(found, rows) == found
+    assert parse_moment(kept(found, "at"), field="at") >= found.recorded_at

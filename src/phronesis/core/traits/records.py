@@ -46,9 +46,8 @@ class Trait(Item):
 
     ``confidence`` is that of the last reflection, in [0, 1]; None of a trend, which has a ``window`` (``start``,
     ``end``, ``days``) instead. ``facet`` is personality or value of a core trait. ``parent_ids`` are the traits that
-    were made of this one and others; ``usefulness``, in [0, 1], grows where it is recalled; ``sides``
-    are those of a trait that depends on the situation, each with evidence and
-    confidence of its own.
+    were made of this one and others, and live; ``usefulness``, in [0, 1], grows where it is recalled; ``sides`` are
+    those of a trait that depends on the situation, each with evidence and confidence of its own.
     """
 
     confidence: float | None = None  # type: ignore[assignment]  # a trend has none, whatever other items have

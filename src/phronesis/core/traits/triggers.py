@@ -77,7 +77,7 @@ def due(
     Without new memories it is only by force, at a session's end, or at a worker's ``daily`` visit: then time alone is
     looked at, and no model is asked.
     """
-    hours = None if learned.since is None else (now - learned.since) / _HOUR
+    hours = None if learned.since is None else round((now - learned.since) / _HOUR, 3)  # what is told is what decides
     late = hours is not None and hours >= thresholds.hours
     reason: Reason = "not_yet" if learned.memories else "nothing_new"
     held: dict[Reason, bool] = {
@@ -90,6 +90,6 @@ def due(
     found = next((name for name, holds in held.items() if holds), None)
     return Due(
         due=found is not None, reason=found or reason, importance=learned.importance,
-        importance_due=thresholds.importance, hours=None if hours is None else round(hours, 3),
+        importance_due=thresholds.importance, hours=hours,
         hours_due=thresholds.hours, new_memories=learned.memories,
     )  # fmt: skip

@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from phronesis.core.items import Item
 from phronesis.core.traits.operations import NewBehavior, Reinforcement
-from phronesis.core.traits.recalling import SIDE_OF
 from phronesis.core.traits.strength import MIN_MEMORIES
+from phronesis.derive.reflecting.material import SIDES
 from phronesis.derive.reflecting.round import NO_NEW_EVIDENCE, NO_SUCH_TRAIT, NO_WORDS, TAKEN_BACK, Round, context_of
 from phronesis.derive.reflecting.trends import confirm, is_trend
 
@@ -46,29 +45,22 @@ def begin_behaviours(work: Round, wishes: Iterable[NewBehavior]) -> None:
 def reinforce(work: Round, wishes: Iterable[Reinforcement], *, trends: AbstractSet[str]) -> None:
     """Carry out the reinforcements of all but ``trends``, which were confirmed before."""
     for wish in wishes:
-        trait = work.traits.get(wish.trait_id)
         if wish.trait_id in trends:
             continue
-        if trait is None:
+        if wish.trait_id not in work.traits:
             work.refuse("reinforcements", NO_SUCH_TRAIT, f"there is no trait {wish.trait_id} that lives")
             continue
         confirm(work, wish, operation="reinforcements")
-        _lift_whole(work, trait, wish)
-
-
-def _lift_whole(work: Round, side: Item, wish: Reinforcement) -> None:
-    """Reinforce with a side of a trait the trait itself: what shows in one situation shows."""
-    whole = str(side.data.get(SIDE_OF))
-    memories = work.evidence(wish.new_evidence_ids, but=work.known(whole)) if whole in work.traits else []
-    if memories:
-        work.count(whole, memories, "support", wish.quality_grade)
 
 
 def _same_evidence(work: Round, ids: AbstractSet[str]) -> str | None:
-    """Give the trait, no trend, that counts most of these memories already: it is found once more."""
+    """Give the behaviour that counts most of these memories already: it is found once more.
+
+    No trend, and a side in the place of what it is one of.
+    """
     shares = [
         (len(work.supporting(trait.id) & ids), trait.id) for trait in work.traits.values()
-        if not is_trend(trait) and trait.data["subtype"] == "behavior"
+        if not is_trend(trait) and trait.data["subtype"] == "behavior" and not trait.data.get(SIDES)
     ]  # fmt: skip
     most, found = max(shares, default=(0, None))
     return found if ids and most >= SAME_EVIDENCE * len(ids) else None
@@ -87,5 +79,5 @@ def _take_up_trends(work: Round, made: str) -> None:
     own = work.supporting(made)
     for trait_id, trait in list(work.traits.items()):
         mine = work.supporting(trait_id)
-        if is_trend(trait) and 2 * len(mine & own) >= len(mine):
+        if is_trend(trait) and 2 * len(mine & own) >= len(mine) > 0:
             work.end(trait_id, "superseded", "a behaviour took its place", by=made)

@@ -15,7 +15,7 @@ from phronesis.core.traits.operations import Contradicted, Reconsidered, Side
 from phronesis.core.traits.recalling import SIDE_OF
 from phronesis.core.traits.strength import confidence_at
 from phronesis.derive.reflecting.material import SIDES
-from phronesis.derive.reflecting.round import NO_NEW_EVIDENCE, NO_SUCH_TRAIT, NO_WORDS, Round, context_of
+from phronesis.derive.reflecting.round import NO_NEW_EVIDENCE, NO_SUCH_TRAIT, NO_WORDS, Round, context_of, form_of
 from phronesis.derive.reflecting.trends import is_trend
 
 OPERATION: Final = "contradictions"
@@ -30,9 +30,9 @@ contradiction (NM-10)."""
 CORRECTED: Final = "corrected"
 """The member of a trait's ``data`` that says which fields a person wrote: no reflection writes over them."""
 
-BY_A_PERSON: Final = "by_a_person"
 ONE_SIDED: Final = "one_sided"
 _NO_SIDES: Final = 2
+_EVEN: Final = 0.5
 
 
 def contradict(work: Round, wishes: Iterable[Contradicted]) -> None:
@@ -48,12 +48,13 @@ def contradict(work: Round, wishes: Iterable[Contradicted]) -> None:
             work.refuse(OPERATION, NO_NEW_EVIDENCE, reason, trait.content)
             continue
         work.count(wish.trait_id, memories, "contra", None)
-        work.counts["traits_contradicted"] += 1
+        work.tally("traits_contradicted", wish.trait_id)
 
 
 def doubtful(work: Round) -> list[str]:
-    """Give the traits that a special reflection is due for, oldest first."""
-    return [trait_id for trait_id, trait in work.traits.items() if not trait.data.get(SIDES) and _doubted(work, trait)]
+    """Give the traits that a special reflection is due for, oldest first; none that a person wrote."""
+    return [trait_id for trait_id, trait in work.traits.items()
+            if not trait.data.get(SIDES) and not trait.data.get(CORRECTED) and _doubted(work, trait)]  # fmt: skip
 
 
 def _doubted(work: Round, trait: Item) -> bool:
@@ -67,9 +68,7 @@ def reconsider(work: Round, trait_id: str, said: Reconsidered) -> None:
     trait = work.traits.get(trait_id)
     if trait is None or trait_id not in doubtful(work):
         return
-    if trait.data.get(CORRECTED):
-        work.refuse(SPECIAL, BY_A_PERSON, "a person wrote it, and only a person writes over it", trait.content)
-    elif said.action == "dissolve":
+    if said.action == "dissolve":
         work.end(trait_id, "dissolved", said.reasoning or "contradicted")
     elif said.action == "modify":
         _modify(work, trait, said)
@@ -104,7 +103,7 @@ def _split(work: Round, trait: Item, said: Reconsidered) -> None:
         memories = work.evidence(row.source_key for row in rows)
         made.append(
             work.begin(side.content.strip(), memories, subtype=trait.data["subtype"], context=context_of(side.context),
-                       begun=begun if n == 0 else None, **{SIDE_OF: trait.id})
+                       of=[] if memories else [trait], begun=begun if n == 0 else None, **{SIDE_OF: trait.id})
         )  # fmt: skip
         work.inherit(made[-1], rows)
     work.change(trait.id, {f"data.{SIDES}": made}, said.reasoning or "depends on the situation")
@@ -114,17 +113,19 @@ def _split(work: Round, trait: Item, said: Reconsidered) -> None:
 def _sides(work: Round, trait: Item, given: Sequence[Side]) -> list[tuple[Side, list[EvidenceRow]]]:
     """Give the two sides with their evidence, that of the trait's old words first."""
     rows = work.rows.get(trait.id, [])
-    named = [side for side in given if side.content.strip()][:_NO_SIDES]
+    by_words = {form_of(side.content): side for side in given if side.content.strip()}
+    named = [*by_words.values()][:_NO_SIDES]
     if len(named) < _NO_SIDES:
         return []
-    halves = [_half(rows, "support"), _half(rows, "contra")]
-    chosen = [_named(rows, side) or half for side, half in zip(named, halves, strict=True)]
-    if _against(chosen[0]) > _against(chosen[1]):  # the side of the contradictions came first
-        named, chosen = (
-            named[::-1],
-            [_named(rows, side) or half for side, half in zip(named[::-1], halves, strict=True)],
-        )
-    return [(side, found) for side, found in zip(named, chosen, strict=True) if found]
+    chosen = [_named(rows, side) for side in named]
+    if not any(chosen):
+        chosen = [_half(rows, "support"), _half(rows, "contra")]
+    chosen = [
+        found or _half(rows, "support" if _against(other) > _EVEN else "contra")  # what the other side is not
+        for found, other in zip(chosen, chosen[::-1], strict=True)
+    ]
+    pairs = sorted(zip(named, chosen, strict=True), key=lambda pair: _against(pair[1]))
+    return [(side, found) for side, found in pairs if found]
 
 
 def _half(rows: Sequence[EvidenceRow], polarity: str) -> list[EvidenceRow]:

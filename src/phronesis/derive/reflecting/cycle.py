@@ -25,7 +25,7 @@ from phronesis.derive.reflecting.marking import make_cycle
 from phronesis.derive.reflecting.material import Material, open_traits, scan
 from phronesis.derive.reflecting.minds import ANSWERS, Mind, Thought
 from phronesis.derive.reflecting.round import Round
-from phronesis.derive.reflecting.sifting import Guard, sensitive_words, sift
+from phronesis.derive.reflecting.sifting import Guard, sensitive_words, sift, withheld
 from phronesis.storage.lane_view import LaneView
 
 REFLECT: Final = "reflect"
@@ -61,10 +61,10 @@ class Reflecting:
             return outcomes
         material = replace(material, links=linking.links_of(material.latest(), material.new))
         thought = self.mind.wishes(bench, entry, material)
-        outcomes += thought.said
         if thought.wishes is None:
-            return [*outcomes, _skipped(self.mind.name, thought, thought)]
+            return [*outcomes, *withheld(self.guard, thought.said, refused=False), _skipped(self.mind.name, thought)]
         wishes, refused = sift(self.guard, thought.wishes, material)
+        outcomes += withheld(self.guard, thought.said, refused=bool(refused))
         wishes = self._without_twins(bench.tenant, wishes, material)
         work = Round.of(material, entry, self.mind.origin, scope)
         carry_out(work, wishes)
@@ -87,8 +87,9 @@ class Reflecting:
         together = Thought()
         for trait_id in contradictions.doubtful(work):
             said, thought = self.mind.reconsider(bench, entry, work, trait_id)
-            together = together.plus(thought)
             refusal = None if said is None else sensitive_words(self.guard, said)
+            kept = withheld(self.guard, thought.said, refused=refusal is not None)
+            together = together.plus(replace(thought, said=kept))
             if refusal is not None:
                 together = together.refusing(refusal)
             elif said is not None:
@@ -172,8 +173,8 @@ def _due(material: Material, entry: Entry, thresholds: Thresholds) -> Due:
     return due(learned, entry.recorded_at, thresholds, **asked)
 
 
-def _skipped(name: str, thought: Thought, spent: Thought) -> Outcome:
-    body: Mapping[str, Any] = {"error": thought.error, "spent": asdict(spent.spent), "seen": list(thought.seen),
+def _skipped(name: str, thought: Thought) -> Outcome:
+    body: Mapping[str, Any] = {"error": thought.error, "spent": asdict(thought.spent), "seen": list(thought.seen),
                                "stands_on": list(thought.stands_on)}  # fmt: skip
     return Outcome(role=SKIPPED, made_by=name, body=body)
 

@@ -5,6 +5,7 @@ Its confidence is a function of time, computed where it is read: nothing is stor
 
 from phronesis.core.instants import isoformat
 from phronesis.core.traits.strength import DECAYED_TO, stage_at
+from phronesis.derive.reflecting.contradictions import CORRECTED
 from phronesis.derive.reflecting.material import SIDES
 from phronesis.derive.reflecting.round import Round
 from phronesis.derive.reflecting.trends import is_trend
@@ -24,10 +25,16 @@ def fade(work: Round) -> None:
 
 
 def rejoin(work: Round) -> None:
-    """Let a trait of which one side is left say what that side says."""
+    """Let a trait of which one side is left say what that side says; where none is left, it ends with them.
+
+    What a person wrote stands.
+    """
     for trait_id, trait in list(work.traits.items()):
-        sides = [one for one in trait.data.get(SIDES, ()) if one in work.traits]
-        if trait.data.get(SIDES) and len(sides) == 1:
+        had = trait.data.get(SIDES, ())
+        sides = [one for one in had if one in work.traits]
+        if had and not sides:
+            work.end(trait_id, "dissolved", "no side is left")
+        elif had and len(sides) == 1 and not trait.data.get(CORRECTED):
             left = work.traits[sides[0]]
             fields = {"content": left.content, "data.context": left.data["context"], f"data.{SIDES}": sides}
             if trait.content != left.content:

@@ -38,8 +38,9 @@ class Link(NamedTuple):
 class Material:
     """What a reflection looks at. ``memories`` are all that live, oldest first, ``new`` the ids of those of late.
 
-    ``traits`` are all of any life, with their evidence; ``last`` is the last reflection that was completed; ``links``
-    join new memories to those before them that speak of the same.
+    ``traits`` are all of any life, with their evidence; ``last`` is the last reflection that was completed, and
+    ``undone`` are the entries of those that were rolled back; ``links`` join new memories to those before them that
+    speak of the same.
     """
 
     last: Item | None
@@ -47,6 +48,7 @@ class Material:
     new: frozenset[str]
     traits: Mapping[str, Item]
     evidence: Mapping[str, Sequence[EvidenceRow]]
+    undone: frozenset[str] = frozenset()
     links: Sequence[Link] = ()
 
     def latest(self) -> list[Item]:
@@ -64,28 +66,41 @@ class Material:
         return Learned(memories=len(fresh), importance=sum(memory.importance for memory in fresh), since=since)
 
 
-def last_cycle(view: LaneView, *, before: datetime | None = None) -> Item | None:
-    """Give the last reflection that was completed and not taken back; of a time before ``before``."""
-    found = [
-        item for item in view.find(kinds=(CYCLE,))
-        if item.data["status"] == "completed" and (before is None or item.recorded_at < before)
-    ]  # fmt: skip
-    return found[-1] if found else None
+def last_cycle(view: LaneView) -> Item | None:
+    """Give the last reflection that was completed and not taken back."""
+    return _completed(view.find(kinds=(CYCLE,)))
 
 
 def scan(view: LaneView, entry: Entry) -> Material:
     """Look at a lane as it was before an entry."""
-    last = last_cycle(view, before=entry.recorded_at)
-    memories = [memory for memory in view.find(kinds=MEMORY_KINDS) if memory.recorded_at < entry.recorded_at]
-    listed = [trait for trait in view.find(kinds=(TRAIT,), live=False) if trait.recorded_at < entry.recorded_at]
-    traits = {trait.id: trait for trait in items_before(view, listed, entry)}
+    cycles = _held(view, (CYCLE,), entry, live=False)
+    last = _completed([cycle for cycle in cycles if cycle.live])
+    memories = _memories(view, entry)
+    traits = {trait.id: trait for trait in _held(view, (TRAIT,), entry, live=False)}
     return Material(
         last=last,
         memories=memories,
         new=frozenset(memory.id for memory in memories if last is None or memory.recorded_at > last.recorded_at),
         traits=traits,
         evidence=evidence_before(view, traits, entry),
+        undone=frozenset(cycle.entry_id for cycle in cycles if not cycle.live),
     )
+
+
+def _completed(cycles: Sequence[Item]) -> Item | None:
+    found = [cycle for cycle in cycles if cycle.data["status"] == "completed"]
+    return found[-1] if found else None
+
+
+def _memories(view: LaneView, entry: Entry) -> list[Item]:
+    """Give the memories that lived before an entry, though they may have ended since."""
+    there = view.lane.applied_seq < entry.seq
+    return [item for item in _held(view, MEMORY_KINDS, entry, live=there) if item.live]
+
+
+def _held(view: LaneView, kinds: Sequence[str], entry: Entry, *, live: bool) -> list[Item]:
+    found = [item for item in view.find(kinds=kinds, live=live) if item.recorded_at < entry.recorded_at]
+    return items_before(view, found, entry)
 
 
 def seen_memory(memory: Item) -> SeenMemory:

@@ -1,9 +1,12 @@
 """Whether a reflection is due, and what one came to: what callers ask around the verb ``reflect``."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from threading import Lock
 from typing import Any
+from weakref import WeakValueDictionary
 
 from phronesis.core.canonical import decode
 from phronesis.core.entries import Entry
@@ -23,6 +26,7 @@ from phronesis.storage.lane_view import LaneView
 from phronesis.storage.lanes import Lane, find_lane, get_lane
 from phronesis.storage.log import read_outcomes, seqs_of_entries
 from phronesis.storage.shown import shown_since
+from phronesis.truth.reader import load_entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,8 @@ class Reflector:
     thresholds: Thresholds = field(default_factory=Thresholds)
     background: bool = True
     """Whether workers reflect when it is due."""
+    _guard: Lock = field(default_factory=Lock)
+    _locks: WeakValueDictionary[tuple[str, LaneName], Lock] = field(default_factory=WeakValueDictionary)
 
     def due(self, tenant: str, name: LaneName, now: datetime, **asked: bool) -> Due:
         """Say whether a reflection on a lane is due; ``asked`` are force, session_ended and daily."""
@@ -53,6 +59,30 @@ class Reflector:
             recalled = {one: shown[one] for one, item in sorted(view.items(shown).items()) if item.kind == TRAIT}
         told = {"last": None if last is None else last.id, "recalled": recalled}
         return {name: value for name, value in told.items() if value}
+
+    def said(self, tenant: str, entry_id: str) -> dict[str, Any]:
+        """Give what an entry says of it: the same call again must say the same."""
+        with self.database.transaction(tenant, "read") as unit:
+            payload = load_entry(unit, entry_id).payload
+        return {name: payload[name] for name in ("last", "recalled") if name in payload}
+
+    def since(self, tenant: str, name: LaneName, seen: Mapping[str, Any]) -> ReflectionCycle | None:
+        """Give the last reflection where it is another than was ``seen``."""
+        last = self._last(tenant, name)
+        return None if last is None or last.id == seen.get("last") else cycle_of(last)
+
+    @contextmanager
+    def alone(self, tenant: str, name: LaneName) -> Iterator[None]:
+        """Let the threads of this process reflect on a lane one after the other: a model is asked once."""
+        with self._guard:
+            lock = self._locks.setdefault((tenant, name), Lock())
+        with lock:
+            yield
+
+    def _last(self, tenant: str, name: LaneName) -> Item | None:
+        with self.database.transaction(tenant, "read") as unit:
+            lane = find_lane(unit, name)
+            return None if lane is None else last_cycle(LaneView(unit, lane))
 
     def visit(self, writer: Writer, tenant: str, lane: Lane, now: datetime) -> bool:
         """Reflect on a user's lane where it is due, or where a day has passed over its traits; tell whether it was."""

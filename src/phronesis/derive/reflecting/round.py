@@ -8,14 +8,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from phronesis.core.changes import Patch
 from phronesis.core.entries import Entry
 from phronesis.core.ids import item_id
 from phronesis.core.instants import isoformat
-from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.core.items import DEFAULT_IMPORTANCE, Item
 from phronesis.core.relations import Edge, EvidenceRow, Origin, Polarity
 from phronesis.core.traits.recalling import SIDE_OF
 from phronesis.core.traits.records import RefusedWish
@@ -35,7 +35,10 @@ NO_WORDS: Final = "no_words"
 
 @dataclass(slots=True)
 class Round:
-    """One reflection. ``traits`` are those that live, as they stand; ``gone`` the others."""
+    """One reflection. ``traits`` are those that live, as they stand; ``gone`` the others.
+
+    ``undone`` are the entries of reflections that were rolled back.
+    """
 
     entry: Entry
     origin: Origin
@@ -43,6 +46,7 @@ class Round:
     memories: Mapping[str, Item]
     traits: dict[str, Item]
     gone: Mapping[str, Item]
+    undone: AbstractSet[str]
     rows: dict[str, list[EvidenceRow]]
     created: list[Item] = field(default_factory=list)
     added: list[EvidenceRow] = field(default_factory=list)
@@ -50,6 +54,7 @@ class Round:
     edges: list[Edge] = field(default_factory=list)
     refused: list[RefusedWish] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
+    tallied: set[tuple[str, str]] = field(default_factory=set)
 
     @classmethod
     def of(cls, material: Material, entry: Entry, origin: Origin, scope: Mapping[str, Any]) -> "Round":
@@ -57,7 +62,7 @@ class Round:
         return cls(
             entry=entry, origin=origin, scope=scope, memories={memory.id: memory for memory in material.memories},
             traits={trait.id: trait for trait in material.traits.values() if trait.live},
-            gone={trait.id: trait for trait in material.traits.values() if not trait.live},
+            gone={trait.id: trait for trait in material.traits.values() if not trait.live}, undone=material.undone,
             rows={trait: list(material.evidence.get(trait, ())) for trait in material.traits},
         )  # fmt: skip
 
@@ -86,32 +91,43 @@ class Round:
         self._refold(trait_id)
 
     def inherit(self, trait_id: str, rows: Iterable[EvidenceRow]) -> None:
-        """Give a trait the evidence of others, as why it is there."""
-        known = self.known(trait_id)
-        for row in rows:
-            memory = self.memories.get(row.source_key)
-            if row.source_key in known or memory is None:
-                continue
-            known |= {row.source_key}
-            self.rows.setdefault(trait_id, []).append(self._row(trait_id, memory, "support", row.grade))
-            self.added.append(self.rows[trait_id][-1])
+        """Give a trait the evidence of others, as why it is there: of memories that live no more, too."""
+        by_source = {row.source_key: row for row in reversed(list(rows)) if row.source_key not in self.known(trait_id)}
+        own = [
+            replace(row, item_id=trait_id, polarity="support", origin=self.origin, entry_id=self.entry.id,
+                    recorded_at=self.entry.recorded_at)
+            for row in reversed(by_source.values())
+        ]  # fmt: skip
+        self.rows.setdefault(trait_id, []).extend(own)
+        self.added += own
         self._refold(trait_id)
 
-    def begin(self, content: str, memories: Sequence[Item], *, subtype: str, context: str, **data: Any) -> str:
-        """Make a trait of memories; gives its id. It is trusted no more than the least trusted of them."""
+    def begin(
+        self,
+        content: str,
+        memories: Sequence[Item],
+        *,
+        subtype: str,
+        context: str,
+        of: Sequence[Item] = (),
+        **data: Any,
+    ) -> str:
+        """Make a trait of memories, or ``of`` other traits with theirs; gives its id.
+
+        It is trusted no more than the least trusted of them.
+        """
         content = content[:MAX_CONTENT]
-        observed = min((memory.occurred_at or memory.recorded_at for memory in memories),
-                       default=self.entry.recorded_at)  # fmt: skip
+        observed = min(memory.occurred_at or memory.recorded_at for memory in (*memories, *of))
         given = {name: value for name, value in data.items() if value is not None}
         trait = Item(
-            id=item_id(self.entry.id, TRAIT, f"{_form(content)}\n{data.get(SIDE_OF) or ''}"),
+            id=item_id(self.entry.id, TRAIT, f"{form_of(content)}\n{data.get(SIDE_OF) or ''}"),
             kind=TRAIT,
             content=content,
             entry_id=self.entry.id,
             recorded_at=self.entry.recorded_at,
             updated_at=self.entry.recorded_at,
             importance=DEFAULT_IMPORTANCE[TRAIT],
-            trust=min((memory.trust for memory in memories), default=Trust.USER),
+            trust=min(memory.trust for memory in (*memories, *of)),
             source_type="reflection",
             occurred_at=observed,
             valid_from=observed,
@@ -140,22 +156,34 @@ class Round:
         del self.traits[trait_id]
         self.counts["traits_dissolved"] += how == "dissolved"
 
+    def tally(self, name: str, trait_id: str) -> None:
+        """Count a trait that was there before under a name of `records.COUNTED`, once in a round."""
+        if (name, trait_id) not in self.tallied and all(made.id != trait_id for made in self.created):
+            self.tallied.add((name, trait_id))
+            self.counts[name] += 1
+
     def refuse(self, operation: str, rule: str, reason: str, content: str = "") -> None:
         """Note a wish that is not carried out."""
         self.refused.append(RefusedWish(operation=operation, rule=rule, reason=reason, content=content[:MAX_CONTENT]))
 
     def same_words(self, content: str) -> str | None:
-        """Give the trait that lives and says the same in the same words, or None."""
-        form = _form(content)
-        return next((one for one, trait in self.traits.items() if _form(trait.content) == form), None)
+        """Give the trait that lives and says the same in the same words, or None; a side before what it is one of."""
+        form = form_of(content)
+        found = [trait for trait in self.traits.values() if form_of(trait.content) == form]
+        return min(found, key=lambda trait: bool(trait.data.get(SIDES))).id if found else None
 
-    def taken_back(self, content: str, evidence: AbstractSet[str]) -> bool:
-        """Whether a person took back a trait of these words, or of half of this evidence: it does not come back."""
-        form = _form(content)
+    def taken_back(self, content: str, evidence: AbstractSet[str], *, subtype: str = "behavior") -> bool:
+        """Whether a person took back a trait of these words, or one of its subtype with half of this evidence.
+
+        Then it does not come back. What was made of others has their evidence, and taking it back takes none of them;
+        what went with its whole reflection may be found again, as if that had not been.
+        """
+        form = form_of(content)
         return any(
-            _form(trait.content) == form or 2 * len(self.supporting(trait.id) & evidence) >= len(evidence) > 0
+            form_of(trait.content) == form
+            or (trait.data["subtype"] == subtype and 2 * len(self.supporting(trait.id) & evidence) >= len(evidence) > 0)
             for trait in self.gone.values()
-            if trait.ended == "retracted" or trait.status == "archived"
+            if (trait.ended == "retracted" or trait.status == "archived") and trait.entry_id not in self.undone
         )
 
     def _row(self, trait_id: str, memory: Item, polarity: Polarity, grade: str | None) -> EvidenceRow:
@@ -172,9 +200,10 @@ class Round:
         self.traits[trait_id] = TRAITS_FOLD(self.traits[trait_id], self._sorted(trait_id))
 
 
-def _form(content: str) -> str:
+def form_of(content: str) -> str:
     """Give a sentence without what spelling and a full stop make of it: the same words are the same trait."""
-    return " ".join(unicodedata.normalize("NFKC", content).casefold().split()).rstrip(".。!！")
+    kept = content[:MAX_CONTENT]
+    return " ".join(unicodedata.normalize("NFKC", kept).casefold().split()).rstrip(".。!！")
 
 
 def context_of(given: str | None) -> str:

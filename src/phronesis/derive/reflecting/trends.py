@@ -4,13 +4,14 @@ Confirming comes before expiring, and counts inside the window alone; the fold p
 trend never waits between two reflections for a border that has passed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from phronesis.core.instants import isoformat, parse_moment
 from phronesis.core.items import Item
 from phronesis.core.traits.operations import LONG_WINDOW, SHORT_WINDOW, NewTrend, Reinforcement
+from phronesis.core.traits.recalling import SIDE_OF
 from phronesis.core.traits.strength import TREND, WINDOW
 from phronesis.derive.reflecting.round import NO_NEW_EVIDENCE, NO_WORDS, TAKEN_BACK, Round, context_of
 
@@ -60,9 +61,18 @@ def confirm(work: Round, wish: Reinforcement, *, operation: str) -> None:
         work.refuse(operation, NO_NEW_EVIDENCE, reason, trait.content)
         return
     work.count(wish.trait_id, memories, "support", wish.quality_grade)
-    work.counts["traits_reinforced"] += 1
+    work.tally("traits_reinforced", wish.trait_id)
+    _lift_whole(work, trait, memories, wish)
     if is_trend(trait) and not is_trend(work.traits[wish.trait_id]):
         work.counts["traits_promoted"] += 1
+
+
+def _lift_whole(work: Round, side: Item, memories: Sequence[Item], wish: Reinforcement) -> None:
+    """Reinforce with a side of a trait the trait itself: what shows in one situation shows."""
+    whole = str(side.data.get(SIDE_OF))
+    if whole in work.traits:
+        known = work.known(whole)
+        work.count(whole, [one for one in memories if one.id not in known], "support", wish.quality_grade)
 
 
 def expire_trends(work: Round) -> None:

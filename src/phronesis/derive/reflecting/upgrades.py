@@ -69,7 +69,7 @@ def _refusal(work: Round, wish: Upgrade) -> tuple[str, str] | None:
     if work.same_words(wish.new_content) is not None or _made_before(work, wish):
         return KNOWN, "the same traits, or the same words, made one already"
     ids = frozenset().union(*(work.supporting(trait.id) for trait in members))
-    if work.taken_back(wish.new_content, ids):
+    if work.taken_back(wish.new_content, ids, subtype=wish.new_subtype):
         return TAKEN_BACK, "a person took it back"
     return None
 
@@ -81,7 +81,7 @@ def _make(work: Round, wish: Upgrade) -> None:
     memories = work.evidence(row.source_key for row in rows)
     contexts = {trait.data["context"] for trait in members}
     made = work.begin(
-        wish.new_content.strip(), memories, subtype=wish.new_subtype,
+        wish.new_content.strip(), memories, subtype=wish.new_subtype, of=members,
         context=context_of(wish.context or (contexts.pop() if len(contexts) == 1 else None)),
         begun={"confidence": round(min(1.0, best + RISE), 6), "cap": "emerging"},
         children=sorted(trait.id for trait in members), reasoning=wish.reasoning.strip() or None,

@@ -1,0 +1,377 @@
+"""Whatever a mind wishes, and whatever people take back meanwhile, traits keep their laws (1, 2, 3, 4)."""
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any, cast
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from phronesis.core.confidence import GRADES, Grade
+from phronesis.core.decay import Subtype
+from phronesis.core.instants import parse_moment
+from phronesis.core.items import Item
+from phronesis.core.scope import LaneName
+from phronesis.core.state_machine import stage
+from phronesis.core.traits.operations import (
+    Action,
+    Contradicted,
+    Facet,
+    NewBehavior,
+    NewTrend,
+    Reconsidered,
+    Reinforcement,
+    Side,
+    Upgrade,
+    Wishes,
+)
+from phronesis.core.traits.records import ReflectionCycle
+from phronesis.core.traits.seen import CONTEXTS, MEMORY_KINDS
+from phronesis.core.traits.strength import stage_at, strength_of
+from phronesis.derive.reflecting.minds import Thought
+from phronesis.errors import NotFound, RollbackConflict
+from phronesis.memory import Memory
+from phronesis.storage.lane_view import LaneView
+from phronesis.storage.lanes import find_lane
+from plain_mind import PlainMind, reflecting
+
+USER = "wen"
+GHOST = "00000000-0000-4000-8000-000000000000"
+ODD = ("Drinks tea", "drinks  TEA.", "喝茶", "", " ", "x" * 600)
+PLACE = st.integers(0, 1 << 16)
+"""Where in a list: what is in it, and how many, follows from ids that differ from run to run."""
+
+PLACES = (*CONTEXTS, "nowhere")
+FACETS: tuple[Facet | None, ...] = (None, "personality", "value")
+ACTIONS: tuple[Action, ...] = ("modify", "dissolve", "split", "split")
+FIELDS = (
+    "content", "status", "ended", "ended_by", "confidence", "stage", "data", "metadata", "valid_to", "pinned",
+)  # fmt: skip
+
+
+def _of(chance: Random, living: Sequence[Item]) -> str:
+    return chance.choice(living).id
+
+
+def _grade(chance: Random) -> Grade:
+    return chance.choice(GRADES)
+
+
+class Whim(PlainMind):
+    """A mind that wishes what it is told to, or has no answer."""
+
+    fails = False
+
+    def wishes(self, bench: Any, entry: Any, material: Any) -> Thought:
+        """Give what a test set."""
+        if self.fails:
+            return Thought(made_by=self.name, error="model.answer")
+        self.then = self.then or [Wishes()]
+        return super().wishes(bench, entry, material)
+
+
+class Reflections(RuleBasedStateMachine):
+    """One user's lane; ids of memories and traits, of all times, are what wishes are made of."""
+
+    template: Path
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(prefix="trait-laws-"))
+        shutil.copy(self.template, self.folder / "memory.db")
+        self.now = datetime(2026, 3, 1, tzinfo=UTC)
+        self.memory = Memory.open(
+            f"sqlite:///{self.folder / 'memory.db'}", policy={"embedder": "none"}, clock=lambda: self.now
+        )
+        self.mind = Whim()
+        handler = self.memory.stages.writer.interpreter.stepper.registry["reflect"]
+        object.__setattr__(handler, "prepare", reflecting(self.mind))
+        self.memories: list[str] = []
+        self.erased: set[str] = set()
+        self.entries: list[str] = []
+
+    # --- what happens ------------------------------------------------------------------------------------------------
+
+    @initialize()
+    def begin(self) -> None:
+        self.remember(4)
+
+    @rule(count=st.integers(1, 4))
+    def remember(self, count: int) -> None:
+        for _ in range(count):
+            number = len(self.memories)
+            added = self.memory.add(f"It was so, time {number}", user_id=USER, kind="episodic", session_id=f"s{number}")
+            self.memories.append(added.items[0].id)
+
+    @rule(days=st.sampled_from([0.01, 1, 14, 31, 90, 200]))
+    def wait(self, days: float) -> None:
+        self.now += timedelta(days=days)
+
+    @rule(seed=st.integers(0, 1 << 32), rounds=st.integers(1, 6), hours=st.sampled_from([0, 1, 100]))
+    def live(self, seed: int, rounds: int, hours: int) -> None:
+        chance = Random(seed)
+        for _ in range(rounds):
+            self.now += timedelta(hours=hours)
+            self.remember(chance.randint(0, 4))
+            self.reflect(chance, session_ended=chance.random() < 0.5)
+            self.laws_2_to_4_hold()
+
+    def reflect(self, chance: Random, *, session_ended: bool) -> None:
+        self.mind.then, self.mind.special = [self.wished(chance)], self.reconsidered(chance)
+        before = {item.id for item in self.traits(live=False)}
+        cycle = self.memory.reflect(USER, force=not session_ended, session_ended=session_ended)
+        self.noted(cycle)
+        assert cycle.status == "completed"
+        for made in [item for item in self.traits(live=False) if item.id not in before]:
+            self.check_new(made)
+        self.check_settled()
+        self.mind.then = []
+
+    @rule()
+    def reflect_in_vain(self) -> None:
+        """A round without an answer changes nothing, if there was anything to ask about."""
+        due = self.memory.should_reflect(USER)
+        before = self.state()
+        self.mind.fails = True
+        cycle = self.memory.reflect(USER, force=True)
+        self.mind.fails = False
+        self.noted(cycle)
+        if due.new_memories:
+            assert cycle.status == "failed"
+            assert self.state() == before
+            assert self.memory.should_reflect(USER).new_memories == due.new_memories
+        else:
+            self.check_settled()
+
+    @rule()
+    def reflect_again(self) -> None:
+        """What was looked at is not looked at again; time that has not passed changes nothing."""
+        if self.memory.should_reflect(USER).new_memories:
+            return
+        self.noted(self.memory.reflect(USER, force=True))
+        before = self.state()
+        self.noted(self.memory.reflect(USER, force=True))
+        assert self.state() == before
+
+    @rule(place=PLACE, cascade=st.booleans())
+    def take_back(self, place: int, cascade: bool) -> None:
+        if self.entries:
+            with suppress(RollbackConflict, NotFound):  # something stands on it, or it changed nothing
+                undone = self.memory.rollback(self.entries[place % len(self.entries)], cascade=cascade)
+                self.entries.append(undone.entry_id)
+
+    @rule(place=PLACE, verb=st.sampled_from(["retract", "archive", "unarchive"]))
+    def put_away(self, place: int, verb: str) -> None:
+        found = [*self.living()[-9:], *(item.id for item in self.traits())]
+        self.entries.append(getattr(self.memory, verb)(found[place % len(found)]).entry_id)
+
+    @rule(place=PLACE, words=st.sampled_from(["Drinks tea", "Is just so"]), context=st.sampled_from([None, "work"]))
+    def correct(self, place: int, words: str, context: str | None) -> None:
+        found = [item.id for item in self.traits(live=False)]
+        if found:
+            chosen = found[place % len(found)]
+            self.entries.append(self.memory.correct_trait(chosen, content=words, context=context).entry_id)
+
+    @rule(place=PLACE)
+    def erase(self, place: int) -> None:
+        found = self.living()
+        if len(self.erased) < 2 and len(found) > 2:
+            chosen = found[place % len(found)]
+            assert self.memory.erase(id=chosen).clean
+            self.erased.add(chosen)
+
+    # --- what is wished ----------------------------------------------------------------------------------------------
+
+    def wished(self, chance: Random) -> Wishes:
+        """Wishes of which most may be lawful, and some cannot be."""
+        living = self.traits()
+        every = [item.id for item in self.traits(live=False)]
+
+        def often(share: float) -> bool:
+            return chance.random() < share
+
+        def ids(least: int) -> list[str]:
+            late = self.memories[-6:] if often(0.7) else self.memories
+            found = chance.sample(late, min(len(late), chance.randint(least, 4)))
+            return [*found, *chance.sample([GHOST, "", *every[:1], *found[:1]], 1)] if often(0.2) else found
+
+        def words() -> str:
+            return chance.choice(ODD) if often(0.2) else f"Does {chance.randrange(9)}"
+
+        def named() -> str:
+            return (
+                chance.choice([*every, *self.memories[:1], GHOST]) if often(0.1) or not living else _of(chance, living)
+            )
+
+        def pair() -> tuple[list[str], Subtype]:
+            wanted, made = chance.choice([("behavior", "preference"), ("preference", "core"), ("core", "behavior")])
+            fitting = [item.id for item in living if item.data["subtype"] == wanted and item.confidence >= 0.5]
+            return [*fitting[-3:], *([named()] if often(0.2) else [])], cast("Subtype", made)
+
+        upgrades = [(pair(), words()) for _ in range(chance.randint(0, 2))]
+        return Wishes(
+            new_trends=[NewTrend(content=words(), evidence_ids=ids(0), context=chance.choice(PLACES),
+                                 window_days=chance.choice([14, 30, 30, 0, -1, 9999])) for _ in range(often(0.4))],
+            new_behaviors=[NewBehavior(content=words(), evidence_ids=ids(3), context=chance.choice(PLACES))
+                           for _ in range(chance.randint(0, 2))],
+            reinforcements=[Reinforcement(trait_id=named(), new_evidence_ids=ids(1), quality_grade=_grade(chance))
+                            for _ in range(chance.randint(0, 4))],
+            contradictions=[Contradicted(trait_id=named(), contradicting_evidence_ids=ids(1))
+                            for _ in range(chance.randint(0, 2))],
+            upgrades=[Upgrade(from_trait_ids=members, new_content=text, new_subtype=made, context=chance.choice(PLACES),
+                              facet=chance.choice(FACETS)) for (members, made), text in upgrades],
+        )  # fmt: skip
+
+    def reconsidered(self, chance: Random) -> Reconsidered | None:
+        if chance.random() < 0.2:
+            return None
+        sides = [
+            Side(content=chance.choice([*ODD, "At work", "With friends"]), context=chance.choice(PLACES),
+                 evidence_ids=chance.sample([*self.memories, GHOST], chance.choice([0, 0, 3])))
+            for _ in range(chance.randint(1, 3))
+        ]  # fmt: skip
+        return Reconsidered(
+            action=chance.choice(ACTIONS), reasoning="so", new_content=f"Does {chance.randrange(9)}", sides=sides
+        )
+
+    # --- what holds --------------------------------------------------------------------------------------------------
+
+    @invariant()
+    def laws_2_to_4_hold(self) -> None:
+        if not self.memories:
+            return
+        traits = self.traits(live=False)
+        evidence = self.evidence([item.id for item in traits])
+        for item in traits:
+            rows = evidence.get(item.id, [])
+            keys = [row.source_key for row in rows if row.polarity in ("support", "contra")]
+            assert len(keys) == len(set(keys))
+            assert set(keys) <= set(self.memories) - self.erased
+            self.check_strength(item, rows)
+        listed = self.memory.get_user_traits(USER, "trend")
+        assert all(one.live and one.stage != "dissolved" for one in listed)
+        for one in listed:
+            explained = self.memory.explain(one.id)
+            supported = [row for row in one.evidence if row.evidence_type == "supporting"]
+            assert explained.needs_validation == (not supported)
+            assert {row.source_entry_id for row in supported} == {source.entry_id for source in explained.sources}
+            assert supported or self.erased
+        order = ("trend", "candidate", "emerging", "established", "core")
+        ranks = [(order.index(one.stage or ""), one.confidence or 0.0) for one in listed]
+        assert ranks == sorted(ranks, reverse=True)
+
+    def check_strength(self, item: Item, rows: Sequence[Any]) -> None:
+        kept = item.data["strength"]
+        assert 0 <= item.confidence <= 1
+        findings = {(row.recorded_at, row.entry_id) for row in rows
+                    if row.polarity == "support" and row.recorded_at > item.recorded_at}  # fmt: skip
+        assert kept["reinforcements"] <= len(findings)
+        stored = strength_of(item)
+        if item.ended == "dissolved":
+            assert item.stage == "dissolved"
+        elif stored is None:
+            assert (item.stage, item.confidence) == ("trend", 0.0)
+        else:
+            crossed = item.data.get("decayed_to")
+            reference = stored.at if crossed is None else parse_moment(crossed, field="decayed_to")
+            assert item.stage == stage(stored.value_at(reference), kept["cap"])
+
+    def check_new(self, item: Item) -> None:
+        """What a reflection made begins as the law says."""
+        rows = self.evidence([item.id]).get(item.id, [])
+        begun = item.data.get("begun")
+        assert item.content.strip()
+        assert rows
+        assert item.data["context"] in CONTEXTS
+        if "window" in item.data:
+            assert item.stage == "trend"
+            assert item.data["window"]["days"] in (14, 30)
+        elif begun is None and "side_of" not in item.data:
+            assert (item.confidence, item.stage, item.data["subtype"]) == (0.4, "candidate", "behavior")
+            assert len(rows) >= 3
+        elif "children" in item.data:
+            assert item.data["strength"]["cap"] == "emerging"
+            assert item.stage in ("candidate", "emerging")
+            assert item.confidence >= 0.6
+            assert len(item.data["children"]) >= 2
+
+    def check_settled(self) -> None:
+        """After a reflection no trait stands where time no longer lets it."""
+        for item in self.traits():
+            assert item.stage == stage_at(item, item_time := self.now + timedelta(seconds=1)), item_time
+            if item.stage == "trend":
+                assert parse_moment(item.data["window"]["end"], field="end") >= self.now - timedelta(seconds=1)
+        for one in self.memory.get_user_traits(USER, "candidate"):
+            assert one.confidence is not None
+            cap = one.data["strength"]["cap"]
+            assert one.stage == stage(one.confidence, cap)
+
+    # --- looking -----------------------------------------------------------------------------------------------------
+
+    def noted(self, cycle: ReflectionCycle) -> None:
+        if cycle.entry_id is not None:
+            self.entries.append(cycle.entry_id)
+
+    def living(self) -> list[str]:
+        return [one for one in self.memories if one not in self.erased]
+
+    def traits(self, *, live: bool = True) -> list[Item]:
+        with self.memory.stages.database.transaction(self.memory.tenant, "read") as unit:
+            lane = find_lane(unit, LaneName("user", USER))
+            return [] if lane is None else LaneView(unit, lane).find(kinds=("trait",), live=live)
+
+    def evidence(self, ids: Sequence[str]) -> dict[str, Any]:
+        with self.memory.stages.database.transaction(self.memory.tenant, "read") as unit:
+            lane = find_lane(unit, LaneName("user", USER))
+            return {} if lane is None else dict(LaneView(unit, lane).evidence(ids))
+
+    def state(self) -> dict[str, Any]:
+        found = self.traits(live=False)
+        rows = self.evidence([item.id for item in found])
+        return {item.id: ([getattr(item, name) for name in FIELDS], rows.get(item.id)) for item in found}
+
+    def teardown(self) -> None:
+        try:
+            result = self.memory.rebuild(verify=True)
+            assert result.equal, result.differences
+            assert self.memory.get_all(user_id=USER, kinds=list(MEMORY_KINDS), limit=1) is not None
+        finally:
+            self.memory.close()
+            shutil.rmtree(self.folder)
+
+
+@pytest.mark.parametrize(
+    ("examples", "steps"), [(4, 12), pytest.param(15, 30, marks=[pytest.mark.slow, pytest.mark.no_cover])]
+)
+def test_whatever_is_wished_the_laws_hold(tmp_path: Path, examples: int, steps: int) -> None:
+    template = tmp_path / "template.db"
+    Memory.open(f"sqlite:///{template}", policy={"embedder": "none"}).close()
+    machine = type("Bound", (Reflections,), {"template": template})
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=examples, stateful_step_count=steps, deadline=None, phases=[Phase.generate, Phase.shrink],
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+        ),
+    )  # fmt: skip
+
+
+def test_two_wishes_that_begin_alike_are_one(tmp_path: Path) -> None:
+    """What is longer than a sentence may be is cut before it is compared."""
+    with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}) as memory:
+        mind = Whim()
+        handler = memory.stages.writer.interpreter.stepper.registry["reflect"]
+        object.__setattr__(handler, "prepare", reflecting(mind))
+        ids = [memory.add(f"It was so, {n}", user_id=USER, kind="episodic").items[0].id for n in range(4)]
+        long = "x" * 600
+        mind.then = [Wishes(new_behaviors=[NewBehavior(content=long + one, evidence_ids=ids) for one in ("a", "b")])]
+        cycle = memory.reflect(USER, force=True)
+        assert (cycle.status, cycle.traits_created) == ("completed", 1)
+        assert memory.rebuild(verify=True).equal

@@ -1,0 +1,83 @@
+"""When a reflection is due: the first reason that holds, in a fixed order (NM-01)."""
+
+from datetime import timedelta
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.traits.triggers import Due, Learned, Thresholds, due
+from unit.core.kept_lane import moment
+
+NOW = moment(10)
+ORDER = ("force", "session_end", "first", "importance", "elapsed")
+
+
+def asked(*, memories: int = 1, importance: int = 5, hours: float | None = 1.0, **said: bool) -> Due:
+    since = None if hours is None else NOW - timedelta(hours=hours)
+    learned = Learned(memories=memories, importance=importance, since=since)
+    return due(learned, NOW, Thresholds(), **said)
+
+
+@pytest.mark.parametrize(
+    ("given_", "reason", "value"),
+    [
+        ({}, "not_yet", None),
+        ({"memories": 0, "importance": 0}, "nothing_new", None),
+        ({"hours": None}, "first", None),
+        ({"memories": 0, "importance": 0, "hours": None}, "nothing_new", None),
+        ({"importance": 29}, "not_yet", None),
+        ({"importance": 30}, "importance", 30.0),
+        ({"hours": 23.99}, "not_yet", None),
+        ({"hours": 24.0}, "elapsed", 24.0),
+        ({"hours": 50.5}, "elapsed", 50.5),
+        ({"memories": 0, "importance": 0, "hours": 50.0}, "nothing_new", None),
+        ({"memories": 0, "importance": 0, "hours": 50.0, "daily": True}, "elapsed", 50.0),
+        ({"memories": 0, "importance": 0, "hours": 5.0, "daily": True}, "nothing_new", None),
+        ({"memories": 0, "importance": 0, "hours": None, "daily": True}, "nothing_new", None),
+        ({"memories": 0, "importance": 0, "session_ended": True}, "session_end", None),
+        ({"memories": 0, "importance": 0, "hours": None, "force": True}, "force", None),
+    ],
+)
+def test_why_it_is_due_or_not(given_: dict[str, Any], reason: str, value: float | None) -> None:
+    found = asked(**given_)
+    assert (found.reason, found.value, bool(found)) == (reason, value, found.due)
+    assert found.due == (reason in ORDER)
+
+
+@pytest.mark.parametrize("held", list(product([False, True], repeat=4)))
+def test_the_first_reason_that_holds_is_the_one(held: tuple[bool, ...]) -> None:
+    force, session_ended, heavy, late = held
+    found = asked(importance=30 if heavy else 1, hours=30.0 if late else 1.0, force=force, session_ended=session_ended)
+    names = {"force": force, "session_end": session_ended, "importance": heavy, "elapsed": late}
+    assert found.reason == next((name for name in ORDER if names.get(name)), "not_yet")
+
+
+def test_the_figures_are_told() -> None:
+    found = due(
+        Learned(memories=3, importance=12, since=NOW - timedelta(hours=12)), NOW, Thresholds(importance=10, hours=48.0)
+    )
+    assert found.to_dict() == {
+        "due": True, "reason": "importance", "importance": 12, "importance_due": 10, "hours": 12.0, "hours_due": 48.0,
+        "new_memories": 3,
+    }  # fmt: skip
+    assert asked(hours=None).hours is None
+
+
+@given(
+    st.integers(0, 50), st.integers(0, 100), st.none() | st.floats(-5, 100), st.tuples(*[st.booleans()] * 3)
+)  # fmt: skip
+def test_without_new_memories_only_word_and_a_daily_visit_make_it_due(
+    memories: int, importance: int, hours: float | None, said: tuple[bool, bool, bool]
+) -> None:
+    force, session_ended, daily = said
+    found = asked(memories=memories, importance=importance, hours=hours, force=force, session_ended=session_ended,
+                  daily=daily)  # fmt: skip
+    if force or session_ended:
+        assert found.reason == ("force" if force else "session_end")
+    elif not memories:
+        assert found.due == (daily and hours is not None and round(hours, 3) >= 24)
+    else:
+        assert found.due == (hours is None or importance >= 30 or round(hours, 3) >= 24)
