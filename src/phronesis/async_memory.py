@@ -97,6 +97,7 @@ class AsyncMemory:
     delete = _verb(Memory.delete)
     delete_all = _verb(Memory.delete_all)
     doctor = _verb(Memory.doctor)
+    due = _verb(Memory.due)
     erase = _verb(Memory.erase)
     explain = _verb(Memory.explain)
     export = _verb(Memory.export)

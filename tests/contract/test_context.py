@@ -134,7 +134,9 @@ def compose_with_conflicts(memory: Memory, conflicts: dict[str, list[str]]) -> C
             return dataclasses.replace(found, evidence=tuple(told))
 
     assembler = dataclasses.replace(stages.assembler, searcher=Telling())
-    request = Request("s", "When is the launch?", make_scope(user_id="alice"), stages.budget, {}, Wanted())
+    request = Request(
+        "s", "When is the launch?", make_scope(user_id="alice"), stages.budget, {}, Wanted(), stages.clock()
+    )
     return assembler.assemble(memory.tenant, request)
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 import uuid_utils
@@ -10,6 +11,7 @@ import uuid_utils
 from phronesis.compose.composer import compose
 from phronesis.compose.core_memory import CoreMemory, CorePolicy, core_memory
 from phronesis.compose.disputes import side_by_side
+from phronesis.compose.procedures import bearing_procedures, has_procedures
 from phronesis.compose.summary import WorkingSummary, working_summary
 from phronesis.compose.turns import RecentTurns, recent_turns
 from phronesis.core.context import Budget, Candidates, ContextPackage
@@ -34,7 +36,7 @@ CHARACTERS_PER_TOKEN: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A checked call of ``compose_context``."""
+    """A checked call of ``compose_context``; ``now`` tells what is due."""
 
     session_id: str
     message: str
@@ -42,6 +44,7 @@ class Request:
     budget: Budget
     agent_state: Mapping[str, Any]
     wanted: Wanted
+    now: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class _Loaded:
     core: CoreMemory
     turns: RecentTurns
     summary: WorkingSummary
+    procedures: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,7 @@ class Assembler:
         with self.browser.database.transaction(tenant, "read") as unit:
             loaded = self._loaded(unit, visible_lanes(unit, request.scope), request)
         query = _question(request)
-        found = self._found(tenant, request, query)
+        found = self._found(tenant, request, query, procedures=loaded.procedures)
         candidates = self._candidates(tenant, request, loaded, found)
         explain = {
             "steps": ["load", "plan", "retrieve", "fuse", "compose"],
@@ -91,15 +95,24 @@ class Assembler:
         # A session that is shown whole has nothing left to sum up.
         whole = turns.count < budget.recent_turn_count
         whole = whole and turns.characters <= CHARACTERS_PER_TOKEN * budget.recent_turns
+        core = core_memory(unit, lanes, self.core, wanted, now=request.now)
         summary = WorkingSummary()
         if turns.lane is not None and not whole:
-            summary = working_summary(unit, turns.lane, request.session_id, wanted)
-        return _Loaded(core_memory(unit, lanes, self.core, wanted), turns, summary)
+            summary = working_summary(unit, turns.lane, request.session_id, wanted, apart=core.item_ids)
+        return _Loaded(core, turns, summary, has_procedures(unit, lanes, wanted))
 
-    def _found(self, tenant: str, request: Request, query: str) -> SearchResult:
+    def _found(self, tenant: str, request: Request, query: str, *, procedures: bool) -> SearchResult:
+        """Search; what the user wants done in this way comes before what was found."""
         scope = dataclasses.replace(request.scope, session_id=None)
         limit = _limit(request.budget)
-        return self.searcher.search(tenant, Query(query, scope, request.wanted, limit, explain=True))
+        asked = Query(query, scope, request.wanted, limit, explain=True)
+        found = self.searcher.search(tenant, asked)
+        if not procedures:
+            return found
+        first = bearing_procedures(self.searcher, tenant, asked)
+        named = {one.item.id for one in first}
+        rest = [one for one in found if one.item.id not in named]
+        return dataclasses.replace(found, evidence=(*first, *rest))
 
     def _candidates(self, tenant: str, request: Request, loaded: _Loaded, found: SearchResult) -> Candidates:
         """Put together what may be shown: evidence with what disputes it, and what was taken from which message."""

@@ -1,19 +1,21 @@
-"""Core memory: what a context holds before anything is searched. Policies, wishes, profile, preferences, pins."""
+"""Core memory: what a context holds before anything is searched: policies, wishes, pins, what is due, profile."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from phronesis.compose.pieces import CITATIONS_SHOWN
 from phronesis.compose.wording import words_of
 from phronesis.core.context import Block
-from phronesis.core.entities import normal_name
 from phronesis.core.items import KINDS, Item, Trust
-from phronesis.core.proposals import USER
+from phronesis.core.prospective import COMING, in_words, lapsed
 from phronesis.core.traits.recalling import recalled
+from phronesis.recall.about_user import is_about, names_of_user
 from phronesis.recall.browse import items_of
+from phronesis.recall.prospective import due_items
 from phronesis.storage.database import Unit
 from phronesis.storage.eligible import Wanted
 from phronesis.storage.items import read_items
@@ -23,11 +25,13 @@ from phronesis.storage.relations import contradicting
 MAX_CORE: Final = 60
 """Core items considered; the slot's budget decides how many are shown."""
 
+MAX_DUE: Final = 8
+"""What is due and shown (this project's choice), the most urgent of it; the verb `due` lists all."""
+
+DUE_LABEL: Final = "Due"
+
 STANDING: Final = ("reply_language", "reply_style", "address_as")
 """Keys under which a person says how they want to be answered (docs/memory-types.md)."""
-
-NAMES: Final = ("name", "alias", "address_as")
-"""Keys whose values are names of the user: what is about one of them is about the user."""
 
 FAMILY: Final = ".*"
 """How the name of a family of keys ends."""
@@ -62,30 +66,36 @@ class CoreMemory:
     item_ids: frozenset[str]
 
 
-def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: Wanted) -> CoreMemory:
-    """Give a scope's core memory.
+def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: Wanted, *, now: datetime) -> CoreMemory:
+    """Give a scope's core memory at a time.
 
     By hand anything may be pinned. Otherwise only what is about the user, or about nobody: what somebody else prefers
-    is found when it is asked for. A trait that may not be recalled is not shown, pinned or not.
+    is found when it is asked for. A trait that may not be recalled is not shown, pinned or not. What is due, or will be
+    within a day, stands behind the standing instructions and what is pinned, the most urgent first.
     """
     asked = dataclasses.replace(wanted, recalled=True)
     found = {item.id: item for item in _items(unit, lanes, policy, asked) if recalled(item)}
-    names = _names_of_user(found.values(), lanes)
-    held = [item for item in found.values() if item.pinned or _is_about(item, names)]
+    names = names_of_user(found.values(), lanes)
+    due = [item for item in due_items(unit, lanes, asked, now, COMING) if not lapsed(item, now)][:MAX_DUE]
+    told = {item.id for item in due}
+    held = [item for item in found.values() if item.id not in told and (item.pinned or is_about(item, names))]
     held.sort(key=lambda item: item.recorded_at, reverse=True)
     held.sort(
         key=lambda item: (not _is_standing(item, names), not item.pinned, not policy.pins(item), -item.importance)
     )
     held = held[:MAX_CORE]
+    first = [item for item in held if item.pinned or policy.pins(item) or _is_standing(item, names)]
+    held = [*first, *due, *held[len(first) :]]
     disputes = live_disputes(unit, lanes, [item.id for item in held])
     blocks = [
         Block(text=text, citations=(f"policy:{n}",), label="Policies") for n, text in enumerate(policy.policies, 1)
     ]
     for item in held:
-        label = "Standing instructions" if _is_standing(item, names) else _LABELS.get(item.kind, "Pinned")
+        label = DUE_LABEL if item.id in told else _label(item, names)
         others = ", ".join(f"mem:{other}" for other in disputes.get(item.id, ())[:CITATIONS_SHOWN])
         at = (item.occurred_at or item.recorded_at).date().isoformat()
-        about = f"{at}; disputed by {others}" if others else ""
+        heading = [in_words(item, now)] if item.id in told else [at] if others else []
+        about = "; ".join([*heading, *([f"disputed by {others}"] if others else ())])
         blocks.append(Block(words_of(item), (item.citation,), fenced=item.trust < Trust.USER, label=label, about=about))
     return CoreMemory(blocks, frozenset(item.id for item in held))
 
@@ -121,17 +131,10 @@ def _items(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: Wanted
     return found
 
 
-def _names_of_user(items: Iterable[Item], lanes: Sequence[Lane]) -> set[str]:
-    """Give the normal names under which memories speak of the user."""
-    names = {USER, *(normal_name(lane.user_id) for lane in lanes if lane.user_id is not None)}
-    told = [item for item in items if item.key in NAMES and _is_about(item, names)]
-    return names | {normal_name(item.value if isinstance(item.value, str) else item.content) for item in told}
-
-
-def _is_about(item: Item, names: AbstractSet[str]) -> bool:
-    return item.subject is None or normal_name(item.subject) in names
+def _label(item: Item, names: AbstractSet[str]) -> str:
+    return "Standing instructions" if _is_standing(item, names) else _LABELS.get(item.kind, "Pinned")
 
 
 def _is_standing(item: Item, names: AbstractSet[str]) -> bool:
     """Whether it is the user's own wish how to be answered: what a tool or a model says they wish is none."""
-    return item.key in STANDING and item.trust >= Trust.USER and _is_about(item, names)
+    return item.key in STANDING and item.trust >= Trust.USER and is_about(item, names)

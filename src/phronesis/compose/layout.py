@@ -20,7 +20,7 @@ TITLES: Final = {
 }
 
 LABELS: Final = (
-    "Policies", "Standing instructions", "Profile", "Preferences", "Pinned",
+    "Policies", "Standing instructions", "Due", "Profile", "Preferences", "Pinned",
     "So far", "Noted", "Said by the user",
 )  # fmt: skip
 """The groups of a slot in the order in which they are shown; others come after them, by name."""

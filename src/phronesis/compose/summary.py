@@ -6,6 +6,7 @@ behind: what was derived from the session first, then the openings of what the u
 
 import dataclasses
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -42,10 +43,16 @@ class WorkingSummary:
     """Ids of derived items among what the lines cite."""
 
 
-def working_summary(unit: Unit, lane: Lane, session_id: str, wanted: Wanted) -> WorkingSummary:
-    """Sum up a session of a lane: the stored summary where there is one, and by rules what came after it."""
+def working_summary(
+    unit: Unit, lane: Lane, session_id: str, wanted: Wanted, *, apart: AbstractSet[str] = frozenset()
+) -> WorkingSummary:
+    """Sum up a session of a lane: the stored summary where there is one, and by rules what came after it.
+
+    Items ``apart`` are shown elsewhere.
+    """
     row = _stored(unit, lane, session_id, wanted)
     noted = _of_session(unit, lane, session_id, wanted, kinds=NOTED_KINDS, limit=MAX_NOTED)
+    noted = [item for item in noted if item.id not in apart]
     said = _of_session(unit, lane, session_id, wanted, kinds=("message",), role="user", limit=MAX_SAID)
     lines: list[Block] = []
     if row is not None:

@@ -35,6 +35,7 @@ class Proposal:
     (docs/memory-types.md), None where it is the value's own. ``cardinality`` is that of the key.
     ``act`` retract: it no longer holds, or never did; with ``value`` None whatever the key holds. ``done``: a task that
     is finished. ``replaces``: the value that this one stands in for ("X instead of Y").
+    ``due`` is when what is to be done is due, ISO 8601, if that was said; a day is its midnight.
     ``basis`` is who it comes from. ``occurred_at`` is when it happened or began to hold, ISO 8601, resolved against
     the message; None: when it was said. ``valid_to`` is when it ceases to hold, if that was said.
     """
@@ -58,6 +59,7 @@ class Proposal:
     importance: int = 5
     occurred_at: str | None = None
     valid_to: str | None = None
+    due: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Give the stored form: what is as by default is left out."""

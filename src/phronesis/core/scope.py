@@ -24,7 +24,7 @@ class LaneName:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A checked scope. ``user_id`` None means the shared namespace alone."""
+    """A checked scope. ``user_id`` None means the shared namespace alone; ``own_only`` leaves it out of what a user sees."""
 
     user_id: str | None = None
     namespace: str = DEFAULT_NAMESPACE
@@ -32,6 +32,7 @@ class Scope:
     session_id: str | None = None
     run_id: str | None = None
     across_tenant: bool = False
+    own_only: bool = False
 
     @property
     def write_lane(self) -> LaneName:
@@ -42,7 +43,10 @@ class Scope:
     def read_lanes(self) -> tuple[LaneName, ...]:
         """The lanes that a read sees; meaningless when ``across_tenant``."""
         shared = LaneName("shared", self.namespace)
-        return (shared,) if self.user_id is None else (LaneName("user", self.user_id), shared)
+        if self.user_id is None:
+            return (shared,)
+        own = LaneName("user", self.user_id)
+        return (own,) if self.own_only else (own, shared)
 
     @property
     def attributes(self) -> dict[str, str]:

@@ -15,6 +15,7 @@ from phronesis.core.ids import item_id
 from phronesis.core.instants import parse_moment
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.proposals import USER, Proposal
+from phronesis.core.prospective import DUE
 from phronesis.core.statements import COMPARED, OCCASIONS, Saying, form_of
 from phronesis.derive.consolidation import BY, consolidated
 from phronesis.derive.extracting.memory_types import MemoryTypes, compared, load_memory_types
@@ -97,6 +98,8 @@ def _item(view: LaneView, entry: Entry) -> Item:
     subject = payload.get("subject")
     if subject is None and key is not None and view.lane.user_id is not None:
         subject = USER
+    named = key is not None and agent is not None and view.lane.user_id is None
+    data = {BY: agent if named else None, DUE: payload.get("due")}
     return Item(
         id=item_id(entry.id, kind, natural_key(payload)),
         kind=kind,
@@ -117,7 +120,8 @@ def _item(view: LaneView, entry: Entry) -> Item:
         run_id=payload.get("run_id"),
         occurred_at=at,
         valid_from=at,
-        data={BY: agent} if key is not None and agent is not None and view.lane.user_id is None else {},
+        valid_to=None if "expires" not in payload else parse_moment(payload["expires"], field="expires"),
+        data={name: member for name, member in data.items() if member is not None},
         **view.scope_fields(),
     )
 

@@ -8,8 +8,9 @@ from phronesis.core.changes import Patch
 from phronesis.core.consolidating import Verdict
 from phronesis.core.entries import Entry
 from phronesis.core.ids import derived_id
-from phronesis.core.items import Item
+from phronesis.core.items import MEMBER_PREFIX, Item
 from phronesis.core.proposals import Judgement, Proposal
+from phronesis.core.prospective import DUE
 from phronesis.core.relations import Edge, EvidenceRow, Polarity
 from phronesis.core.statements import COMPARED, Held, Saying
 
@@ -104,6 +105,7 @@ class Working:
             )
         if not verdict.counted:
             return
+        self._put_off(one, item)
         if one.item.confidence > item.confidence:
             self._patch(item.id, {"confidence": one.item.confidence}, "said again")
         self.held[item.id] = replace(self.held[item.id], sayings=(*self.held[item.id].sayings, one.saying))
@@ -120,6 +122,14 @@ class Working:
         session = one.item.session_id
         counted = derived_id("session", session) if session is not None else self.entry.id
         self._note(replace(self._row(one, item.id, "support"), source_key=counted))
+
+    def _put_off(self, one: Stated, item: Item) -> None:
+        """Take the times of what is to be done from who says them last: a reminder of it on another day moves it."""
+        due, held = one.item.data.get(DUE), self.held[item.id]
+        if due is None or item.ended is not None or any(one.saying.at < saying.at for saying in held.sayings):
+            return
+        if (due, one.item.valid_to) != (item.data.get(DUE), item.valid_to):
+            self._patch(item.id, {f"{MEMBER_PREFIX}{DUE}": due, "valid_to": one.item.valid_to}, "due at another time")
 
     def _end(self, one: Stated, item_id: str, fields: Mapping[str, Any]) -> None:
         ended = fields.get("ended")

@@ -1,7 +1,7 @@
 """The verbs that read: they change nothing."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from phronesis.compose.assembly import Request, scaled
@@ -9,6 +9,7 @@ from phronesis.core.context import ContextPackage
 from phronesis.core.ids import parse_id
 from phronesis.core.items import Item
 from phronesis.core.pages import Page
+from phronesis.core.prospective import COMING
 from phronesis.core.reasoning.item import reasoning_item
 from phronesis.core.reasoning.records import REASONING
 from phronesis.core.results import Explanation, HistoryEvent, SearchResult, SessionInfo, Turn
@@ -16,6 +17,8 @@ from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.traits.strength import TRAIT
 from phronesis.memory.inside import Inside
+from phronesis.recall.lanes import visible_lanes
+from phronesis.recall.prospective import asked_at, due_items
 from phronesis.recall.search import Query
 from phronesis.truth import inputs
 
@@ -86,8 +89,9 @@ class Reading(Inside):
     ) -> ContextPackage:
         """Give the smallest context that lets an agent answer ``user_message``, each memory in it cited.
 
-        Load, plan, retrieve, fuse, compose: profile, preferences and pinned items; a summary of what this session said
-        before; its recent turns; evidence; the message. No rendering exceeds ``token_budget`` (default: the policy's).
+        Load, plan, retrieve, fuse, compose: profile, preferences, pinned items and what is due; a summary of what this
+        session said before; its recent turns; evidence; the message. No rendering exceeds ``token_budget`` (default:
+        the policy's).
         The words under ``goal``, ``task`` and ``topic`` of ``agent_state`` join the question.
         """
         session = check_id(session_id, field="session_id")
@@ -96,10 +100,11 @@ class Reading(Inside):
         budget = stages.budget
         if token_budget is not None:
             budget = scaled(budget, inputs.limit(token_budget, most=MAX_BUDGET, field="token_budget"))
+        wanted = self._wanted(as_of=as_of, valid_at=valid_at)
         request = Request(
             session_id=session, message=check_text(user_message, field="user_message"), scope=scope, budget=budget,
             agent_state=inputs.metadata(agent_state, field="agent_state"),
-            wanted=self._wanted(as_of=as_of, valid_at=valid_at),
+            wanted=wanted, now=asked_at(wanted, stages.clock()),
         )  # fmt: skip
         package = stages.assembler.assemble(self._tenant, request)
         stages.shown.note(
@@ -107,6 +112,28 @@ class Reading(Inside):
             item_ids=package.shown_ids(),
         )  # fmt: skip
         return package
+
+    def due(
+        self,
+        user_id: str | None = None,
+        *,
+        namespace: str | None = None,
+        within: timedelta | float = COMING,
+        limit: int = 100,
+        as_of: datetime | str | None = None,
+    ) -> list[Item]:
+        """Give the open intentions and tasks that are due, or will be ``within`` a time, the most urgent first.
+
+        ``within`` is a timedelta or a number of hours, a day by default. ``data["due"]`` of an item says when, its
+        ``valid_to`` when it is over. What expired, ended or was archived is not among them; ``as_of`` gives what was
+        due then, as it was known. Nothing is changed: what is done is archived, or said to be done.
+        """
+        scope = make_scope(user_id=user_id, namespace=namespace)
+        wanted, ahead = self._wanted(as_of=as_of), inputs.span(within, field="within")
+        count, stages = inputs.limit(limit, most=MAX_LIMIT), self._open_stages()
+        now = asked_at(wanted, stages.clock())
+        with stages.database.transaction(self._tenant, "read") as unit:
+            return due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count]
 
     def get(self, id: str, *, as_of: datetime | str | None = None, valid_at: datetime | str | None = None) -> Item:  # noqa: A002
         """Give an item, whatever its status, as the record of its kind: a `Trait`, a `ReasoningItem`, else an `Item`.

@@ -33,6 +33,8 @@ class Writing(Inside):
         subject: str | None = None,
         key: str | None = None,
         value: Any = None,
+        due: datetime | str | None = None,
+        expires: datetime | str | None = None,
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
@@ -43,6 +45,9 @@ class Writing(Inside):
         memory, word for word; with ``infer`` what it states of somebody becomes items too. With ``kind`` (fact,
         preference, task …) the text is that item, ``subject`` under ``key`` with ``value``; under a key that holds one
         value (docs/memory-types.md) it takes the place of the one held, and what is held already is not made twice.
+
+        An intention or a task may be ``due`` at a time, and over when it ``expires``: contexts show it when it is due,
+        and `due` lists it. A due time at midnight is that day. InputError names the field that is wrong.
         """
         scope = make_scope(
             user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id
@@ -55,10 +60,11 @@ class Writing(Inside):
             "importance": inputs.importance(importance),
         }
         if kind is None:
-            inputs.refuse_without_kind(subject=subject, key=key, value=value)
+            inputs.refuse_without_kind(subject=subject, key=key, value=value, due=due, expires=expires)
             payload |= {"messages": inputs.messages(content, now=now), "infer": inputs.flag(infer, field="infer")}
         else:
             payload |= inputs.item(content, kind=kind, subject=subject, key=key, value=value)
+            payload |= inputs.times_to_do(kind, due=due, expires=expires)
         verb = "add" if kind is None else "item"
         written = self._write(self._call(actor, idempotency_key, wait), scope.write_lane, verb, payload)
         made, ended = self._learned(written)

@@ -6,12 +6,14 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from phronesis.core.instants import to_micros
+from phronesis.core.instants import from_micros, isoformat, to_micros
 from phronesis.core.items import Item
+from phronesis.core.prospective import DUE
 from phronesis.core.traits.recalling import UNRECALLED_STAGES
 from phronesis.core.traits.strength import TRAIT
 from phronesis.errors import InputError
 from phronesis.storage.database import Unit
+from phronesis.storage.expressions import key, member_text
 from phronesis.storage.filters import compile_filters, mentions_ended
 from phronesis.storage.items import of_kinds, read_where
 from phronesis.storage.lanes import Lane
@@ -25,6 +27,7 @@ NEWEST: Final = tuple(column.desc() for column in _PLACE)
 """Newest first. None of it ever changes of an item, so that a page ends at a place that stays."""
 
 _LIVE: Final = sa.text(LIVE)
+_SECOND: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -45,6 +48,7 @@ class Place:
 class Wanted:
     """What a read asks for. Times are microseconds; ``attributes`` are ANDed hot columns.
 
+    ``due_by``: only what may be due up to that time, in a listing; as of a time its history decides.
     ``parts`` names the only parts that a search looks through (``claim``): each result then tells of every such part
     that met the question. ``recalled``: traits that may not be recalled (``core.traits.recalling``) are left out; as of
     a time their history decides.
@@ -55,6 +59,7 @@ class Wanted:
     filters: Mapping[str, Any] | None = None
     as_of: int | None = None
     valid_at: int | None = None
+    due_by: int | None = None
     parts: str | None = None
     recalled: bool = False
 
@@ -87,6 +92,10 @@ class Wanted:
         compiled = compile_filters(self.filters)
         if compiled is not None:
             out.append(compiled)
+        if self.due_by is not None and self.as_of is None:
+            # Times of one form sort as texts but for parts of a second, so that the whole next second is let through.
+            bound = isoformat(from_micros(self.due_by // _SECOND * _SECOND + _SECOND))
+            out.append(member_text(items.c.data, key(DUE)) < sa.literal(bound))
         if self.recalled and self.as_of is None:
             guessed = sa.func.coalesce(items.c.stage, "").in_(UNRECALLED_STAGES)
             out.append(sa.or_(items.c.kind != TRAIT, sa.and_(items.c.ended.is_(None), sa.not_(guessed))))

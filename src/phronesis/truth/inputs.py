@@ -1,7 +1,7 @@
 """What callers give, checked and made into payloads. A payload keeps every character; a wrong field is named."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from phronesis.core.canonical import plain
@@ -9,6 +9,7 @@ from phronesis.core.conversation import REF_TYPES, ROLES
 from phronesis.core.entries import is_erased
 from phronesis.core.instants import isoformat, parse_moment, parse_past
 from phronesis.core.items import KINDS
+from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.text import check_id, check_text
 from phronesis.errors import InputError
 
@@ -27,6 +28,9 @@ STATED_KINDS: Final = frozenset(KINDS) - {
     "cycle",
 }
 """Kinds that a caller may state outright; the others are made by their own verbs."""
+
+MAX_HOURS: Final = 876_600
+"""A hundred years: nothing is asked for further ahead."""
 
 MAX_URI_BYTES: Final = 2_000
 """A URI is a key of an index; what is longer is data (``data:`` …) and belongs in a file."""
@@ -73,6 +77,21 @@ def item(content: object, *, kind: object, subject: object, key: object, value: 
         "value": plain(value, field="value"),
     }
     return {name: member for name, member in payload.items() if member is not None}
+
+
+def times_to_do(kind: object, *, due: object, expires: object) -> dict[str, str]:
+    """Give when something is due and when it is over, as a payload holds them; only what is to be done has either."""
+    for name, value in (("due", due), ("expires", expires)):
+        if value is not None and kind not in PROSPECTIVE:
+            raise InputError(f"{name} belongs to what is to be done: kind {' or '.join(PROSPECTIVE)}", field=name)
+    times = {"due": moment(due, field="due"), "expires": moment(expires, field="expires")}
+    said = {name: value for name, value in times.items() if value is not None}
+    if len(said) == len(times) and parse_moment(expires, field="expires") < parse_moment(due, field="due"):
+        raise InputError(
+            f"expires ({said['expires']}) lies before due ({said['due']}): it would be over before it is due",
+            field="expires",
+        )
+    return said
 
 
 def refuse_without_kind(**given: object) -> None:
@@ -124,6 +143,16 @@ def past(value: object, *, field: str, now: datetime) -> str | None:
 def moment(value: object, *, field: str) -> str | None:
     """Give ISO 8601 in UTC of any time, or None."""
     return None if value is None else isoformat(parse_moment(value, field=field))
+
+
+def span(value: object, *, field: str) -> timedelta:
+    """Give a length of time from a timedelta or a number of hours, not below nought."""
+    if not isinstance(value, timedelta | int | float) or isinstance(value, bool):
+        raise InputError(f"{field} must be a timedelta or a number of hours, not {type(value).__name__}", field=field)
+    hours = value / timedelta(hours=1) if isinstance(value, timedelta) else value
+    if not 0 <= hours <= MAX_HOURS:  # neither is true of NaN
+        raise InputError(f"{field} must be 0 to {MAX_HOURS:,} hours, not {value!r:.40}", field=field)
+    return value if isinstance(value, timedelta) else timedelta(hours=hours)
 
 
 def flag(value: object, *, field: str) -> bool:

@@ -59,6 +59,21 @@ def days_of(clause: Clause, at: datetime, lean: int, language: Language) -> list
     ]
 
 
+def due_day(clause: Clause, at: datetime, language: Language) -> str | None:
+    """Give the day that what a clause wants done is due, as ISO 8601: one that lies ahead, or today.
+
+    A limit counts by its first day ("by June", 六月前); else a month, a season or a year is no day to be reminded on.
+    """
+    limit = language.text["limit_before"]
+    for time in find_times(clause.raw, at, lean=1) if clause.times else ():
+        limited = limit.search(clause.raw[: time.start].lower()) or language.text["limit_after"].match(
+            clause.raw[time.end :]
+        )
+        if time.first >= at.date() and (limited or time.precision not in _COARSE):
+            return f"{time.first.isoformat()}T00:00:00Z"
+    return None
+
+
 def joined(proposals: Sequence[Proposal]) -> list[Proposal]:
     """Give proposals with "I left Siemens" and "I now work at Bosch" as one: what is new, and what it replaces.
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal
 import pydantic
 
 from phronesis.core.proposals import USER, Basis, Proposal, Refusal
+from phronesis.core.prospective import PROSPECTIVE
 from phronesis.derive.extracting.gate import MAX_EXCERPT, REASONS, Gate
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes, compared
 from phronesis.derive.extracting.objection import objection
@@ -119,6 +120,7 @@ def _proposal(one: ProposedMemory, said: Said, known: MemoryType) -> Proposal:
         cardinality=known.cardinality, act="retract" if one.says == "no_longer" else "assert",
         done=one.says == "done", replaces=one.replaces or None, basis=BASIS[said.role],
         confidence=CONFIDENCE[one.sure], importance=known.importance, occurred_at=_day(one.when),
+        due=_due(known, _day(one.when), said.at),
     )  # fmt: skip
 
 
@@ -127,6 +129,12 @@ def _grounded(value: str, quote: str) -> bool:
     if not words:
         return value.strip() in quote
     return len(words.intersection(tokenize(quote))) >= GROUNDED * len(words)
+
+
+def _due(known: MemoryType, day: str | None, at: datetime) -> str | None:
+    """Give the day of what is to be done, where it lies ahead: then it is when it is due."""
+    ahead = known.kind in PROSPECTIVE and day is not None and day[:10] >= at.date().isoformat()
+    return day if ahead else None
 
 
 def _day(text: str | None) -> str | None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from phronesis.core.calendar import TimeSpan
 from phronesis.core.proposals import Act, Basis, Proposal, Refusal
+from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.values import normal_value
 from phronesis.derive.extracting.cast import Cast, Spoken, last_named, quoted_one
 from phronesis.derive.extracting.clauses import (
@@ -36,7 +37,7 @@ from phronesis.derive.extracting.gate import (
 )
 from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
-from phronesis.derive.extracting.phrasing import ahead, coarse, content_of, days_of, joined
+from phronesis.derive.extracting.phrasing import ahead, coarse, content_of, days_of, due_day, joined
 from phronesis.derive.extracting.script import as_said, common_end
 from phronesis.derive.extracting.slots import SEVERAL, TIMED, UNDATED, trimmed, values_of
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
@@ -357,27 +358,16 @@ class Reading:
                     return
         timed = self.last if pattern.after and self.last and not clause.times else clause
         times = [] if row.key in UNDATED or row.key in _PEOPLE else days_of(timed, self.at, pattern.lean, language)
-        self.proposals.append(
-            Proposal(
-                n=self.n,
-                quote=self.text[clause.start : clause.end],
-                start=clause.start,
-                end=clause.end,
-                kind=row.kind,
-                subject=subject,
-                key=key,
-                content=self._content(clause, spoken, said["subject"] or subject, language),
-                value=value,
-                cardinality=row.cardinality,
-                act="retract" if "retract" in (said["act"], pattern.act) else "assert",
-                done=pattern.done,
-                replaces=said["replaces"],
-                basis=self.basis,
-                confidence=pattern.confidence,
-                importance=row.importance,
-                occurred_at=times[0] if times else None,
-            )
-        )
+        proposal = Proposal(
+            n=self.n, quote=self.text[clause.start : clause.end], start=clause.start, end=clause.end, kind=row.kind,
+            subject=subject, key=key, content=self._content(clause, spoken, said["subject"] or subject, language),
+            value=value, cardinality=row.cardinality,
+            act="retract" if "retract" in (said["act"], pattern.act) else "assert", done=pattern.done,
+            replaces=said["replaces"], basis=self.basis, confidence=pattern.confidence, importance=row.importance,
+            occurred_at=times[0] if times else None,
+            due=due_day(timed, self.at, language) if row.kind in PROSPECTIVE else None,
+        )  # fmt: skip
+        self.proposals.append(proposal)
 
     def _content(self, clause: Clause, spoken: Spoken, subject: str, language: Language) -> str:
         elided = spoken.elided and language.text["subject"].match(clause.bare) is None

@@ -28,6 +28,7 @@ SECTIONS: Final = {
         reading.search,
         reading.get,
         reading.list_items,
+        reading.due,
         reading.context,
         reading.sessions,
         reading.turns,

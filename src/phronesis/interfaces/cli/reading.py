@@ -4,6 +4,7 @@ from typing import Final, Literal
 
 import click
 
+from phronesis.core.instants import parse_moment
 from phronesis.interfaces.cli import render
 from phronesis.interfaces.cli.options import (
     CURSOR,
@@ -71,6 +72,23 @@ def list_items(
         page = memory.get_all(**scope.named(), **narrowing.named(), limit=limit, cursor=cursor, across=across)
     store.answer(page.items, render.say_items)
     render.say_more(page)
+
+
+@click.command()
+@with_owner
+@click.option("--within", type=float, default=24.0, show_default=True, metavar="HOURS", help="How far ahead.")
+@click.option("--as-of", metavar="TIME", help="What was due then.")
+@LIMIT
+@with_store
+def due(*, store: Store, scope: Scope, within: float, as_of: str | None, limit: int) -> None:
+    """List what is due, the most urgent first.
+
+    Tasks and intentions with a due time that are neither done nor over. 'add --due' states one.
+    """
+    with store.open() as memory:
+        found = memory.due(**scope.named(), within=within, as_of=as_of, limit=limit)
+        now = memory.stages.clock() if as_of is None else parse_moment(as_of, field="as_of")
+    store.answer(found, lambda items: render.say_due(items, now))
 
 
 @click.command()

@@ -11,6 +11,7 @@ from phronesis.core.context import ContextPackage
 from phronesis.core.instants import from_micros, parse_moment
 from phronesis.core.items import Item
 from phronesis.core.pages import Page
+from phronesis.core.prospective import in_words
 from phronesis.core.results import (
     DUPLICATE,
     AddResult,
@@ -95,6 +96,15 @@ def say_items(items: Sequence[Item]) -> None:
         say("nothing is remembered there")
     for item in items:
         say(cut(words(item), width), f"   {about(item)}")
+
+
+def say_due(items: Sequence[Item], now: datetime) -> None:
+    """Print what is due, each its words and under them when, as seen at ``now``."""
+    width = terminal_columns()
+    if not items:
+        say("nothing is due")
+    for item in items:
+        say(cut(on_one_line(item.content), width), f"   {in_words(item, now)}  {about(item)}")
 
 
 def say_more(page: Page[Any]) -> None:

@@ -24,6 +24,8 @@ class Stated:
     value: Any
     importance: int | None
     occurred_at: str | None
+    due: str | None
+    expires: str | None
 
     def named(self) -> dict[str, Any]:
         """Give the arguments of ``add``."""
@@ -39,6 +41,8 @@ _with_statement = gathered(
     click.option("--value", metavar="JSON", type=JsonValue(text=True), help="Its value: JSON, or plain text."),
     click.option("--importance", metavar="1-10", type=int, help="By default that of the kind."),
     click.option("--occurred-at", metavar="TIME", help="When it happened, if not now: 2026-05-01T10:00:00Z."),
+    click.option("--due", metavar="TIME", help="When a task or an intention is due; 'due' lists it then."),
+    click.option("--expires", metavar="TIME", help="When it is over, done or not."),
 )
 _IDEMPOTENCY = click.option("--idempotency-key", metavar="KEY", help="The same key does the same thing once.")
 

@@ -1,0 +1,114 @@
+"""Prospective memory: what is to be done, when it comes up, and when it is over (requirement NM-15).
+
+An intention or a task may carry a due time (``data.due``) and an end (``valid_to``). Nothing happens to an item when
+either passes: a read asks with its own time, so that nothing needs a timer and a read as of a time is exact.
+"""
+
+from datetime import UTC, datetime, time, timedelta
+from typing import Final
+
+from phronesis.core.instants import parse_moment
+from phronesis.core.items import Item
+
+DUE: Final = "due"
+"""The member of an item's ``data`` that says when it is due, ISO 8601 in UTC."""
+
+PROSPECTIVE: Final = ("intention", "task")
+"""Kinds of what is to be done; no other carries a due time."""
+
+COMING: Final = timedelta(days=1)
+"""How long before its due time something comes up (this project's choice: the day before)."""
+
+OVERDUE_SHOWN: Final = timedelta(days=14)
+"""How long after its due time something without an end is shown in contexts (this project's choice): most of what
+people say they will do is never said to be done. A list of what is due leaves nothing out."""
+
+_DAY: Final = timedelta(days=1)
+_LAST_DAY: Final = datetime(9999, 12, 31, tzinfo=UTC)
+_HOUR: Final = timedelta(hours=1)
+_MINUTE: Final = timedelta(minutes=1)
+
+
+def due_of(item: Item) -> datetime | None:
+    """Give when an item is due; None: at no time that was said, or it is nothing to be done."""
+    said = item.data.get(DUE)
+    return parse_moment(said, field=DUE) if isinstance(said, str) and item.kind in PROSPECTIVE else None
+
+
+def expired(item: Item, now: datetime) -> bool:
+    """Whether the time in which an item was to be done is over."""
+    return item.valid_to is not None and item.valid_to <= now
+
+
+def surfaces(item: Item, now: datetime, within: timedelta = COMING) -> bool:
+    """Whether an item is due, or will be ``within`` that long, and its time is not over."""
+    due = due_of(item)
+    return due is not None and due - now <= within and not expired(item, now)
+
+
+def lapsed(item: Item, now: datetime) -> bool:
+    """Whether an item has been due for so long that a context no longer shows it: only where it has no end."""
+    due = due_of(item)
+    return due is not None and item.valid_to is None and now - _passes(due) > OVERDUE_SHOWN
+
+
+def urgency(item: Item) -> tuple[datetime, int, datetime, str]:
+    """Give the order of what is due: the earliest first, then the more important, then what was said first."""
+    due = due_of(item) or _LAST_DAY
+    return due, -item.importance, item.recorded_at, item.id
+
+
+def in_words(item: Item, now: datetime) -> str:
+    """Say when an item is due, as a reader needs it at ``now``; nothing of an item without a due time.
+
+    A due time at midnight is that day, and passes when the day does: "due tomorrow, 2026-04-03".
+    """
+    due = due_of(item)
+    if due is None:
+        return ""
+    said = _day_in_words(due, now) if _is_day(due) else _moment_in_words(due, now)
+    return said if item.valid_to is None else f"{said}; expires {_written(item.valid_to)}"
+
+
+def _is_day(due: datetime) -> bool:
+    return due.time() == time.min
+
+
+def _passes(due: datetime) -> datetime:
+    """Give when a due time has passed; the last day that there is has no end."""
+    return due + _DAY if _is_day(due) and due < _LAST_DAY else due
+
+
+def _written(moment: datetime) -> str:
+    day = moment.date().isoformat()
+    return day if _is_day(moment) else f"{day} {moment:%H:%M} UTC"
+
+
+def _day_in_words(due: datetime, now: datetime) -> str:
+    days = (due.date() - now.date()).days
+    if days == 0:
+        return f"due today, {_written(due)}"
+    if days == 1:
+        return f"due tomorrow, {_written(due)}"
+    return (
+        f"due {_written(due)}, in {days} days" if days > 0 else f"was due {_written(due)}, {_counted(-days, 'day')} ago"
+    )
+
+
+def _moment_in_words(due: datetime, now: datetime) -> str:
+    if abs(due - now) < _MINUTE:
+        return f"due now, {_written(due)}"
+    if due > now:
+        return f"due {_written(due)}, in {_span(due - now)}"
+    return f"was due {_written(due)}, {_span(now - due)} ago"
+
+
+def _span(length: timedelta) -> str:
+    for unit, name, least in ((_DAY, "day", 2), (_HOUR, "hour", 1)):
+        if length >= least * unit:
+            return _counted(length // unit, name)
+    return _counted(length // _MINUTE, "minute")
+
+
+def _counted(count: int, unit: str) -> str:
+    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"

@@ -1,0 +1,44 @@
+"""What is due: the open intentions and tasks of a scope whose time has come, or is near."""
+
+import dataclasses
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from phronesis.core.instants import from_micros, to_micros
+from phronesis.core.items import Item
+from phronesis.core.prospective import PROSPECTIVE, surfaces, urgency
+from phronesis.recall.about_user import NAMES, is_about, names_of_user
+from phronesis.recall.browse import items_of
+from phronesis.storage.database import Unit
+from phronesis.storage.eligible import Wanted
+from phronesis.storage.lanes import Lane
+
+MAX_OPEN: Final = 1_000
+"""Due items read of each lane, the most important first: more than anybody has open, and no more than a read bears."""
+
+_MAX_NAMES: Final = 60
+_LAST: Final = datetime.max.replace(tzinfo=UTC) - timedelta(seconds=1)
+
+
+def asked_at(wanted: Wanted, now: datetime) -> datetime:
+    """Give the time by which a read tells what is due: that which it asks about, else ``now``."""
+    moment = wanted.as_of if wanted.valid_at is None else wanted.valid_at
+    return now if moment is None else from_micros(moment)
+
+
+def due_items(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, now: datetime, within: timedelta) -> list[Item]:
+    """Give the lanes' open intentions and tasks that are due at ``now`` or ``within`` that long, most urgent first.
+
+    Only what is about the user, or about nobody. What has expired, ended, is archived or in quarantine is left out.
+    """
+    horizon = now + min(within, _LAST - now)
+    asked = dataclasses.replace(wanted, kinds=PROSPECTIVE, due_by=to_micros(horizon))
+    found = [
+        item for item in items_of(unit, lanes, asked, limit=MAX_OPEN, weightiest=True) if surfaces(item, now, within)
+    ]
+    names = names_of_user((), lanes)
+    if not all(is_about(item, names) for item in found):  # somebody else's, or the user's under another name
+        told = dataclasses.replace(wanted, filters={"key": {"in": list(NAMES)}}, kinds=("profile", "preference"))
+        names = names_of_user(items_of(unit, lanes, told, limit=_MAX_NAMES, weightiest=True), lanes)
+    return sorted((item for item in found if is_about(item, names)), key=urgency)
