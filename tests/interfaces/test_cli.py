@@ -89,6 +89,21 @@ def test_add_takes_a_stated_item(call: Any) -> None:
     assert "Lin drinks tea" in call("get", f"mem:{identity}").out
 
 
+def test_due_lists_what_is_due(call: Any) -> None:
+    assert call("due", "--user", "lin").out == "nothing is due\n"
+    stated = ("--kind", "task", "--user", "lin", "--due")
+    call("add", "Call the landlord", *stated, "2026-04-03T10:00:00Z", "--expires", "9999-01-01")
+    call("add", "In the far future", *stated, "9998-01-01")
+    assert [item["content"] for item in call("due", "--user", "lin", "--json").json] == ["Call the landlord"]
+    assert call("due", "--json").json == []
+    lines = call("due", "--user", "lin", "--as-of", "9998-01-01", "--within", "1").out.splitlines()
+    assert lines[0] == "Call the landlord"
+    assert "was due 2026-04-03 10:00 UTC" in lines[1]
+    assert lines[2] == "In the far future"
+    assert lines[3].startswith("   due today, 9998-01-01  task")
+    assert call("add", "x", "--due", "2026-04-03").code != 0
+
+
 @pytest.mark.parametrize(("given", "stored"), [("tea", "tea"), ("7", 7), ("007", "007"), ("[1, 2]", [1, 2])])
 def test_a_value_is_json_or_plain_text(call: Any, given: str, stored: Any) -> None:
     identity = added(call, "x", "--kind", "fact", "--key", "k", "--value", given)

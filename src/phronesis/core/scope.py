@@ -24,7 +24,7 @@ class LaneName:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A checked scope. ``user_id`` None means the shared namespace alone; ``own_only`` leaves it out of what a user sees."""
+    """A checked scope. ``user_id`` None means the shared namespace alone; with ``own_only`` a user sees it not."""
 
     user_id: str | None = None
     namespace: str = DEFAULT_NAMESPACE

@@ -1,5 +1,7 @@
 """A scope names one lane to write and at most two to read."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +23,11 @@ def test_a_write_goes_to_a_lane_that_a_read_of_the_same_scope_sees(
     given_names = {"agent_id": agent, "session_id": session, "run_id": run}
     assert scope.attributes == {name: value for name, value in given_names.items() if value is not None}
     assert not scope.across_tenant
+
+
+def test_of_their_own_a_user_sees_one_lane() -> None:
+    assert replace(make_scope(user_id="a"), own_only=True).read_lanes == (LaneName("user", "a"),)
+    assert replace(make_scope(namespace="a"), own_only=True).read_lanes == (LaneName("shared", "a"),)
 
 
 def test_a_user_is_no_namespace_of_the_same_name() -> None:

@@ -39,6 +39,16 @@ def test_what_is_quoted_and_stated_is_taken_with_its_type() -> None:
     assert (named.subject, named.occurred_at) == ("Wei", None)
 
 
+def test_the_day_of_what_is_to_be_done_is_when_it_is_due() -> None:
+    def due(when: str | None, key: str = "reminder") -> str | None:
+        one = proposed("call Ana", key=key, value="call Ana", content="Call Ana.", when=when)
+        return gated("Remind me to call Ana.", one)[0][0].due
+
+    assert due("2026-03-10") == "2026-03-10T00:00:00Z"
+    assert due("2026-03-09") is due(None) is due("soon") is None
+    assert due("2026-03-20", key="event") is None
+
+
 @pytest.mark.parametrize(
     ("text", "given", "rule"),
     [

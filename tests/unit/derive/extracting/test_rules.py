@@ -402,3 +402,29 @@ def test_the_other_split_which_nobody_tuned_on_does_not_fall_below_what_was_meas
     assert test.recall is not None
     measured = (test.precision, test.recall, test.gate)
     assert all(one >= floor for one, floor in zip(measured, floors, strict=True)), test
+
+
+@pytest.mark.parametrize(
+    ("text", "due"),
+    [
+        ("Remind me on Friday to call Ana.", "2026-03-13"),
+        ("Remind me on Monday to call Ana.", "2026-03-16"),
+        ("周五提醒我给小芳打电话。", "2026-03-13"),
+        ("I have to hand in the report by May 3.", "2026-05-03"),
+        ("I must pay the rent today.", "2026-03-10"),
+        ("I need to renew my passport by June.", "2026-06-01"),
+        ("我得在六月前续签护照。", "2026-06-01"),
+        ("I need to finish the thesis in May.", None),
+        ("I'm planning to move to Porto next year.", None),
+        ("我打算明年搬到大理。", None),
+        ("I need to call the bank.", None),
+    ],
+)
+def test_what_is_to_be_done_is_due_on_a_day_that_was_said(text: str, due: str | None) -> None:
+    (one,) = read(text)[0]
+    assert one.kind in {"task", "intention"}
+    assert one.due == (None if due is None else f"{due}T00:00:00Z")
+
+
+def test_what_happens_is_never_due() -> None:
+    assert [one.due for one in read("My flight is on Friday at 9.")[0]] == [None]

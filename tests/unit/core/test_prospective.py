@@ -1,0 +1,90 @@
+"""What is due comes up in time, passes, and is over when its time is."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core import prospective
+from phronesis.core.instants import isoformat
+from phronesis.core.items import Item
+from phronesis.core.prospective import COMING, DUE, OVERDUE_SHOWN
+
+NOW = datetime(2026, 4, 3, 9, 30, tzinfo=UTC)
+MOMENTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - the zone comes
+
+
+def task(due: datetime | None, **fields: Any) -> Item:
+    data = {} if due is None else {DUE: isoformat(due)}
+    given = {"id": "a", "kind": "task", "content": "x", "entry_id": "e", "recorded_at": NOW, "updated_at": NOW}
+    return Item(**{**given, "data": data, **fields})
+
+
+@given(due=MOMENTS, now=MOMENTS, later=st.timedeltas(timedelta(0), timedelta(days=400)))
+def test_what_is_due_stays_due_until_it_expires(due: datetime, now: datetime, later: timedelta) -> None:
+    item = task(due)
+    assert prospective.due_of(item) == due
+    assert prospective.surfaces(item, now) == (due <= now + COMING)
+    if prospective.surfaces(item, now):
+        assert prospective.surfaces(item, now + later)
+    over = task(due, valid_to=due + later)
+    assert prospective.surfaces(over, now) == (due <= now + COMING and now < due + later)
+    assert not prospective.lapsed(over, now)
+
+
+@given(due=MOMENTS, now=MOMENTS)
+def test_what_lapses_was_due_a_fortnight_ago(due: datetime, now: datetime) -> None:
+    day = due.time() == datetime.min.time()
+    assert prospective.lapsed(task(due), now) == (
+        now - due > OVERDUE_SHOWN + (timedelta(days=1) if day else timedelta())
+    )
+
+
+@given(due=MOMENTS, now=MOMENTS)
+def test_words_name_the_day(due: datetime, now: datetime) -> None:
+    assert due.date().isoformat() in prospective.in_words(task(due), now)
+
+
+def test_the_last_day_there_is_has_no_end() -> None:
+    assert not prospective.lapsed(task(datetime(9999, 12, 31, tzinfo=UTC)), NOW)
+
+
+def test_without_a_due_time_nothing_comes_up() -> None:
+    assert prospective.in_words(task(None), NOW) == ""
+    assert not prospective.surfaces(task(None), NOW)
+    assert not prospective.lapsed(task(None), NOW)
+    assert prospective.due_of(task(NOW, kind="fact")) is None
+
+
+def test_the_most_urgent_comes_first() -> None:
+    items = [
+        task(NOW, id="c"), task(None, id="z"), task(NOW, id="b", importance=9),
+        task(NOW - COMING, id="d", importance=1), task(NOW, id="a", recorded_at=NOW + COMING),
+    ]  # fmt: skip
+    assert [item.id for item in sorted(items, key=prospective.urgency)] == ["d", "b", "c", "a", "z"]
+
+
+@pytest.mark.parametrize(
+    ("due", "words"),
+    [
+        ("2026-04-03T00:00", "due today, 2026-04-03"),
+        ("2026-04-04T00:00", "due tomorrow, 2026-04-04"),
+        ("2026-04-06T00:00", "due 2026-04-06, in 3 days"),
+        ("2026-04-02T00:00", "was due 2026-04-02, 1 day ago"),
+        ("2026-04-01T00:00", "was due 2026-04-01, 2 days ago"),
+        ("2026-04-03T09:30", "due now, 2026-04-03 09:30 UTC"),
+        ("2026-04-03T09:50", "due 2026-04-03 09:50 UTC, in 20 minutes"),
+        ("2026-04-03T10:30", "due 2026-04-03 10:30 UTC, in 1 hour"),
+        ("2026-04-05T09:00", "due 2026-04-05 09:00 UTC, in 47 hours"),
+        ("2026-04-05T09:30", "due 2026-04-05 09:30 UTC, in 2 days"),
+        ("2026-04-03T09:29", "was due 2026-04-03 09:29 UTC, 1 minute ago"),
+        ("2026-04-02T09:30", "was due 2026-04-02 09:30 UTC, 24 hours ago"),
+    ],
+)
+def test_when_in_words(due: str, words: str) -> None:
+    at = datetime.fromisoformat(due).replace(tzinfo=UTC)
+    assert prospective.in_words(task(at), NOW) == words
+    over = datetime(2026, 5, 1, 12, tzinfo=UTC)
+    assert prospective.in_words(task(at, valid_to=over), NOW) == f"{words}; expires 2026-05-01 12:00 UTC"
