@@ -43,6 +43,7 @@ def _fill(memory: Memory, users: list[str]) -> dict[str, str]:
         fact = memory.add(f"{COMMON} <{user}>", user_id=user, kind="fact", subject="safe", key="password",
                           metadata={"of": user}, session_id="s")  # fmt: skip
         out[user] = fact.items[0].id
+        memory.add(f"Change the password <{user}>", user_id=user, kind="task", due="2026-01-01")
         memory.add_reasoning(CLAIMS.replace("USER", user), user_id=user)
         memory.record_run({"run_id": "one", "raw": f"a run of <{user}>"}, user_id=user)
         memory.mem_search("claim turned", user_id=user, run_id="one")
@@ -73,6 +74,7 @@ def _seen(memory: Memory, user: str) -> dict[str, str]:
         "list_runs": memory.list_runs(user_id=user),
         "get_run": [memory.get_run("one", user_id=user)],
         "quarantine_list": memory.quarantine_list(user_id=user),
+        "due": memory.due(user),
         "list_sessions": memory.list_sessions(user_id=user),
         "get_turns": memory.get_turns("s", user_id=user),
         "get_user_traits": memory.get_user_traits(user, "trend"),
@@ -110,6 +112,7 @@ def test_who_wrote_nothing_sees_nothing(memory: Memory) -> None:
         assert len(memory.mem_search("claim turned", **scope)) == 0
         assert memory.list_sessions(**scope) == []
         assert memory.list_runs(**scope) == []
+        assert memory.due(**scope) == []
         assert memory.get_turns("s", **scope) == []
     for stranger in ("bob", "alice\u200b", "_"):
         assert (memory.get_user_traits(stranger, "trend"), memory.list_reflections(stranger)) == ([], [])
@@ -191,6 +194,7 @@ def test_every_reading_verb_is_looked_at() -> None:
         if not name.startswith("_") and "user_id" in inspect.signature(verb).parameters
     }
     looked_at = {"get_all", "search", "list_sessions", "get_turns", "compose_context", "quarantine_list", "mem_search"}
+    looked_at |= {"due"}
     looked_at |= {"list_runs", "get_run", "mem_get"}  # the last reads by id; its user is whose run it is noted for
     looked_at |= {"get_user_traits", "list_reflections", "should_reflect"}
     looked_at |= {"review_run"}  # of one run: tests/contract/test_reviews.py
