@@ -40,7 +40,11 @@ def test_recalling_a_trait_does_not_make_it_surer(told: Told) -> None:
     assert told.trait("tea") == before
     told.reflect()
     after = told.trait("tea")
-    assert (after.reinforcement_count, after.stage, after.data["strength"]) == (1, before.stage, before.data["strength"])
+    assert (after.reinforcement_count, after.stage, after.data["strength"]) == (
+        1,
+        before.stage,
+        before.data["strength"],
+    )
     assert after.usefulness == pytest.approx(10 * 0.02)
     assert after.confidence == pytest.approx(before.confidence, abs=1e-9)
 
