@@ -14,7 +14,8 @@ from phronesis.storage.schema import edges, entities, evidence, mentions
 from phronesis.storage.statements import batches, insert_ignore, list_value, listed, upsert
 
 _EDGE_COLUMNS: Final = [edges.c[name] for name in Edge.__dataclass_fields__]
-_EVIDENCE_COLUMNS: Final = [evidence.c[name] for name in EvidenceRow.__dataclass_fields__]
+_EVIDENCE_NAMES: Final = tuple(EvidenceRow.__dataclass_fields__)
+_EVIDENCE_COLUMNS: Final = [evidence.c[name] for name in _EVIDENCE_NAMES]
 _ENTITY_COLUMNS: Final = [entities.c[name] for name in Entity.__dataclass_fields__]
 _MENTION_COLUMNS: Final = [mentions.c[name] for name in Mention.__dataclass_fields__]
 
@@ -51,12 +52,21 @@ def read_evidence(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> dict[str
     """Give the evidence of items, by item, ordered by identity."""
     out: dict[str, list[EvidenceRow]] = {}
     for batch in batches(dict.fromkeys(item_ids)):
-        query = sa.select(*_EVIDENCE_COLUMNS).where(
-            evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id, evidence.c.item_id.in_(batch)
-        )
-        for row in unit.run(query.order_by(*list(evidence.primary_key.columns)[1:])).mappings().all():
-            out.setdefault(row["item_id"], []).append(EvidenceRow.from_row(dict(row)))
+        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
+        for values in fetch(unit, _evidence_of(unit.dialect), bound):
+            row = EvidenceRow.from_row(dict(zip(_EVIDENCE_NAMES, values, strict=True)))
+            out.setdefault(row.item_id, []).append(row)
     return out
+
+
+@cache
+def _evidence_of(dialect: str) -> sa.Select[Any]:
+    # The sum keeps SQLite from walking the lane by one of its indexes instead of looking the items up.
+    lane = evidence.c.lane_id + sa.literal_column("0")
+    found = sa.select(*_EVIDENCE_COLUMNS).where(
+        evidence.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(evidence.c.item_id, dialect)
+    )
+    return found.order_by(*list(evidence.primary_key.columns)[1:])
 
 
 @cache

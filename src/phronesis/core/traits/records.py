@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Final, Literal
 
 from phronesis.core.instants import parse_moment
@@ -78,6 +79,10 @@ class Trait(Item):
 _ITEM: Final = frozenset(f.name for f in fields(Item)) - {"confidence"}
 
 
+_KEPT: Final = tuple(sorted(_ITEM))
+_KEPT_OF: Final = attrgetter(*_KEPT)
+
+
 def trait_of(
     item: Item,
     at: datetime,
@@ -89,7 +94,7 @@ def trait_of(
     """Give an item of kind trait as one, its confidence as it is at a time: that of the last reflection."""
     data, strength = item.data, item.data["strength"]
     trend = strength["trend"]
-    kept = {f.name: getattr(item, f.name) for f in fields(Item) if f.name != "confidence"}
+    kept = dict(zip(_KEPT, _KEPT_OF(item), strict=True))
     return Trait(
         **kept,
         confidence=confidence_at(item, at if item.ended is None else item.valid_to or at),
