@@ -18,9 +18,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from phronesis.config.traits import SensitiveRules
 from phronesis.core.instants import parse_moment
 from phronesis.core.traits.seen import SeenMemory, SeenTrait
 from phronesis.derive.reflecting.by_rules import Cosine, reflect
+from phronesis.derive.reflecting.sensitive import Guard
 from phronesis.errors import InputError
 from phronesis.models.embedder import Embedder, Floats
 
@@ -101,14 +103,21 @@ class TraitReport:
         return "\n".join([head, "|" + " --- |" * 12, *rows])
 
 
-def run_traits(data: Sequence[Path], *, embedder: Embedder | None = None, sessions: int = SESSIONS) -> TraitReport:
-    """Reflect on every user of the files, and compare. InputError names the line that cannot be read."""
+def run_traits(
+    data: Sequence[Path], *, embedder: Embedder | None = None, sessions: int = SESSIONS, guarded: bool = False
+) -> TraitReport:
+    """Reflect on every user of the files, and compare. InputError names the line that cannot be read.
+
+    ``guarded``: what speaks of sensitive matters is refused, as it is where the rules are at work.
+    """
+    guard = Guard(SensitiveRules()) if guarded else None
     scores: list[TraitScore] = []
     for path in data:
         users = load_users(path)
         if not users:
             raise InputError(f"{path.name} holds no users", field="data")
-        results = [(user["language"], compared(user, replayed(user, embedder, sessions=sessions))) for user in users]
+        results = [(user["language"], compared(user, replayed(user, embedder, sessions=sessions, guard=guard)))
+                   for user in users]  # fmt: skip
         languages = [*dict.fromkeys(language for language, _ in results), "all"]
         scores += [
             _sum(path.name, language, [counts for mine, counts in results if language in {mine, "all"}])
@@ -137,7 +146,9 @@ def load_users(path: Path) -> list[dict[str, Any]]:
     return users
 
 
-def replayed(user: Mapping[str, Any], embedder: Embedder | None, *, sessions: int = SESSIONS) -> list[Held]:
+def replayed(
+    user: Mapping[str, Any], embedder: Embedder | None, *, sessions: int = SESSIONS, guard: Guard | None = None
+) -> list[Held]:
     """Give the traits that reflections find in a user's memories, with their evidence."""
     memories = sorted(
         (SeenMemory(id=one["id"], content=one["text"], kind=one["kind"], at=parse_moment(one["at"], field="at"),
@@ -146,6 +157,7 @@ def replayed(user: Mapping[str, Any], embedder: Embedder | None, *, sessions: in
         key=lambda one: (one.at, one.id),
     )  # fmt: skip
     cosine = None if embedder is None else cosines_of(memories, embedder)
+    said = {one.id: one.content for one in memories}
     order = list(dict.fromkeys(one.session_id for one in memories))
     held: list[Held] = []
     before: set[str] = set()
@@ -159,7 +171,10 @@ def replayed(user: Mapping[str, Any], embedder: Embedder | None, *, sessions: in
             held[int(more.trait_id)].supporting.extend(more.new_evidence_ids)
         for against in wishes.contradictions:
             held[int(against.trait_id)].contradicting.extend(against.contradicting_evidence_ids)
-        held += [Held(one.content, one.context, [*one.evidence_ids]) for one in wishes.new_behaviors]
+        held += [
+            Held(one.content, one.context, [*one.evidence_ids]) for one in wishes.new_behaviors
+            if guard is None or guard.of_trait(one.content, [said[id_] for id_ in one.evidence_ids]) is None
+        ]  # fmt: skip
     return held
 
 

@@ -97,8 +97,9 @@ def extraction(data: tuple[Path, ...], *, as_json: bool) -> None:
               help="Compare memories by meaning as well.")  # fmt: skip
 @click.option("--sessions", type=click.IntRange(min=1), default=3, show_default=True,
               help="Sessions between two reflections.")  # fmt: skip
+@click.option("--guarded", is_flag=True, help="Refuse what speaks of sensitive matters, as at work.")
 @click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
-def traits(data: tuple[Path, ...], *, embedder: str, sessions: int, as_json: bool) -> None:
+def traits(data: tuple[Path, ...], *, embedder: str, sessions: int, guarded: bool, as_json: bool) -> None:
     """How well a reflection by rules finds traits.
 
     Precision and recall, by file and language, and what must not be found.
@@ -106,7 +107,7 @@ def traits(data: tuple[Path, ...], *, embedder: str, sessions: int, as_json: boo
     from phronesis.evals.traits import run_traits  # noqa: PLC0415 - numpy and the encoders: not for --help
     from phronesis.models.local_embedders import load_local_embedder  # noqa: PLC0415 - the same
 
-    report = run_traits(data, embedder=load_local_embedder(embedder), sessions=sessions)
+    report = run_traits(data, embedder=load_local_embedder(embedder), sessions=sessions, guarded=guarded)
     if as_json:
         render.say_json(report)
     else:

@@ -18,8 +18,8 @@ USERS_NAMES: Final = frozenset({"user", "the user", "用户", "我", "i", "me", 
 BEHAVIOUR_KINDS: Final = frozenset({"fact", "episodic", "preference", "event", "procedure", "profile"})
 """Kinds that may show a behaviour; a task, a plan and a decision are none yet."""
 
-STATED: Final = frozenset({"fact", "preference", "profile"})
-"""Kinds of what is so rather than of what happened."""
+STATED: Final = frozenset({"fact", "preference", "profile", "event"})
+"""Kinds of what is so, or is to happen, rather than of what was done."""
 
 PERSONAL_KEYS: Final = frozenset({"hobby", "diet", "skill"})
 """Keys of a profile that tell of what somebody does."""

@@ -168,7 +168,7 @@ def _people(words: str, surnames: str) -> str:
         "(?:我们|我|用户|咱)?(?:说|提到|讲|聊到|聊起|提起|吐槽|抱怨|表示)?(?:自己|他|她)?"
         "(?:家|的|[有那这一某][个位]|[^给和跟陪帮带为替教送接请约叫找问看喂，。]{1,4}的)?"
     )
-    return f"^(?:{lead}(?:{each})|[小老阿][{surnames}])(?!和我|跟我|同我|们?一起)"
+    return f"^(?:{lead}(?:{each})|[小老阿][{surnames}])(?!和我|跟我|同我|们?一起|们?聚|会[，,])"
 
 
 def opposites_of(behaviours: frozenset[str]) -> frozenset[str]:

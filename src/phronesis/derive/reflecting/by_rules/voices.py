@@ -22,13 +22,16 @@ _INSIDE: Final = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+\b")
 _DAYS: Final = frozenset({"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday", "January",
                           "February", "March", "April", "May", "June", "July", "August", "September", "October",
                           "November", "December", "English", "Christmas", "Easter"})  # fmt: skip
-_I_DO: Final = re.compile(r"(?:[,;:] |\b(?:and|but|so|while|when|because|that) )(?:then )?I(?:'\w+)? \w")
-_WE_DO: Final = re.compile(r"(?:[，,。；]\S{0,8}?|说|夸|笑)我(?!爸|妈|们|家|的|哥|姐|弟|妹|老)")
+_I_DO: Final = re.compile(
+    r"(?:[,;:] |\b(?:and|but|so|while|when|because|that) )(?:then )?I(?:'\w+)? (?!had to|could(?:n't| not)|tripped|got stuck)\w"
+)
+_WE_DO: Final = re.compile(r"(?:[，,。；]\S{0,8}?|说|夸|笑)我(?!爸|妈|们|家|的|哥|姐|弟|妹|老|只[好能得]|不得不|被|又被|没法)")
 """Where the user does something in a sentence that begins with somebody else."""
 _CHINESE_NAMED: Final = re.compile(
     "(?:室友|舍友|同事|同学|邻居|朋友|领导|老板|闺蜜|发小|表[哥姐弟妹]|堂[哥姐弟妹]|哥哥|姐姐|弟弟|妹妹) ?"
     "([A-Z][a-z]+|[小老阿大][\u4e00-\u9fff])"
 )
+_CHINESE_TOLD: Final = re.compile(r"(?:我|用户)?(?:说|提到|讲|聊到|聊起|提起|吐槽|抱怨|表示)")
 _TOLD: Final = re.compile(
     r"(?:the )?(?:users?|i) (?:also )?(?:says?|said|mentions?|mentioned|notes?|noted|told|reports?|reported|describes?"
     r"|described|complains?|complained|talked about|adds?|added)(?: that| about| how)? "
@@ -60,6 +63,9 @@ def voice_of(memories: Iterable[SeenMemory]) -> Voice:
     leads = Counter(match[1] for text in texts if (match := _NAME.match(text) or _NICKNAME.match(text)) is not None)
     first, count = min(leads.items(), key=lambda pair: (-pair[1], pair[0]), default=("", 0))
     users = {first} if count > max(1.0, PROTAGONIST_SHARE * len(texts)) else set()
+    nicknamed = Counter(
+        match[1] for text in texts if (match := _NICKNAME.match(_CHINESE_TOLD.sub("", text, count=1))) is not None
+    )
     relations = the_tables().others
     others = {match[1] for text in texts for match in _INTRODUCED.finditer(text)}
     for text in texts:
@@ -67,6 +73,7 @@ def voice_of(memories: Iterable[SeenMemory]) -> Voice:
             if first.lower() in relations and second[:1].isupper() and second.isalpha() and second.isascii():
                 others.add(second)
     others |= {name for text in texts for name in _CHINESE_NAMED.findall(text)}
+    others |= {name for name, often in nicknamed.items() if often > 1}
     told = max(count, sum(text.startswith(("User", "The user")) for text in texts)) > TOLD_SHARE * len(texts)
     users |= {"User"}
     proper = {name for text in texts for name in _INSIDE.findall(text)}
@@ -80,7 +87,9 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
     if mine is not None:
         text = f"我{text[len(mine) :]}"
     found = tables.marks["zh"]["other"].match(text)
-    if found is not None or any(text.startswith(name) for name in voice.others if not name.isascii()):
+    heard = _CHINESE_TOLD.match(text)
+    bare = text[heard.end() :] if heard is not None else text
+    if found is not None or any(bare.startswith(name) for name in voice.others if not name.isascii()):
         rest = text[found.end() :] if found is not None else ""
         return not rest.startswith("我") and _WE_DO.search(text) is None
     told = _TOLD.match(text)
