@@ -17,6 +17,9 @@ MIN_PLACES: Final = 2
 MAX_MEMBERS: Final = 40
 """Memories that a new trait cites; there may be thousands, and forty show it."""
 
+HABITUAL: Final = 0.05
+"""How much more alike a memory counts that says that it recurs ("again", "as usual")."""
+
 
 def grown(
     readings: Sequence[Reading], likeness: Likeness, *, seeds: Sequence[int], free: Sequence[bool], near: float,
@@ -30,6 +33,7 @@ def grown(
     if not seeds:
         return []
     left = np.array(free, np.bool_)
+    lift = np.array([HABITUAL * one.habit for one in readings])
     weight = {}
     for seed in seeds:
         row = likeness.row(seed)
@@ -40,14 +44,16 @@ def grown(
     for seed in order:
         if not left[seed]:
             continue
-        members = _around(seed, likeness, left=left, near=near, close=close)
+        members = _around(seed, likeness, left=left, lift=lift, near=near, close=close)
         if len(members) >= least and len({readings[n].place for n in members}) >= MIN_PLACES:
             found.append(sorted(members, key=lambda n: _key(readings[n])))
             left[members] = False
     return found
 
 
-def _around(seed: int, likeness: Likeness, *, left: Mask, near: float, close: float) -> list[int]:
+def _around(
+    seed: int, likeness: Likeness, *, left: Mask, lift: npt.NDArray[np.float64], near: float, close: float
+) -> list[int]:
     """Give a seed and, one after the other, what is most alike on average to those that are in already."""
     members = [seed]
     total = likeness.row(seed).copy()
@@ -55,7 +61,7 @@ def _around(seed: int, likeness: Likeness, *, left: Mask, near: float, close: fl
     open_[seed] = False
     least = near
     while len(members) < MAX_MEMBERS:
-        mean = np.where(open_, np.round(total / len(members), 4), -1.0)
+        mean = np.where(open_, np.round(total / len(members) + lift, 4), -1.0)
         best = int(mean.argmax())  # the earliest of those that are as alike: memories stand in the order of time
         if mean[best] < least:
             break

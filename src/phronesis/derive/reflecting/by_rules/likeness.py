@@ -17,21 +17,27 @@ Cosine = Callable[[Sequence[str]], Floats]
 """Gives the matrix of cosines of the vectors of ids; NaN in rows and columns of those that have none."""
 
 SAME_BEHAVIOUR: Final = 0.8
+BEHAVIOUR_HELPED: Final = 0.5
 SAME_DOMAIN: Final = 0.15
 SAME_SITUATION: Final = 0.12
-SAME_WORD: Final = 0.3
+SAME_WORD: Final = 0.2
 WORD_ALONE: Final = 0.6
 """What two memories share, and how alike it makes them. A word's share is that of the rarest there could be (idf of
 one in all, Sparck Jones 1972). Fitted on labelled users (``phronesis bench
-traits``). Where no encoder tells more, a word counts twice."""
+traits``), with their tables and without any. Where no encoder tells more, a word counts three times as much and a
+behaviour in full: tables misread what they do not know."""
 
-COSINE: Final = 2.6
-"""Weight of a centred cosine: .2 is much, .4 the same again."""
+COSINE: Final = 3.3
+"""Weight of a centred cosine: .2 is much, .3 the same again."""
 
-APART: Final = -0.08
+APART: Final = -0.04
 GRADUAL: Final = 0.1
 """Below the first centred cosine two memories are of different things whatever words they share; above the sum of the
 two, what they share counts in full."""
+
+SURROUNDINGS: Final = 1.4
+NEAREST: Final = 8
+"""How much of a memory's likeness to so many nearest is taken away."""
 
 LEAST_CENTRED: Final = 8
 """Vectors of one language that make a mean worth subtracting."""
@@ -67,6 +73,17 @@ class Likeness:
         """Give how alike a memory is to several."""
         return float(self.row(one)[others].mean())
 
+    def cohesion(self, members: Sequence[int]) -> float:
+        """Give the least mean cosine of a member with the others, as it is left; 1 where an encoder knows too little."""
+        if self.cosines is None:
+            return 1.0
+        among = self.cosines[np.ix_(members, members)].copy()
+        known = ~np.isnan(np.diagonal(among))
+        if known.sum() < 2:  # noqa: PLR2004 - a pair
+            return 1.0
+        among = among[np.ix_(known, known)]
+        return float(((among.sum(axis=1) - np.diagonal(among)) / (len(among) - 1)).min())
+
     def _row(self, one: int) -> Floats:
         out = np.zeros(len(self.weights), np.float32)
         for name, weight in self.weights[one].items():
@@ -80,14 +97,14 @@ class Likeness:
         return out
 
 
-def features(readings: Sequence[Reading], *, word: float) -> list[dict[str, float]]:
+def features(readings: Sequence[Reading], *, word: float, behaviour: float = SAME_BEHAVIOUR) -> list[dict[str, float]]:
     """Give what each memory can share with others, with its weight; ``word`` is that of the rarest word."""
     counts = Counter(stem for one in readings for stem in one.stems)
     rarest = log(1.0 + len(readings))
     tables = the_tables()
     out = []
     for one in readings:
-        held = {f"b:{name}": SAME_BEHAVIOUR * surely for name, surely in one.surely.items()}
+        held = {f"b:{name}": behaviour * surely for name, surely in one.surely.items()}
         for name, surely in one.surely.items():
             domain = f"d:{tables.behaviours[name].domain}"
             held[domain] = max(held.get(domain, 0.0), SAME_DOMAIN * surely)
@@ -125,12 +142,32 @@ def centred(cosines: Floats, readings: Sequence[Reading]) -> Floats:
     return np.where(known[:, None] & known[None, :], left, np.nan).astype(np.float32)
 
 
+def apart(left: Floats) -> Floats:
+    """Give centred cosines less what each memory has of them with its nearest anyway.
+
+    Some vectors are near to many others; what counts is how much nearer two are than their surroundings. It is
+    cross-domain similarity local scaling (Conneau et al. 2018, CSLS) about its own mean, so that the level stays.
+    """
+    known = ~np.isnan(np.diagonal(left))
+    size = int(known.sum())
+    if size <= NEAREST:
+        return left
+    others = np.where(known[:, None] & known[None, :], left, -1.0)
+    np.fill_diagonal(others, -1.0)
+    nearest = np.partition(others, -NEAREST, axis=1)[:, -NEAREST:].mean(axis=1)
+    excess = np.where(known, nearest - nearest[known].mean(), 0.0) * (SURROUNDINGS / 2)
+    return (left - excess[:, None] - excess[None, :]).astype(np.float32)
+
+
 def likeness_of(readings: Sequence[Reading], cosine: Cosine | None) -> Likeness:
     """Prepare the comparison of memories."""
     given = None
     if cosine is not None and 0 < len(readings) <= MAX_COMPARED:
-        given = centred(np.asarray(cosine([one.id for one in readings]), np.float32), readings)
-    weights = features(readings, word=WORD_ALONE if given is None else SAME_WORD)
+        given = apart(centred(np.asarray(cosine([one.id for one in readings]), np.float32), readings))
+    weights = (
+        features(readings, word=WORD_ALONE) if given is None
+        else features(readings, word=SAME_WORD, behaviour=BEHAVIOUR_HELPED)
+    )  # fmt: skip
     places: dict[str, list[int]] = {}
     for n, held in enumerate(weights):
         for name in held:

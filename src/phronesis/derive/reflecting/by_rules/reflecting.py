@@ -18,13 +18,27 @@ from phronesis.derive.reflecting.by_rules.statement import behaviours_of, contex
 from phronesis.derive.reflecting.by_rules.upgrading import upgrades_of
 from phronesis.derive.reflecting.by_rules.voices import voice_of
 
-NEAR: Final = 0.85
-CLOSE: Final = 0.62
-"""How alike the members of a behaviour are to the first, and to each other on average."""
 
-BARE: Final = 1.0
-BARE_NEAR: Final = 0.8
-"""How alike on average each is to the others where no table knows what they do: by words alone, with an encoder."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Levels:
+    """How alike the second member of a behaviour is to the first, the others are on average, and new evidence is.
+
+    ``bare`` is how alike on average each is to the others where no table knows what they do.
+    """
+
+    near: float
+    close: float
+    bare: float
+    fit: float
+
+
+BY_WORDS: Final = Levels(near=0.85, close=0.62, bare=1.0, fit=FIT)
+BY_MEANING: Final = Levels(near=0.75, close=0.67, bare=0.62, fit=0.5)
+"""Without an encoder and with one. Fitted on labelled users (``phronesis bench traits``), also with all tables of
+behaviours taken away, so that they hold for what no table knows."""
+
+COHERENT: Final = 0.03
+"""Least mean of what is left of the cosines, whatever words and behaviours the members share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +90,7 @@ def reflect(
 def _reinforcements(this: _Round, spoken: AbstractSet[int]) -> dict[str, list[int]]:
     """Give the new memories of each trait: each belongs to the one it fits best, a behaviour before what it led to."""
     found: dict[str, list[int]] = {}
+    levels = _levels(this)
     evidence = frozenset[int]().union(*(one.evidence for one in this.traits))
     for n in this.fresh:
         if not _shows(this.readings[n]) or n in spoken or n in evidence:
@@ -83,7 +98,7 @@ def _reinforcements(this: _Round, spoken: AbstractSet[int]) -> dict[str, list[in
         ranked = sorted(
             (one.trait.subtype != "behavior", -round(fit, 4), one.trait.id)
             for one in this.traits
-            if (fit := fits(n, one, this.readings, this.likeness)) >= FIT
+            if (fit := fits(n, one, this.readings, this.likeness)) >= levels.fit
         )
         if ranked:
             found.setdefault(ranked[0][2], []).append(n)
@@ -94,21 +109,27 @@ def _behaviours(this: _Round, used: AbstractSet[int]) -> list[NewBehavior]:
     """Give the clusters that hold something new and are no trait's evidence."""
     evidence = frozenset(used).union(*(one.evidence for one in this.traits))
     free = [_shows(one) and n not in evidence for n, one in enumerate(this.readings)]
-    bare = BARE if this.likeness.cosines is None else BARE_NEAR
+    levels = _levels(this)
     clusters = grown(
-        this.readings, this.likeness, seeds=[n for n in this.fresh if free[n]], free=free, near=NEAR, close=CLOSE,
-        least=MIN_MEMORIES,
+        this.readings, this.likeness, seeds=[n for n in this.fresh if free[n]], free=free, near=levels.near,
+        close=levels.close, least=MIN_MEMORIES,
     )  # fmt: skip
     found = []
     for cluster in clusters:
         members = [this.readings[n] for n in cluster]
-        if not behaviours_of(members) and _mean(this.likeness, cluster) < bare:
+        if not behaviours_of(members) and _mean(this.likeness, cluster) < levels.bare:
+            continue
+        if this.likeness.cohesion(cluster) < COHERENT:
             continue
         found.append(NewBehavior(
             content=statement_of(members), evidence_ids=[one.id for one in members], context=context_of(members),
             quality_grade=grade_of(members[1:], members[:1]),
         ))  # fmt: skip
     return found
+
+
+def _levels(this: _Round) -> Levels:
+    return BY_WORDS if this.likeness.cosines is None else BY_MEANING
 
 
 def _shows(one: Reading) -> bool:
