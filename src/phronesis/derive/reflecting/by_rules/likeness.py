@@ -74,7 +74,7 @@ class Likeness:
         return float(self.row(one)[others].mean())
 
     def cohesion(self, members: Sequence[int]) -> float:
-        """Give the least mean cosine of a member with the others, as it is left; 1 where an encoder knows too little."""
+        """Give the least mean of a member's cosines with the others, as they are left; 1 where there are none."""
         if self.cosines is None:
             return 1.0
         among = self.cosines[np.ix_(members, members)].copy()

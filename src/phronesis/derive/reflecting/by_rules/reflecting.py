@@ -33,11 +33,11 @@ class Levels:
 
 
 BY_WORDS: Final = Levels(near=0.85, close=0.62, bare=1.0, fit=FIT)
-BY_MEANING: Final = Levels(near=0.75, close=0.67, bare=0.62, fit=0.5)
+BY_MEANING: Final = Levels(near=0.75, close=0.72, bare=0.62, fit=0.5)
 """Without an encoder and with one. Fitted on labelled users (``phronesis bench traits``), also with all tables of
 behaviours taken away, so that they hold for what no table knows."""
 
-COHERENT: Final = 0.03
+COHERENT: Final = 0.06
 """Least mean of what is left of the cosines, whatever words and behaviours the members share."""
 
 

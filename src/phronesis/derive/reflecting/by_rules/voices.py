@@ -23,9 +23,12 @@ _DAYS: Final = frozenset({"Monday", "Tuesday", "Wednesday", "Thursday", "Friday"
                           "February", "March", "April", "May", "June", "July", "August", "September", "October",
                           "November", "December", "English", "Christmas", "Easter"})  # fmt: skip
 _I_DO: Final = re.compile(
-    r"(?:[,;:] |\b(?:and|but|so|while|when|because|that) )(?:then )?I(?:'\w+)? (?!had to|could(?:n't| not)|tripped|got stuck)\w"
+    r"(?:[,;:] |\b(?:and|but|so|while|when|because|that) )(?:then )?I(?:'\w+)? "
+    r"(?!had to|could(?:n't| not)|tripped|got stuck)\w"
 )
-_WE_DO: Final = re.compile(r"(?:[，,。；]\S{0,8}?|说|夸|笑)我(?!爸|妈|们|家|的|哥|姐|弟|妹|老|只[好能得]|不得不|被|又被|没法)")
+_WE_DO: Final = re.compile(
+    r"(?:[，,。；]\S{0,8}?|说|夸|笑)我(?!爸|妈|们|家|的|哥|姐|弟|妹|老|只[好能得]|不得不|被|又被|没法)"
+)
 """Where the user does something in a sentence that begins with somebody else."""
 _CHINESE_NAMED: Final = re.compile(
     "(?:室友|舍友|同事|同学|邻居|朋友|领导|老板|闺蜜|发小|表[哥姐弟妹]|堂[哥姐弟妹]|哥哥|姐姐|弟弟|妹妹) ?"
