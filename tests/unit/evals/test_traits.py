@@ -77,3 +77,16 @@ def test_the_command_gives_a_table_or_json(tmp_path: Path) -> None:
     assert "| users.jsonl | en | 1 | 1 | 1.000 | 1.000 | 1.000 |" in table.output
     told = CliRunner().invoke(bench, ["traits", "--data", data, "--json"])
     assert json.loads(told.output)["scores"][0]["right"] == 1
+
+
+def test_what_is_sensitive_is_refused_behind_the_guard(tmp_path: Path) -> None:
+    texts = (
+        "Took my antidepressants before a run",
+        "Ran after my antidepressants",
+        "Antidepressants, then a run in the rain",
+    )
+    seen = [{"id": f"m{n}", "at": f"2025-01-{n + 1:02}T08:00:00Z", "session": f"s{n}", "kind": "episodic", "text": text}
+            for n, text in enumerate(texts)]  # fmt: skip
+    data = [written(tmp_path / "users.jsonl", user(memories=seen))]
+    assert run_traits(data).scores[0].found == 1
+    assert run_traits(data, guarded=True).scores[0].found == 0

@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from phronesis.core.traits.operations import Wishes
 from phronesis.core.traits.seen import SeenMemory
 from phronesis.derive.reflecting.by_rules import RULES_VERSION, reflect
+from phronesis.derive.reflecting.by_rules.likeness import apart
 from seen_memories import cosine_of, ids, memories, memory, trait
 
 RUNS = ("Went for a run along the river before work", "Jogged 5 km before work in the rain",
@@ -22,7 +24,7 @@ def test_a_behaviour_is_found_across_sessions_and_said_in_general() -> None:
     assert list(found.evidence_ids) == ["m000", "m002", "m004"]
     assert found.content == "Often goes running before work"
     assert found.context == "personal"
-    assert RULES_VERSION == "reflection-rules/2"
+    assert RULES_VERSION == "reflection-rules/3"
 
 
 def test_a_behaviour_is_found_in_chinese_and_said_in_chinese() -> None:
@@ -292,3 +294,28 @@ def test_thousands_are_no_matter() -> None:
     seen = [memory(n, RUNS[n % 3]) for n in range(300)]
     found = reflect(seen, ids(seen), []).new_behaviors
     assert max(len(one.evidence_ids) for one in found) <= 40
+
+
+def test_what_is_near_to_everything_is_near_to_nothing() -> None:
+    left = np.full((12, 12), 0.1, np.float32)
+    left[0, :] = left[:, 0] = 0.4
+    left[1, 2] = left[2, 1] = 0.4
+    np.fill_diagonal(left, 1.0)
+    given = apart(left)
+    assert given[0, 5] < given[1, 2]
+    assert np.allclose(given, given.T)
+    assert np.array_equal(apart(left[:6, :6]), left[:6, :6])
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("Yesterday, my flatmate went running", "Again, my brother ran 5k", "Once again my gran went jogging"),
+        ("Kevin 又去跑步", "Kevin 每次都晨跑", "Kevin 说他夜跑"),
+        ("阿琳又去跑步", "阿琳晨跑了五公里", "我说阿琳夜跑"),
+        ("jog at six", "5k before work", "Ozren runs at six", "Ozren ran 5k", "Ozren jogged home"),
+    ],
+)
+def test_what_others_do_shows_nothing_of_the_user(texts: tuple[str, ...]) -> None:
+    seen = memories(*texts, *["fixed the gate", "mild day", "bins out"] * 3)
+    assert not reflect(seen, ids(seen), []).new_behaviors

@@ -17,6 +17,11 @@ TOLD_SHARE: Final = 0.6
 """Share from which on nearly all memories tell of the user by name."""
 
 _NAME: Final = re.compile(r"\s*([A-Z][a-z]+)\b")
+_LEAD_IN: Final = re.compile(
+    r"(?:once again|again|yesterday|today|tonight|last night|this morning|apparently|turns out|as usual)(?:,? )(?=\w)"
+)
+_LATIN_LEAD: Final = re.compile("([A-Z][a-z]+) ?(又|总是|老是|今天又|昨天又|昨晚又|每次|照例|说)?(?=[\u4e00-\u9fff])")
+"""A name in Latin letters that a Chinese sentence begins with, and what people rather than things do."""
 _NICKNAME: Final = re.compile("\\s*([小老阿][\u4e00-\u9fff])")
 _INSIDE: Final = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+\b")
 _DAYS: Final = frozenset({"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday", "January",
@@ -51,7 +56,8 @@ _INTRODUCED: Final = re.compile(r"\b([A-Z][a-z]+), (?:my|his|her|their|the user'
 class Voice:
     """Who a user's memories speak of: the names of the user, of people they know, and all that is written as a name.
 
-    ``told``: most memories begin with the user's name, so that one which begins with another is about somebody else.
+    ``told``: most memories begin with the user's name or with a small letter, so that one which begins with another
+    name is about somebody else.
     """
 
     names: frozenset[str] = frozenset()
@@ -79,6 +85,7 @@ def voice_of(memories: Iterable[SeenMemory]) -> Voice:
     others |= {name for name, often in nicknamed.items() if often > 1}
     told = max(count, sum(text.startswith(("User", "The user")) for text in texts)) > TOLD_SHARE * len(texts)
     users |= {"User"}
+    told = told or sum(text[:1].islower() for text in texts) > TOLD_SHARE * len(texts)
     proper = {name for text in texts for name in _INSIDE.findall(text)}
     return Voice(frozenset(users), frozenset(others - users - {"I"}), frozenset(proper - users - _DAYS), told)
 
@@ -95,6 +102,13 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
     if found is not None or any(bare.startswith(name) for name in voice.others if not name.isascii()):
         rest = text[found.end() :] if found is not None else ""
         return not rest.startswith("我") and _WE_DO.search(text) is None
+    if (lead_in := _LEAD_IN.match(text)) is not None:
+        content, text = content[lead_in.end() :], text[lead_in.end() :]
+    foreign = _LATIN_LEAD.match(content)
+    if foreign is not None and foreign[1] not in voice.names:
+        known = foreign[1] in voice.others or foreign[1].lower() in tables.given_names or foreign[2] is not None
+        if known and _WE_DO.search(text) is None:
+            return True
     told = _TOLD.match(text)
     if told is not None:
         content, text = content[told.end() :], text[told.end() :]
@@ -117,7 +131,7 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
             rest = text[3:] if whose else ""
             if lead is not None and not whose and f"{lead[1].lower()}'s" == text[lead.start() : lead.end() + 2].strip():
                 return lead[1].lower() in tables.given_names and _I_DO.search(content) is None
-            if lead is not None and not whose and _named(lead[1], text[lead.end() :], voice):
+            if lead is not None and not whose and _named(lead[1], content[lead.end() :], voice):
                 return _I_DO.search(content) is None
     words = re.findall(r"[a-z0-9'-]+", rest or text)[:5]
     if not rest and words:
@@ -134,9 +148,9 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
 
 def _named(lead: str, rest: str, voice: Voice) -> bool:
     """Tell whether a text begins with somebody's name and what they do: "Tom runs", where Tom is a name."""
-    words = re.findall(r"[a-z0-9'-]+", rest)[:1]
+    words = re.findall(r"[A-Za-z0-9'-]+", rest)[:1]
     known = voice.told or lead in voice.proper or lead.lower() in the_tables().given_names
-    return known and bool(words) and _does(words[0])
+    return known and bool(words) and words[0].islower() and _does(words[0])
 
 
 def _does(word: str) -> bool:
