@@ -80,11 +80,7 @@ def test_the_command_gives_a_table_or_json(tmp_path: Path) -> None:
 
 
 def test_what_is_sensitive_is_refused_behind_the_guard(tmp_path: Path) -> None:
-    texts = (
-        "Took my antidepressants before a run",
-        "Ran after my antidepressants",
-        "Antidepressants, then a run in the rain",
-    )
+    texts = ("Went for a run, depressed again", "Jogged 5 km, my depression is back", "Went running, still depressed")
     seen = [{"id": f"m{n}", "at": f"2025-01-{n + 1:02}T08:00:00Z", "session": f"s{n}", "kind": "episodic", "text": text}
             for n, text in enumerate(texts)]  # fmt: skip
     data = [written(tmp_path / "users.jsonl", user(memories=seen))]
