@@ -13,6 +13,7 @@ from model_server import ModelServer, status
 from phronesis import Memory
 from phronesis.core.traits.records import RANKS, Trait
 from phronesis.core.traits.seen import CONTEXTS
+from phronesis.derive.reflecting.by_rules import RULES_VERSION
 from phronesis.derive.reflecting.correcting import FACETS
 from phronesis.interfaces.cli import traits
 from phronesis.recall.traits import SUBTYPES
@@ -72,7 +73,7 @@ def test_from_memories_to_a_trait(call: Any) -> None:
     assert call(*check).out.startswith("due: the first time\n    3 new memories, importance ")
     done = call("reflect", "--user", "lin").out.splitlines()
     assert done[0] == "reflected on 3 new memories (the first time): 1 created"
-    assert done[2] == "    by reflection-rules/2; no model was asked"
+    assert done[2] == f"    by {RULES_VERSION}; no model was asked"
     assert done[3].startswith("new: candidate 0.40  ")
     again = call("reflect", "--user", "lin")
     assert (again.code, again.out.splitlines()[0]) == (0, "not due: nothing new was learned")

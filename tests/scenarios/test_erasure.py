@@ -531,7 +531,7 @@ def test_a_reason_may_not_quote_what_is_erased(memory: Memory) -> None:
 
 
 def test_a_trait_whose_first_memory_is_erased_is_found_in_the_others(memory: Memory) -> None:
-    said = ["Went for a run along the river before work", "Ran five kilometres before work", "A run before breakfast",
+    said = ["Went for a run before work", "Ran five kilometres before work", "Another run before work today",
             "Went for a run in the rain before work"]  # fmt: skip
     added = [memory.add(text, user_id="alice", kind="episodic", session_id=f"s{n}").items[0].id
              for n, text in enumerate(said[:3])]  # fmt: skip
