@@ -348,7 +348,7 @@ class Reflections(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize(
-    ("examples", "steps"), [(4, 12), pytest.param(15, 30, marks=[pytest.mark.slow, pytest.mark.no_cover])]
+    ("examples", "steps"), [(4, 12), pytest.param(8, 25, marks=[pytest.mark.slow, pytest.mark.no_cover])]
 )
 def test_whatever_is_wished_the_laws_hold(tmp_path: Path, examples: int, steps: int) -> None:
     template = tmp_path / "template.db"
