@@ -35,6 +35,10 @@ class Spent:
     tokens: int = 0
     cost: float = 0.0
 
+    def plus(self, other: "Spent") -> "Spent":
+        """Give both together."""
+        return Spent(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
+
 
 @dataclass(frozen=True, slots=True)
 class Price:

@@ -18,7 +18,7 @@ from phronesis.derive.handler import Bench
 from phronesis.derive.prompts import prompt
 from phronesis.derive.reflecting.answer import Questions, ReflectAsker, Reflected, Special
 from phronesis.derive.reflecting.material import Material, open_traits, seen_trait
-from phronesis.derive.reflecting.minds import ANSWERS, Thought, Took
+from phronesis.derive.reflecting.minds import ANSWERS, Thought
 from phronesis.derive.reflecting.round import Round
 from phronesis.derive.reflecting.showing import Shown, shown, shown_special
 from phronesis.models.asker import Answer
@@ -79,7 +79,7 @@ class Asking:
         answer: Answer[Special] = asker.ask(bench.tenant, Task(prompt("special_reflection"), data.data, Special))
         thought = Thought(
             made_by=f"{asker.name} {PROMPT_VERSION}", said=_said("special_reflection", asker, answer),
-            seen=[*data.memories, trait_id], stands_on=[work.traits[trait_id].entry_id], spent=Took.of(answer.spent),
+            seen=[*data.memories, trait_id], stands_on=[work.traits[trait_id].entry_id], spent=answer.spent,
         )  # fmt: skip
         return (None if answer.value is None else answer.value.reconsidered()), thought
 
@@ -109,7 +109,7 @@ class Asking:
     def _thought(role: str, asker: ReflectAsker, answer: Answer[Any], data: Shown, material: Material) -> Thought:
         made = {material.traits[one].entry_id for one in data.traits}
         return Thought(said=_said(role, asker, answer), seen=data.memories, stands_on=sorted(made),
-                       spent=Took.of(answer.spent))  # fmt: skip
+                       spent=answer.spent)  # fmt: skip
 
 
 def _said(role: str, asker: ReflectAsker, answer: Answer[Any]) -> list[Outcome]:

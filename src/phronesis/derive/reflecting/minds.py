@@ -17,24 +17,6 @@ ANSWERS: Final = "answer"
 """The role of outcomes that hold what a model said."""
 
 
-@dataclass(frozen=True, slots=True)
-class Took:
-    """What models took."""
-
-    calls: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-
-    @classmethod
-    def of(cls, spent: Spent) -> "Took":
-        """Read it off an answer."""
-        return cls(spent.calls, spent.tokens, round(spent.cost, 6))
-
-    def plus(self, other: "Took") -> "Took":
-        """Give both together."""
-        return Took(self.calls + other.calls, self.tokens + other.tokens, round(self.cost + other.cost, 6))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thought:
     """What a mind came to. ``wishes`` is None where the round is to be skipped, for the reason in ``error``.
@@ -48,7 +30,7 @@ class Thought:
     said: Sequence[Outcome] = ()
     seen: Sequence[str] = ()
     stands_on: Sequence[str] = ()
-    spent: Took = field(default_factory=Took)
+    spent: Spent = field(default_factory=Spent)
     refused: Sequence[RefusedWish] = ()
     error: str | None = None
 
