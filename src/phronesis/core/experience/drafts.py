@@ -35,11 +35,11 @@ class Artifact:
 class Draft:
     """One attempt as a source tells it.
 
-    ``signals`` say in words what decided the label ("exit code 1", "error: unsolved goals"), empty where nothing did;
-    ``confidence`` in [0, 1] how sure the label is. ``field_origin`` names for each text who said it: ``human`` (a person
-    wrote these words), ``model`` or ``rule`` (an adapter made the sentence). ``lines`` are the first and last line of the
-    source that it stands on, from 1; ``span`` the same in characters. ``family`` is a failure family known by name.
-    ``seq`` orders the attempts of an ``episode_id``.
+    ``signals`` say in words what decided the label ("exit code 1"), empty where nothing did; ``confidence`` in [0, 1]
+    how sure it is. ``field_origin`` names for each text who said it: ``human`` (a person wrote these words), ``model``
+    or ``rule`` (an adapter made the sentence). ``lines`` are the first and last line of the source that it stands on,
+    from 1; ``span`` the same in characters. ``family`` is a failure family known by name. ``seq`` orders the attempts
+    of an ``episode_id``.
     """
 
     attempt: str
