@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from phronesis.async_memory import AsyncMemory
     from phronesis.core.context import ContextPackage
+    from phronesis.core.experience.nei import NEI
+    from phronesis.core.experience.records import L1Event, Pattern, Principle
     from phronesis.core.items import Item, Trust
     from phronesis.core.pages import Page
     from phronesis.core.reasoning.item import ReasoningItem
@@ -27,10 +29,14 @@ _HOMES = {
     "EditResult": "phronesis.core.results",
     "Evidence": "phronesis.core.results",
     "Item": "phronesis.core.items",
+    "L1Event": "phronesis.core.experience.records",
     "LearnResult": "phronesis.core.reasoning.learned",
     "Memory": "phronesis.memory",
+    "NEI": "phronesis.core.experience.nei",
     "Page": "phronesis.core.pages",
+    "Pattern": "phronesis.core.experience.records",
     "PhronesisError": "phronesis.errors",
+    "Principle": "phronesis.core.experience.records",
     "ReasoningItem": "phronesis.core.reasoning.item",
     "Review": "phronesis.core.reasoning.review",
     "RunRecord": "phronesis.core.reasoning.learned",
@@ -50,10 +56,14 @@ __all__ = [
     "EditResult",
     "Evidence",
     "Item",
+    "L1Event",
     "LearnResult",
     "Memory",
+    "NEI",
     "Page",
+    "Pattern",
     "PhronesisError",
+    "Principle",
     "ReasoningItem",
     "Review",
     "RunRecord",

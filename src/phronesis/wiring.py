@@ -12,6 +12,7 @@ from phronesis.config import Policy, PolicySource, api_keys, index_key, load_set
 from phronesis.config.ranking import Ranking
 from phronesis.config.traits import TraitRules
 from phronesis.core.changes import Fold
+from phronesis.core.experience.records import L1, PATTERN, PRINCIPLE
 from phronesis.core.instants import parse_moment
 from phronesis.core.reasoning.records import REASONING
 from phronesis.core.scope import make_scope
@@ -23,7 +24,6 @@ from phronesis.derive import (
     conversation,
     edits,
     erasure,
-    experience,
     quarantine,
     reasoning,
     runs,
@@ -32,6 +32,8 @@ from phronesis.derive import (
 from phronesis.derive.doctor import Doctor
 from phronesis.derive.editor import Editor
 from phronesis.derive.eraser import Eraser
+from phronesis.derive.experience.events import Reading
+from phronesis.derive.experience.events import handlers as experience_handlers
 from phronesis.derive.extracting.gate import Gate
 from phronesis.derive.extracting.rules import Rules
 from phronesis.derive.extraction import ByModel, ByRules
@@ -63,6 +65,7 @@ from phronesis.derive.reflecting.withdrawing import without_withdrawn
 from phronesis.derive.replay import Replayer
 from phronesis.derive.retry import retry_handler
 from phronesis.derive.rollback import undo_handler
+from phronesis.derive.sources.shelf import SOURCES
 from phronesis.derive.step import Stepper
 from phronesis.derive.summarising import Summarising
 from phronesis.derive.writer import Writer
@@ -71,6 +74,7 @@ from phronesis.domains.catalysis.reviewing import ModifierReviews
 from phronesis.domains.fields import BUILDERS
 from phronesis.errors import InputError
 from phronesis.index.chroma import Chroma
+from phronesis.index.experience import project_event, project_learned
 from phronesis.index.mirror import Mirror
 from phronesis.index.outside import OutsideIndex
 from phronesis.index.projections import Projector
@@ -86,6 +90,7 @@ from phronesis.models.embedders import Embedders, load_embedder
 from phronesis.models.roster import Roster
 from phronesis.models.token_counter import load_token_counter
 from phronesis.recall.browse import Browser
+from phronesis.recall.experience.book import ExperienceBook
 from phronesis.recall.mirrored import MirroredSearch
 from phronesis.recall.reranking import Reranking, Search
 from phronesis.recall.scope_index import ScopeIndexes
@@ -108,11 +113,12 @@ def make_registry(
     learn: Prepare | None = None,
     migrate: Prepare | None = None,
     reflect: Prepare | None = None,
+    read: Prepare | None = None,
 ) -> Registry:
     """Give every verb's handler; a new engine is a new line here.
 
     ``extract`` prepares turns and added messages, ``learn`` what is learned from runs, ``migrate`` old memories,
-    ``reflect`` reflections.
+    ``reflect`` reflections, ``read`` the raw texts of sources.
     """
     handlers: list[Handler] = [
         *conversation.handlers(extract),
@@ -120,7 +126,7 @@ def make_registry(
         *edits.HANDLERS,
         *quarantine.HANDLERS,
     ]
-    handlers += [*reasoning.HANDLERS, *experience.HANDLERS, *erasure.HANDLERS, *correcting.HANDLERS]
+    handlers += [*reasoning.HANDLERS, *experience_handlers(read), *erasure.HANDLERS, *correcting.HANDLERS]
     handlers += [*runs.HANDLERS, *learn_handlers(learn), *migrate_handlers(migrate), *reflect_handlers(reflect)]
     folds = {**reasoning.FOLDS, **TRAIT_FOLDS}
     return with_keeping([*handlers, undo_handler(folds)], folds)
@@ -128,7 +134,10 @@ def make_registry(
 
 def make_projector() -> Projector:
     """Give the projector; a kind that is searched in parts of its own is a line here."""
-    return Projector({REASONING: project_reasoning, runs.RUN: no_parts, CYCLE: no_parts, TRAIT: project_trait})
+    return Projector({
+        REASONING: project_reasoning, runs.RUN: no_parts, CYCLE: no_parts, TRAIT: project_trait, L1: project_event,
+        PATTERN: project_learned, PRINCIPLE: project_learned,
+    })  # fmt: skip
 
 
 def with_keeping(handlers: Sequence[Handler], folds: Mapping[str, Fold]) -> Registry:
@@ -165,7 +174,7 @@ def open_memory(
     rewriter = Rewriter(roster.asker("migrate") or roster.asker("learn"))
     learn = Learning(telling, Candidates(finding.searcher, own.candidates, own.top_k), partial(roster.asker, "learn"))
     reflect = _reflecting(settings.policy.traits, roster, embedders, finding.searcher)
-    registry = make_registry(_prepare(roster, settings.policy), learn, rewriter, reflect)
+    registry = make_registry(_prepare(roster, settings.policy), learn, rewriter, reflect, Reading(SOURCES))
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
     interpreter = Interpreter(database, recorder, stepper, time, erasure.effects(replayer))
@@ -195,6 +204,8 @@ def open_memory(
         migrator=Migrator(database, writer, rewriter),
         reflector=Reflector(database, reflect.thresholds, background=settings.policy.traits.background),
         traits=TraitBook(database),
+        sources=SOURCES,
+        experience=ExperienceBook(database),
         clock=time,
     )
     return Memory(stages, settings.tenant)

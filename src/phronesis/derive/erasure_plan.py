@@ -74,19 +74,23 @@ class Leaning:
 def plan_item(unit: Unit, lane: Lane, item: Item) -> Plan:
     """Plan for one item: the words it stands on, and every later entry about it.
 
-    A message stands on its own part; what was taken from other items, on those; anything else on its whole entry.
+    A message, and an event that was given as such, stands on its own part; what was taken from other items, on those;
+    anything else on its whole entry.
     """
     items, whole, waiting = {item.id}, set[str](), [item]
+    logged = list(read_logged(unit, lane))
+    members = {member for entry in logged for member in entry.members()}
     while waiting:
         one = waiting.pop()
-        sources = [] if one.kind == "message" else sources_of_item(unit, lane.lane_id, one.id)
+        apart = one.kind == "message" or one.id in members
+        sources = [] if apart else sources_of_item(unit, lane.lane_id, one.id)
         whole |= {entry for source, entry in sources if source is None and entry is not None}
-        if one.kind != "message" and not sources:
+        if not apart and not sources:
             whole.add(one.entry_id)
         above = {source for source, _ in sources if source is not None} - items
         items |= above
         waiting += read_items(unit, lane, sorted(above)).values()
-    return _closed(unit, lane, list(read_logged(unit, lane)), items, whole)
+    return _closed(unit, lane, logged, items, whole)
 
 
 def plan_session(unit: Unit, lane: Lane, session_id: str) -> Plan:
@@ -111,7 +115,7 @@ def _session_of(entry: Logged) -> Any:
 def _closed(unit: Unit, lane: Lane, logged: list[Logged], items: set[str], whole: set[str]) -> Plan:
     """Follow what hangs together until nothing more comes: items of entries, entries about items, items of items."""
     known = {entry.entry_id: entry for entry in logged}
-    said = {item: (entry, n) for entry in logged for item, n in entry.messages().items()}
+    said = {item: (entry, n) for entry in logged for item, n in entry.members().items()}
     whole &= known.keys()
     while True:
         parts = _message_parts(unit, known, said, items)
@@ -137,7 +141,7 @@ def _message_parts(
         part = known[entry_id].part_of_message(n) if entry_id in known else None
         if part is not None:
             numbers.setdefault(entry_id, set()).add(part)
-    return {entry_id: known[entry_id].with_last_message(going) for entry_id, going in numbers.items()}
+    return {entry_id: known[entry_id].with_last_member(going) for entry_id, going in numbers.items()}
 
 
 def _about(entry: Logged, items: AbstractSet[str], whole: AbstractSet[str]) -> bool:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from phronesis.config import PolicySource
+from phronesis.memory.experience import Experience
 from phronesis.memory.keeping import Keeping
 from phronesis.memory.migrating import Migrating
 from phronesis.memory.quarantine import Quarantining
@@ -18,7 +19,7 @@ from phronesis.memory.writing import Writing
 __all__ = ["Memory"]
 
 
-class Memory(Writing, Reading, Traits, Reasoning, Runs, Migrating, Quarantining, Keeping):
+class Memory(Writing, Reading, Traits, Reasoning, Runs, Experience, Migrating, Quarantining, Keeping):
     """A memory of one tenant in one database. Thread-safe; use it as a context manager, or ``close`` it.
 
     Every write is in the log, synced to disk, before the call returns. Reading changes nothing.

@@ -23,6 +23,7 @@ from phronesis.derive.learning.bookkeeping import RunBook
 from phronesis.derive.migrating.migrator import Migrator
 from phronesis.derive.reflecting.reflector import Reflector
 from phronesis.derive.replay import Replayer
+from phronesis.derive.sources.port import Sources
 from phronesis.derive.writer import Writer, Written
 from phronesis.domains.catalysis.reviewing import ModifierReviews
 from phronesis.errors import Closed, PhronesisError
@@ -32,6 +33,7 @@ from phronesis.index.reindexing import Reindexer
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.models.roster import Roster
 from phronesis.recall.browse import Browser, gated_in
+from phronesis.recall.experience.book import ExperienceBook
 from phronesis.recall.reranking import Search
 from phronesis.recall.search import Query
 from phronesis.recall.traits import TraitBook
@@ -68,6 +70,8 @@ class Stages:
     migrator: Migrator
     reflector: Reflector
     traits: TraitBook
+    sources: Sources
+    experience: ExperienceBook
     roster: Roster
     clock: Callable[[], datetime]
 

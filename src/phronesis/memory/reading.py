@@ -136,7 +136,9 @@ class Reading(Inside):
             return due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count]
 
     def get(self, id: str, *, as_of: datetime | str | None = None, valid_at: datetime | str | None = None) -> Item:  # noqa: A002
-        """Give an item, whatever its status, as the record of its kind: a `Trait`, a `ReasoningItem`, else an `Item`.
+        """Give an item, whatever its status, as the record of its kind.
+
+        That is a `Trait`, a `ReasoningItem`, an `L1Event`, a `Pattern` or a `Principle`, else an `Item`.
 
         NotFound when there is none, or it was erased.
         """
@@ -144,7 +146,9 @@ class Reading(Inside):
         item = self._open_stages().browser.get(self._tenant, parse_id(id, field="id"), wanted)
         if item.kind == REASONING:
             return reasoning_item(item)
-        return self._stages.traits.as_trait(self._tenant, item, wanted.as_of) if item.kind == TRAIT else item
+        if item.kind == TRAIT:
+            return self._stages.traits.as_trait(self._tenant, item, wanted.as_of)
+        return self._stages.experience.record(self._tenant, item, wanted.as_of)
 
     def get_all(
         self,

@@ -1,13 +1,15 @@
 """Items as they were known at an earlier time."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
 from phronesis.core.undo import as_of
 from phronesis.storage.database import Unit
 from phronesis.storage.deltas import deltas_of_items
+from phronesis.storage.relations import read_evidence
 
 
 def known_at(unit: Unit, lane_id: int, items: Iterable[Item], moment: int) -> list[Item]:
@@ -31,3 +33,22 @@ def held_at(item: Item, moment: int) -> bool:
     starts = item.valid_from is None or to_micros(item.valid_from) <= moment
     ends = item.valid_to is not None and to_micros(item.valid_to) <= moment
     return starts and not ends and item.ended not in ("retracted", "dissolved")
+
+
+def evidence_at(unit: Unit, lane_id: int, item_ids: Sequence[str], moment: int | None) -> dict[str, list[EvidenceRow]]:
+    """Give the evidence of items, by item, as it was at ``moment`` (microseconds); as it is for None."""
+    rows = read_evidence(unit, lane_id, item_ids)
+    if moment is None:
+        return rows
+    histories = deltas_of_items(unit, lane_id, item_ids)
+    out: dict[str, list[EvidenceRow]] = {}
+    for item_id in item_ids:
+        held = {row.identity: row for row in rows.get(item_id, ())}
+        for delta in reversed(histories.get(item_id, ())):
+            if to_micros(delta.recorded_at) <= moment:
+                break
+            for gone in map(EvidenceRow.from_row, delta.evidence_added):
+                held.pop(gone.identity, None)
+            held |= {row.identity: row for row in map(EvidenceRow.from_row, delta.evidence_removed)}
+        out[item_id] = [held[identity] for identity in sorted(held)]
+    return out

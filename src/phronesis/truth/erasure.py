@@ -16,7 +16,7 @@ from phronesis.storage.database import Unit
 from phronesis.storage.lanes import Lane
 from phronesis.storage.log import EntryRow, PartRow, delete_parts, read_blob, read_entries, read_parts
 from phronesis.storage.statements import batches
-from phronesis.truth.parts import ENVELOPE, METADATA
+from phronesis.truth.parts import ENVELOPE, MEMBERS, METADATA
 from phronesis.truth.reader import body_of
 
 Cut = Mapping[str, Collection[int]]
@@ -44,13 +44,14 @@ class Logged:
     left: frozenset[int]
     envelope: Mapping[str, Any]
 
-    def messages(self) -> dict[str, int]:
-        """Give the part of each message that is left, by the id of the item that it became."""
-        places = {path: n for n, path in enumerate(self.paths) if n in self.left}
-        return {
-            item_id(self.entry_id, "message", path.partition("/")[2]): n
-            for path, n in places.items() if path.startswith("messages/")
-        }  # fmt: skip
+    def members(self) -> dict[str, int]:
+        """Give the part of each message or event that is left, by the id of the item that it became."""
+        out: dict[str, int] = {}
+        for n in self.left:
+            name, _, place = self.paths[n].partition("/")
+            if place and name in MEMBERS:
+                out[item_id(self.entry_id, MEMBERS[name], place)] = n
+        return out
 
     def part_of_message(self, n: int) -> int | None:
         """Give the part of the ``n``-th message, unless it is gone."""
@@ -58,14 +59,14 @@ class Logged:
         number = self.paths.index(path) if path in self.paths else None
         return number if number in self.left else None
 
-    def with_last_message(self, numbers: Collection[int]) -> frozenset[int]:
-        """Give the parts that go when these messages do.
+    def with_last_member(self, numbers: Collection[int]) -> frozenset[int]:
+        """Give the parts that go when these messages or events do.
 
         Metadata given for all of the messages goes with the last of them. The envelope stays in a session, where it
-        holds the turn's place; elsewhere nothing but words is in it once no message, call or ref is left.
+        holds the turn's place; elsewhere nothing but words is in it once no message, event, call or ref is left.
         """
         going = frozenset(numbers) & self.left
-        if any(self.paths[n].startswith("messages/") for n in self.left - going):
+        if any(self.paths[n].partition("/")[0] in MEMBERS for n in self.left - going):
             return going
         going |= {n for n in self.left if self.paths[n] == METADATA}
         if self.envelope.get("session_id") is None and self.left - going == {ENVELOPE}:

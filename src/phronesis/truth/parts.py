@@ -9,7 +9,10 @@ from typing import Any, Final
 from phronesis.core.canonical import decode, encode
 from phronesis.core.entries import ERASED
 
-SPLIT: Final = ("messages", "tool_calls", "refs")
+MEMBERS: Final[Mapping[str, str]] = {"messages": "message", "events": "l1"}
+"""The lists of a payload whose members become an item each, and of what kind: the item's natural key is its place."""
+
+SPLIT: Final = (*MEMBERS, "tool_calls", "refs")
 """The lists of a payload whose members are parts of their own. What stays is the envelope, part 0."""
 
 SALT_BYTES: Final = 16

@@ -1,0 +1,168 @@
+"""Events, patterns and principles as callers see them: items, and what only they have."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+from typing import Any, Final
+
+from phronesis.core.experience.drafts import VIEWS
+from phronesis.core.items import Item
+from phronesis.core.results import Record, as_json
+
+L1: Final = "l1"
+PATTERN: Final = "pattern"
+PRINCIPLE: Final = "principle"
+
+MEMBER_OF: Final = "member_of"
+SUPPORTS: Final = "supports"
+ABOUT: Final = "about"
+CONTRADICTS: Final = "contradicts"
+REFINES: Final = "refines"
+
+
+class _Own:
+    """Shows an item with the fields that its kind has beside those of every item."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        own = {f.name: as_json(getattr(self, f.name)) for f in fields(self) if f.name not in _ITEM}  # type: ignore[arg-type]
+        return {**Item.to_dict(self), **own}  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class L1Event(Item):
+    """What was tried, once (EMB-01). Texts that nobody gave are empty.
+
+    ``signals`` say what decided the label, ``field_origin`` who wrote each text: human, model or rule; ``artifacts`` are
+    ids such as ``file:src/app.py``; ``family`` a failure family that its source's adapter knows by name. ``episode_id``
+    and ``seq`` place it among the attempts towards one goal. ``confidence`` is how sure the label is.
+    """
+
+    situation: str = ""
+    goal: str = ""
+    attempt: str = ""
+    result: str = ""
+    reflection: str = ""
+    observations: Any = None
+    field_origin: Mapping[str, str] = field(default_factory=dict)
+    signals: Sequence[str] = ()
+    artifacts: Sequence[str] = ()
+    family: str | None = None
+    episode_id: str | None = None
+    seq: int | None = None
+
+    to_dict = _Own.to_dict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern(Item):
+    """What several events have in common (EMB-06, EMB-09).
+
+    ``outcome`` is success, failure, or unknown; ``view`` the text that they are alike in, or several joined by ``+``;
+    ``signature`` the slots that tell when it applies: ``terms``, ``artifacts``, ``families``, ``source_types``.
+    ``members`` are (event id, weight in [0, 1]), the most typical first. ``success_rate`` has ``rate``, ``low``,
+    ``high`` (95 %), ``successes`` and ``trials``: of members and counterexamples together.
+    """
+
+    outcome: str = "unknown"
+    view: str = ""
+    cluster_info: Mapping[str, Any] = field(default_factory=dict)
+    summary: str = ""
+    signature: Mapping[str, Any] = field(default_factory=dict)
+    recommendation: str = ""
+    counterexamples: Sequence[Mapping[str, Any]] = ()
+    members: Sequence[tuple[str, float]] = ()
+    success_rate: Mapping[str, Any] = field(default_factory=dict)
+
+    to_dict = _Own.to_dict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principle(Item):
+    """What to do when, and why (EMB-10): if ``condition`` then ``action`` because ``because``; ``watch_out``.
+
+    ``patterns`` are the ids that support it; ``counter`` those that speak against it. ``support`` counts the events
+    behind it, ``cost`` and ``risk`` say what it takes and what may go wrong. ``needs_validation``: nothing that still
+    stands supports it.
+    """
+
+    condition: str = ""
+    action: str = ""
+    because: str = ""
+    watch_out: str = ""
+    cost: str = ""
+    risk: str = ""
+    patterns: Sequence[str] = ()
+    counter: Sequence[str] = ()
+    support: Mapping[str, Any] = field(default_factory=dict)
+    needs_validation: bool = False
+
+    to_dict = _Own.to_dict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestMeta(Record):
+    """How an event came to be (EMB-02): where from, how sure its label is, and what decided that.
+
+    ``lines`` are the first and last line of what was read, where an adapter read it.
+    """
+
+    entry_id: str
+    source_type: str
+    source_ref: str
+    confidence: float
+    signals: Sequence[str]
+    field_origin: Mapping[str, str]
+    family: str | None = None
+    lines: tuple[int, int] | None = None
+
+
+_ITEM: Final = tuple(f.name for f in fields(Item))
+_ITEM_OF: Final = attrgetter(*_ITEM)
+
+
+def event_of(item: Item) -> L1Event:
+    """Give an item of kind l1 as an event."""
+    data = item.data
+    return L1Event(
+        **dict(zip(_ITEM, _ITEM_OF(item), strict=True)),
+        **{view: data.get(view, "") for view in VIEWS},
+        observations=data.get("observations"), field_origin=data.get("field_origin", {}),
+        signals=tuple(data.get("signals", ())), artifacts=tuple(data.get("artifacts", ())), family=data.get("family"),
+        episode_id=item.run_id, seq=item.position,
+    )  # fmt: skip
+
+
+def meta_of(item: Item) -> IngestMeta:
+    """Give how an event came to be."""
+    data = item.data
+    lines = data.get("lines")
+    return IngestMeta(
+        entry_id=item.entry_id, source_type=item.source_type or "", source_ref=item.source_ref or "",
+        confidence=item.confidence, signals=tuple(data.get("signals", ())), field_origin=data.get("field_origin", {}),
+        family=data.get("family"), lines=None if lines is None else (lines[0], lines[1]),
+    )  # fmt: skip
+
+
+def pattern_of(item: Item, members: Sequence[tuple[str, float]] = ()) -> Pattern:
+    """Give an item of kind pattern as one; ``members`` stand in edges and are given beside."""
+    data = item.data
+    return Pattern(
+        **dict(zip(_ITEM, _ITEM_OF(item), strict=True)),
+        outcome=item.label or "unknown", view=data.get("view", ""), cluster_info=data.get("cluster_info", {}),
+        summary=data.get("summary", ""), signature=data.get("signature", {}),
+        recommendation=data.get("recommendation", ""), counterexamples=tuple(data.get("counterexamples", ())),
+        members=tuple(sorted(members, key=lambda one: (-one[1], one[0]))), success_rate=data.get("success_rate", {}),
+    )  # fmt: skip
+
+
+def principle_of(item: Item, *, patterns: Sequence[str] = (), counter: Sequence[str] = ()) -> Principle:
+    """Give an item of kind principle as one; what supports and contradicts it stands in edges and is given beside."""
+    data = item.data
+    told = {name: data.get(name, "") for name in ("condition", "action", "because", "watch_out", "cost", "risk")}
+    return Principle(
+        **dict(zip(_ITEM, _ITEM_OF(item), strict=True)), **told, patterns=tuple(patterns), counter=tuple(counter),
+        support=data.get("support", {}), needs_validation=not patterns,
+    )  # fmt: skip

@@ -1,0 +1,49 @@
+"""What the verbs of experience give."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from phronesis.core.experience.records import IngestMeta, L1Event
+from phronesis.core.results import Record
+
+Told = tuple[L1Event, IngestMeta]
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested(Record, Sequence[Told]):
+    """The events of one call, each with its meta, in the order given. ``pending``: recorded, not interpreted yet."""
+
+    entry_id: str
+    events: Sequence[Told] = ()
+    pending: bool = False
+
+    @overload
+    def __getitem__(self, index: int) -> Told: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Told]: ...
+    def __getitem__(self, index: int | slice) -> Told | Sequence[Told]:
+        return self.events[index]
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def __iter__(self) -> Iterator[Told]:
+        return iter(self.events)
+
+
+@dataclass(frozen=True, slots=True)
+class Episode(Record):
+    """Attempts towards one goal, in order (EMB-04). ``goal`` and ``situation`` are those of the first that has one."""
+
+    id: str
+    goal: str
+    situation: str
+    events: Sequence[L1Event]
+
+    @classmethod
+    def of(cls, episode_id: str, events: Sequence[L1Event]) -> "Episode":
+        """Give the episode of some events."""
+        goal = next((event.goal for event in events if event.goal), "")
+        situation = next((event.situation for event in events if event.situation), "")
+        return cls(episode_id, goal, situation, tuple(events))

@@ -1,0 +1,189 @@
+"""The verbs ``experience`` and ``source``: attempts become L1 events, each with where it came from (EMB-01 … EMB-05).
+
+An experience says itself what was tried. A source is a raw text that an adapter reads: the text is what the log keeps,
+and what the adapter made of it stands in an outcome, so that a better one may read it again (``rederive``).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from phronesis.core.changes import Changes
+from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.experience.artifacts import artifacts_in
+from phronesis.core.experience.drafts import VIEWS, Artifact, Draft
+from phronesis.core.experience.labelling import decide
+from phronesis.core.experience.nei import MANUAL, artifacts_of
+from phronesis.core.experience.records import ABOUT, L1
+from phronesis.core.ids import item_id
+from phronesis.core.instants import parse_moment
+from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.core.relations import Edge, Origin
+from phronesis.derive.guarding import suspected, suspicions
+from phronesis.derive.handler import Bench, Handler, Outcomes, Prepare
+from phronesis.derive.sources.port import Raw, Sources
+from phronesis.storage.lane_view import LaneView
+
+EXPERIENCE: Final = "experience"
+SOURCE: Final = "source"
+
+EVENTS: Final = "events"
+"""The list of an entry's payload that holds its experiences, each a part of its own that can be erased alone."""
+
+DRAFTS: Final = "drafts"
+"""The role of the outcome that says what an adapter read: ``{"drafts": […]}``."""
+
+FULL: Final = 1.0
+"""How sure a label is that somebody gave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """One draft and what surrounds it: its place in the entry, and where it comes from."""
+
+    n: int
+    draft: Draft
+    source_type: str
+    source_ref: str
+    human: bool
+
+
+def prepare_experience(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    """Look for orders to a model in what a machine reports."""
+    told = {one.n: _content(one.draft) for one in _given(entry) if not one.human}
+    return suspicions(told)
+
+
+def apply_experience(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+    """Make the events of an entry."""
+    return _made(view, entry, outcomes, _given(entry))
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Prepares raw texts: the adapter of their type reads them."""
+
+    sources: Sources
+
+    def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        """Give the drafts, and the orders to a model that a machine's words hold."""
+        payload = entry.payload
+        source = self.sources[payload["source_type"]]
+        raw = Raw(text=payload["text"], name=payload.get("name", ""), recorded_at=entry.recorded_at)
+        drafts = [one.to_body() for one in source.read(raw)]
+        found = Outcome(role=DRAFTS, made_by=source.version, body={"drafts": drafts})
+        told = {one.n: _content(one.draft) for one in _read(entry, [found]) if not one.human}
+        return [found, *suspicions(told)]
+
+
+def apply_source(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+    """Make the events that an adapter read."""
+    if is_erased(entry.payload):
+        return Changes()
+    return _made(view, entry, outcomes, _read(entry, outcomes.get(DRAFTS, ())))
+
+
+def _given(entry: Entry) -> list[Telling]:
+    """Give the experiences of an entry that are not erased."""
+    out = []
+    for n, nei in enumerate(entry.payload.get(EVENTS) or ()):
+        if not is_erased(nei):
+            human = nei["source_type"] == MANUAL
+            out.append(Telling(n, _draft_of(nei, human=human), nei["source_type"], nei["source_ref"], human))
+    return out
+
+
+def _draft_of(nei: Mapping[str, Any], *, human: bool) -> Draft:
+    texts = {view: nei[view] for view in VIEWS if view in nei}
+    origin: Origin = "human" if human else "model"
+    hints = nei.get("hints") or {}
+    decided = decide(nei["label"], nei.get("observations"), hints)
+    at = nei.get("occurred_at")
+    return Draft(
+        **texts, label=decided.label, signals=decided.signals, confidence=decided.confidence,
+        field_origin={**dict.fromkeys(texts, origin), **nei.get("field_origin", {})},
+        observations=nei.get("observations") or {}, artifacts=tuple(artifacts_of(hints)),
+        occurred_at=None if at is None else parse_moment(at, field="occurred_at"), episode_id=nei.get("episode_id"),
+        seq=nei.get("seq"),
+    )  # fmt: skip
+
+
+def _read(entry: Entry, outcomes: Sequence[Outcome]) -> list[Telling]:
+    """Give what an adapter read, each with its lines behind the reference of the whole: ``build.log#L12-L15``."""
+    payload = entry.payload
+    whole = payload.get("source_ref") or f"entry:{entry.id}"
+    given = payload.get("occurred_at")
+    at = None if given is None else parse_moment(given, field="occurred_at")
+    out = []
+    for n, body in enumerate(body for outcome in outcomes for body in outcome.body["drafts"]):
+        draft = Draft.from_body(body)
+        if draft.occurred_at is None and at is not None:
+            draft = replace(draft, occurred_at=at)
+        out.append(Telling(n, draft, payload["source_type"], whole + _lines(draft), payload["source_type"] == MANUAL))
+    return out
+
+
+def _lines(draft: Draft) -> str:
+    if draft.lines is None:
+        return ""
+    first, last = draft.lines
+    return f"#L{first}" if first == last else f"#L{first}-L{last}"
+
+
+def _made(view: LaneView, entry: Entry, outcomes: Outcomes, told: Sequence[Telling]) -> Changes:
+    held = suspected(outcomes)
+    items, edges = [], []
+    for one in told:
+        artifacts = artifacts_in(one.draft.texts.values(), known=tuple(one.draft.artifacts))
+        item = held.held(one.n, _item(view, entry, one, artifacts))
+        items.append(item)
+        edges += [_about(entry, item, artifact) for artifact in artifacts]
+    return Changes(items=items, edges=edges)
+
+
+def _content(draft: Draft) -> str:
+    return "\n".join(f"{view}: {text}" for view, text in draft.texts.items())
+
+
+def _item(view: LaneView, entry: Entry, told: Telling, artifacts: Sequence[Artifact]) -> Item:
+    draft = told.draft
+    at = draft.occurred_at or entry.recorded_at
+    data = {
+        **draft.texts, "observations": draft.observations, "field_origin": dict(draft.field_origin),
+        "signals": list(draft.signals), "artifacts": [one.id for one in artifacts], "family": draft.family,
+        "lines": None if draft.lines is None else list(draft.lines),
+        "span": None if draft.span is None else list(draft.span),
+    }  # fmt: skip
+    return Item(
+        id=item_id(entry.id, L1, str(told.n)),
+        kind=L1,
+        content=_content(draft),
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        updated_at=entry.recorded_at,
+        importance=DEFAULT_IMPORTANCE[L1],
+        confidence=draft.confidence,
+        trust=Trust.USER if told.human else Trust.TOOL,
+        label=draft.label,
+        source_type=told.source_type,
+        source_ref=told.source_ref,
+        run_id=draft.episode_id,
+        position=draft.seq,
+        occurred_at=at,
+        valid_from=at,
+        data={name: value for name, value in data.items() if value not in (None, [], {}, "")},
+        **view.scope_fields(),
+    )
+
+
+def _about(entry: Entry, item: Item, artifact: Artifact) -> Edge:
+    return Edge(type=ABOUT, from_kind="item", from_id=item.id, to_kind="artifact", to_id=artifact.id,
+                entry_id=entry.id)  # fmt: skip
+
+
+def handlers(read: Prepare | None) -> tuple[Handler, ...]:
+    """Give the handlers of experiences and sources, sources read so."""
+    return (
+        Handler(verb=EXPERIENCE, apply=apply_experience, prepare=prepare_experience, quick=True, separable=True),
+        Handler(verb=SOURCE, apply=apply_source, prepare=read, quick=True),
+    )

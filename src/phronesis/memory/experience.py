@@ -1,0 +1,160 @@
+"""The verbs of experience: what was tried and what came of it, and the patterns and principles in it."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from phronesis.core.experience.nei import MAX_EVENTS, MAX_SEQ, NEI, checked_nei
+from phronesis.core.experience.records import L1, L1Event, event_of, meta_of
+from phronesis.core.experience.results import Episode, Ingested
+from phronesis.core.instants import isoformat, parse_past
+from phronesis.core.scope import make_scope
+from phronesis.core.text import check_id, check_text
+from phronesis.derive.experience.events import EVENTS, EXPERIENCE, SOURCE
+from phronesis.derive.writer import Written
+from phronesis.errors import InputError, NotFound
+from phronesis.memory.inside import Inside
+from phronesis.memory.reading import MAX_LIMIT
+
+MAX_BYTES: Final = 8_000_000
+"""Bytes of a file that is ingested as one source, as of one text (`core.text.MAX_TEXT_LENGTH`)."""
+
+
+class Experience(Inside):
+    """ingest, ingest_source, get_episode."""
+
+    def ingest(
+        self,
+        nei: NEI | Mapping[str, Any] | Sequence[NEI | Mapping[str, Any]],
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> Ingested:
+        """Record what was tried and what came of it: an `NEI`, a mapping of its fields, or up to 1,000 of them.
+
+        Gives a sequence of ``(L1Event, meta)``: where each came from, who wrote each text, how sure the label is and
+        the signals that decided it. All of a call is one entry: either all is recorded or nothing. With ``wait=False``
+        it is empty and ``pending``. InputError says which field of which experience is missing or wrong.
+        """
+        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
+        now = self._open_stages().clock()
+        payload = {EVENTS: _checked(nei, now)}
+        call = self._call(actor, idempotency_key, wait)
+        return self._ingested(self._write(call, lane, EXPERIENCE, payload))
+
+    def ingest_source(
+        self,
+        text: str | None = None,
+        *,
+        path: str | Path | None = None,
+        source_type: str,
+        source_ref: str | None = None,
+        occurred_at: datetime | str | None = None,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> Ingested:
+        """Read a source as attempts: ``text``, or the file at ``path``.
+
+        ``source_type``: lean, math_proof, chat, log, manual or run. Each event's ``source_ref`` is that of the whole
+        (default: the path, or the entry) and the lines that it stands on: ``build.log#L12-L15``. The text is kept as it
+        is; what the adapter makes of it may be read again (``rederive``). A text in which it finds no attempt gives an
+        empty sequence. InputError: both or none of text and path, an unknown type, a file that is no text.
+        """
+        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
+        sources = self._open_stages().sources
+        if source_type not in sources:
+            raise InputError(f"source_type must be one of {', '.join(sorted(sources))}; got {source_type!r:.40}",
+                             field="source_type")  # fmt: skip
+        if (text is None) == (path is None):
+            raise InputError("give text or path, one of them", field="text")
+        payload: dict[str, Any] = {"source_type": source_type}
+        if path is None:
+            payload["text"] = check_text(text, field="text")
+        else:
+            payload |= {"text": _read(Path(path)), "name": Path(path).name, "source_ref": str(path)}
+        if source_ref is not None:
+            payload["source_ref"] = check_text(source_ref, field="source_ref")
+        if occurred_at is not None:
+            at = parse_past(occurred_at, field="occurred_at", now=self._stages.clock())
+            payload["occurred_at"] = isoformat(at)
+        return self._ingested(self._write(self._call(actor, idempotency_key, wait), lane, SOURCE, payload))
+
+    def get_episode(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        as_of: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+    ) -> Episode:
+        """Give the attempts of an episode in order, with the goal and the situation they share.
+
+        NotFound: what the scope sees has no event of that episode.
+        """
+        episode_id = check_id(id, field="id")
+        scope = make_scope(user_id=user_id, namespace=namespace, run_id=episode_id)
+        wanted = self._wanted(kinds=[L1], attributes=scope.attributes, as_of=as_of, valid_at=valid_at)
+        browser, found, cursor = self._open_stages().browser, list[L1Event](), None
+        while True:
+            page = browser.list_items(self._tenant, scope, wanted, limit=MAX_LIMIT, cursor=cursor)
+            found += [event_of(item) for item in page]
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        if not found:
+            raise NotFound(f"there is no episode {episode_id!r:.80} in this scope", field="id")
+        return Episode.of(episode_id, sorted(found, key=_place))
+
+    def _ingested(self, written: Written) -> Ingested:
+        if written.pending:
+            return Ingested(written.entry.id, (), pending=True)
+        if written.applied is None:
+            items = [item for delta, item in self._stages.browser.changed_by(self._tenant, written.entry)
+                     if delta.op == "create"]  # fmt: skip
+        else:
+            items = list(written.applied.settled.created)
+        events: list[L1Event] = [event_of(item) for item in items if item.kind == L1]
+        return Ingested(written.entry.id, tuple((event, meta_of(event)) for event in events))
+
+
+def _place(event: L1Event) -> tuple[int, datetime, str]:
+    """Give where an event stands in its episode: by its place, then as it happened."""
+    last = MAX_SEQ if event.seq is None else event.seq
+    return last, event.occurred_at or event.recorded_at, event.id
+
+
+def _checked(given: object, now: datetime) -> list[dict[str, Any]]:
+    if isinstance(given, NEI | Mapping) or isinstance(given, str) or not isinstance(given, Sequence):
+        return [checked_nei(given, now=now)]
+    if not 1 <= len(given) <= MAX_EVENTS:
+        raise InputError(f"nei holds {len(given):,} experiences; give 1 to {MAX_EVENTS:,} in one call", field="nei")
+    out = []
+    for n, one in enumerate(given):
+        try:
+            out.append(checked_nei(one, now=now))
+        except InputError as error:
+            raise InputError(f"experience {n}: {error}", field=f"nei[{n}].{error.field}") from error
+    return out
+
+
+def _read(path: Path) -> str:
+    """Give a file's text; InputError when it cannot be read, is too large, or is no text."""
+    try:
+        body = path.read_bytes() if path.stat().st_size <= MAX_BYTES else None
+    except OSError as error:
+        raise InputError(f"path: {path} cannot be read: {error.strerror or error}", field="path") from error
+    if body is None:
+        raise InputError(f"path: {path} has more than {MAX_BYTES:,} bytes; split it", field="path")
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"path: {path} is no UTF-8 text; convert it first", field="path") from error
+    return check_text(text, field="path")

@@ -1,0 +1,46 @@
+"""Events, patterns and principles with what stands beside them: members, and what supports or contradicts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from phronesis.core.experience.records import L1, PATTERN, PRINCIPLE, event_of, pattern_of, principle_of
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.recall.past import evidence_at
+from phronesis.storage.database import Database, Unit
+from phronesis.storage.items import lane_of_item
+
+
+@dataclass(frozen=True, slots=True)
+class ExperienceBook:
+    """Reads the records of the experience base. It never writes."""
+
+    database: Database
+
+    def record(self, tenant: str, item: Item, as_of: int | None = None) -> Item:
+        """Give an item as the record of its kind, as it was ``as_of`` a time (microseconds)."""
+        if item.kind == L1:
+            return event_of(item)
+        with self.database.transaction(tenant, "read") as unit:
+            return as_records(unit, [item], as_of=as_of)[0]
+
+
+def as_records(unit: Unit, items: Sequence[Item], *, as_of: int | None = None) -> list[Item]:
+    """Give items of one lane as the records of their kinds."""
+    learned = [item.id for item in items if item.kind in (PATTERN, PRINCIPLE)]
+    lane_id = lane_of_item(unit, learned[0]) if learned else None
+    rows = {} if lane_id is None else evidence_at(unit, lane_id, learned, as_of)
+    return [_record(item, rows.get(item.id, ())) for item in items]
+
+
+def _record(item: Item, rows: Sequence[EvidenceRow]) -> Item:
+    if item.kind == L1:
+        return event_of(item)
+    if item.kind == PATTERN:
+        return pattern_of(item, [(row.source_key, row.weight) for row in rows if row.polarity == "support"])
+    if item.kind == PRINCIPLE:
+        return principle_of(
+            item, patterns=[row.source_key for row in rows if row.polarity == "support"],
+            counter=[row.source_key for row in rows if row.polarity == "contra"],
+        )  # fmt: skip
+    return item
