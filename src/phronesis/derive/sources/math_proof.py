@@ -1,12 +1,12 @@
-"""The source ``math_proof``: proofs in words or LaTeX, English and Chinese, read as attempts at what they state.
+r"""The source ``math_proof``: proofs in words or LaTeX, English and Chinese, read as attempts at what they state.
 
-The text is cut into blocks at its headings (``Theorem 2.``, ``\\begin{proof}``, 引理3, 尝试一：); a statement holds until
-the next one, and what argues for it is an attempt. An attempt that says that it failed and goes on anew is two.
+The text is cut into blocks at its headings (``Theorem 2.``, ``\begin{proof}``, 引理3, 尝试一：); a statement holds
+until the next one, and what argues for it is an attempt. An attempt that says that it failed and goes on anew is two.
 """
 
 import hashlib
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +25,8 @@ MAX_SUMMARY: Final = 400
 MAX_RESULT: Final = 300
 
 _SENTENCE_END: Final = re.compile(r"[.!?](?=\s|$)|[。！？]|\n\s*\n")
+_ENDED: Final = re.compile(r"\\end\{[a-z]{1,30}\*?\}$")
+_SPACE: Final = re.compile(r"[\s*_]*")
 _PARAGRAPH_END: Final = re.compile(r"\n[ \t]*\n")
 _THEN: Final = re.compile(r",? then\b|[，,]?则|[，,]?求证|[.。;；] ?(?:show|prove) that", re.IGNORECASE)
 _HUMAN: Final[Origin] = "human"
@@ -58,6 +60,8 @@ class ProofSource:
         drafts = []
         for attempt in _attempts(raw.text):
             draft = _draft(raw.text, attempt, starts)
+            if not draft.attempt:  # a heading with nothing behind it
+                continue
             if draft.episode_id is not None:
                 counted[draft.episode_id] += 1
                 draft = replace(draft, seq=counted[draft.episode_id])
@@ -73,8 +77,9 @@ def _attempts(text: str) -> Iterator[_Attempt]:
             statement = None
         elif block.role == "statement" or (block.role == "wish" and done):
             statement, done = _stated(text, block), False
-            if not block.latex and text[statement.end : block.end].strip():
-                for piece in _pieces(text, statement.end, statement.end, block.end, statement):
+            behind = block.end if block.latex else statement.end
+            if _skip(text, behind, block.until) < block.until:
+                for piece in _pieces(text, behind, behind, block.until, statement):
                     if piece.failed or piece.done or strategies_in(text[piece.body : piece.end]):
                         done = True
                         yield piece
@@ -96,42 +101,54 @@ def _pieces(
     text: str, start: int, body: int, end: int, statement: Block | None, *, closed: bool = False
 ) -> Iterator[_Attempt]:
     """Cut an argument where it gives up and goes on anew, and behind the mark of its end."""
-    failures = [*failures_in(text, body, end), (end, end)]
+    failures = list(failures_in(text, body, end))
+    done = done_in(text, body, end)
+    if done is None and closed and not failures:
+        done = (end, end)
+    last = len(failures) if done is None else bisect_left(failures, done)
     at = 0
     while True:
-        start = start + len(text[start:end]) - len(text[start:end].lstrip())
+        start = _skip(text, start, end)
         body = max(start, body)
-        while failures[at][0] < body:
+        while at < len(failures) and failures[at][0] < body:
             at += 1
-        failed = failures[at] if failures[at][0] < end else None
-        done = done_in(text, body, end)
-        if done is None and closed:
-            done = (end, end)
-        if failed is not None and (done is None or failed[0] < done[0]):
-            cut = _again(text, failed[1], end, done is not None)
-            if cut is not None:
-                yield _Attempt(start, body, _trimmed(text, start, cut), statement, failed, None)
-                start = body = cut
-                continue
-        if done is not None and failed is None:
-            end = done[1]
-        yield _Attempt(start, body, _trimmed(text, start, end), statement, failed, done)
-        return
-
-
-def _again(text: str, failed: int, end: int, ends_well: bool) -> int | None:
-    """Give where an argument begins anew after a failure: where it says so, or else at the next sentence if it ends well."""
-    first: int | None = None
-    start = failed
-    while (stop := _SENTENCE_END.search(text, start, end)) is not None:
-        start = stop.end()
-        begin = start + len(text[start : min(end, start + 40)]) - len(text[start : min(end, start + 40)].lstrip(" \n\t*_"))
-        if begin >= end:
+        cut = _again(text, failures, (at, last), end, ends_well=done is not None)
+        if cut is None:
             break
-        first = begin if first is None else first
-        if load_pattern("heads", "again").match(text, begin, end) is not None:
-            return begin
-    return first if ends_well else None
+        yield _Attempt(start, body, _trimmed(text, start, cut), statement, failures[at], None)
+        start = body = cut
+    failed = failures[at] if at < len(failures) else None
+    if done is not None and failed is None:
+        end = done[1]
+    yield _Attempt(start, body, _trimmed(text, start, end), statement, failed, done)
+
+
+def _again(
+    text: str, failures: Sequence[tuple[int, int]], which: tuple[int, int], end: int, *, ends_well: bool
+) -> int | None:
+    """Give where an argument begins anew after a failure: where it says so, else at a sentence if it ends well."""
+    for at in range(*which):
+        start = failures[at][1]
+        stop = failures[at + 1][0] if at + 1 < len(failures) else end
+        first: int | None = None
+        while (sentence := _SENTENCE_END.search(text, start, stop)) is not None:
+            start = sentence.end()
+            begin = _SPACE.match(text, start, stop).end()  # type: ignore[union-attr]
+            if begin >= stop:
+                break
+            first = begin if first is None else first
+            if load_pattern("heads", "again").match(text, begin, end) is not None:
+                return begin
+        if ends_well and at + 1 == which[1]:
+            return first
+    return None
+
+
+def _skip(text: str, start: int, end: int) -> int:
+    """Give where the white space from ``start`` on ends."""
+    while start < end and text[start].isspace():
+        start += 1
+    return start
 
 
 def _trimmed(text: str, start: int, end: int) -> int:
@@ -141,7 +158,7 @@ def _trimmed(text: str, start: int, end: int) -> int:
 
 
 def _draft(text: str, attempt: _Attempt, starts: Sequence[int]) -> Draft:
-    stated, argued = attempt.statement, text[attempt.body : attempt.end]
+    stated, argued = attempt.statement, _ENDED.sub("", text[attempt.body : attempt.end])
     goal = " ".join(text[stated.body : stated.end].strip(" \n\t*_").split()) if stated is not None else ""
     strategy = strategies_in(argued)
     label, signal, result, origin = _said(text, attempt)
@@ -160,9 +177,15 @@ def _draft(text: str, attempt: _Attempt, starts: Sequence[int]) -> Draft:
         "latex": stated.latex if stated is not None else False, "characters": len(argued.strip()),
     }  # fmt: skip
     title = [Artifact("lemma", stated.title)] if stated is not None and stated.title else []
-    confidence = {"success": 0.75 if attempt.done is not None and attempt.done[0] < attempt.done[1] else 0.6, "failure": 0.8}
+    confidence = {
+        "success": 0.75 if attempt.done is not None and attempt.done[0] < attempt.done[1] else 0.6,
+        "failure": 0.8,
+    }
     return Draft(
-        **{name: said for name, (said, _) in texts.items()},
+        attempt=texts["attempt"][0],
+        situation=texts["situation"][0],
+        goal=texts["goal"][0],
+        result=texts["result"][0],
         label=label, signals=(signal,) if signal else (), confidence=confidence.get(label, 0.5),
         field_origin={name: who for name, (said, who) in texts.items() if said},
         observations={name: value for name, value in observed.items() if value or name == "strategy"},

@@ -12,21 +12,25 @@ _SEVERITY: Final = r"(?P<severity>error|warning|info|trace)(?:\([\w.]{1,80}\))?:
 _PLAIN: Final = re.compile(rf"{_FILE}{_PLACE}{_SEVERITY} ?")
 _LAKE: Final = re.compile(rf"{_SEVERITY} (?:{_FILE}(?:{_PLACE}|: ))?")
 _JOB: Final = re.compile(
-    r"(?P<mark>[✔✓✖✗⚠ℹ]) ?\ufe0f? ?\[\d{1,6}/\d{1,6}\] (?P<verb>Built|Building|Replayed|Replaying|Ran|Running|Fetched|Fetching) "
+    r"(?P<mark>[✔✓✖✗⚠ℹ]) ?\ufe0f? ?\[\d{1,6}/\d{1,6}\] "
+    r"(?P<verb>Built|Building|Replayed|Replaying|Ran|Running|Fetched|Fetching) "
     r"(?P<target>[^\s()]{1,300})(?: \((?:(?P<minutes>\d{1,5})m ?)?(?P<time>\d{1,9}(?:\.\d{1,6})?)(?P<unit>ms|s)\))?"
 )
 _CHECKED: Final = frozenset({"Built", "Building", "Replayed", "Replaying"})
 _STEP: Final = re.compile(r"\[\d{1,6}/\d{1,6}\] [A-Z][a-z]{1,20} ")
 _END: Final = re.compile(
     r"Some (?:required )?(?:builds|targets) logged failures|Build completed|```|[$%❯] |\tCommand |Command exited|"
-    r"\s{0,20}(?:Maximum resident|Elapsed|User time|System time|Exit status)|(?:real|user|sys)\t|\s{1,20}\d{1,15}\s+maximum resident"
+    r"\s{0,20}(?:Maximum resident|Elapsed|User time|System time|Exit status)|(?:real|user|sys)\t|"
+    r"\s{1,20}\d{1,15} {1,8}maximum resident"
 )
 FAILURES: Final = re.compile(r"Some (?:required )?(?:builds|targets) logged failures:")
 _FACTS: Final = (
     ("memory_bytes", 1024, re.compile(r"\s{0,20}Maximum resident set size \(kbytes\): (\d{1,15})")),
     ("memory_bytes", 1, re.compile(r"\s{0,20}(\d{1,15}) {1,8}maximum resident set size")),
 )
-_ELAPSED: Final = re.compile(r"\s{0,20}Elapsed \(wall clock\) time[^\n]{0,40}: (?:(\d{1,5}):)?(\d{1,5}):(\d{1,2}(?:\.\d{1,6})?)$")
+_ELAPSED: Final = re.compile(
+    r"\s{0,20}Elapsed \(wall clock\) time[^\n]{0,40}: (?:(\d{1,5}):)?(\d{1,5}):(\d{1,2}(?:\.\d{1,6})?)$"
+)
 _REAL: Final = re.compile(r"real\s{1,8}(?:(\d{1,6})m)?(\d{1,9}(?:\.\d{1,6})?)s?$")
 _OLD_LAKE: Final = ("> ", "stdout:", "stderr:", "external command", "build failed", "failed to build")
 

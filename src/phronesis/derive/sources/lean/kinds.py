@@ -27,7 +27,7 @@ synthesis_stuck: typeclass instance problem is stuck
 failed_to_synthesize: failed to synthesize
 cannot_infer: don't know how to synthesize | failed to infer
 function_expected: function expected
-simp_no_progress: simp made no progress | simp' made no progress | simp_all made no progress | simp_all' made no progress
+simp_no_progress: simp made no progress | simp' made no progress | simp_all made no | simp_all' made no
 no_progress: made no progress | did not make progress
 motive_not_type_correct: motive is not type correct
 rewrite_pattern_not_found: did not find instance of the pattern | did not find an occurrence of the pattern
@@ -55,7 +55,7 @@ already_declared: has already been declared
 universe: universe level | universe constraint
 kernel: (kernel)
 noncomputable: failed to compile definition
-parse_error: unexpected token | unexpected end of input | unexpected identifier | ; expected | unterminated
+parse_error: unexpected token | unexpected end of | unexpected identifier | ; expected | unterminated | invalid syntax
 tactic_failed: tactic '
 process_exited: exited with code | exited with status
 """

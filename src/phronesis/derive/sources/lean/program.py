@@ -13,6 +13,7 @@ _DECLARATION: Final = re.compile(
 )
 _MAX_STATEMENT: Final = 2000
 _MAX_STEP: Final = 600
+_MAX_LINES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Program:
     def step_at(self, position: tuple[int, int], end: tuple[int, int] | None) -> str:
         """Give the source of a tactic step: the whole lines that it stands on, without what leads to the proof."""
         first = position[0]
-        last = min(max(end[0] if end is not None else first, first), len(self.lines))
+        last = min(max(end[0] if end is not None else first, first), first + _MAX_LINES, len(self.lines))
         if not 1 <= first <= len(self.lines):
             return ""
         text = "\n".join(self.lines[first - 1 : last])
@@ -64,8 +65,10 @@ def read_program(text: str) -> Program:
     """Read Lean source: a declaration begins at the line's start and ends before the next one."""
     lines = text.split("\n")
     heads = [(at, found) for at, line in enumerate(lines) if (found := _DECLARATION.match(line)) is not None]
-    ends = [at for at, _ in heads[1:]] + [len(lines)]
-    return Program(lines, [_declaration(lines[at:end], at, found) for (at, found), end in zip(heads, ends, strict=True)])
+    ends = [at for at, _ in heads[1:]] + [len(lines)] * bool(heads)
+    return Program(
+        lines, [_declaration(lines[at:end], at, found) for (at, found), end in zip(heads, ends, strict=True)]
+    )
 
 
 def _declaration(lines: Sequence[str], at: int, found: re.Match[str]) -> Declaration:

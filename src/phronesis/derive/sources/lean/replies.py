@@ -15,6 +15,8 @@ _DECODER: Final = json.JSONDecoder()
 _COMMANDS: Final = ("cmd", "tactic", "path")
 _REFUSED: Final = ("Lean error", "Unknown proof state", "Unknown environment")
 _SEVERITIES: Final = {"information": "info", "info": "info", "warning": "warning", "error": "error"}
+_LONGEST: Final = 1e9
+"""Seconds of an answer: what is longer is no time."""
 _INNER: Final = ("response", "result", "results", "responses")
 
 
@@ -109,7 +111,9 @@ class Session:
         refused = value.get("message")
         if isinstance(refused, str) and not refused.startswith(_REFUSED):
             return None
-        unit = Unit(form="repl", first=min(begin, first), last=last, file=normal_file(printable(_text(command, "path"))))
+        unit = Unit(
+            form="repl", first=min(begin, first), last=last, file=normal_file(printable(_text(command, "path")))
+        )
         for one in _dicts(value, "messages"):
             said = as_message(one, first, last)
             if said is not None:
@@ -117,11 +121,15 @@ class Session:
         if isinstance(refused, str):
             text = printable(refused).removeprefix("Lean error:").lstrip("\n ")
             unit.messages.append(Message(severity="error", text=text, first=first, last=last))
-        unit.steps = _dicts(value, "tactics")
+        unit.steps = list(_dicts(value, "tactics"))
         if _text(command, "cmd"):
             unit.program = read_program(printable(_text(command, "cmd")))
         unit.tactic = printable(_text(command, "tactic"))
-        if isinstance(seconds := value.get("time"), int | float) and not isinstance(seconds, bool) and 0 <= seconds < 1e9:
+        if (
+            isinstance(seconds := value.get("time"), int | float)
+            and not isinstance(seconds, bool)
+            and 0 <= seconds < _LONGEST
+        ):
             unit.seconds = float(seconds)
         self._take_goals(unit, command, value)
         return unit

@@ -1,29 +1,27 @@
 """Tactics: which stand in a proof, and what one was given."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from phronesis.derive.sources.lean.names import is_lemma, is_local, lemmas_in, names_in
+from phronesis.derive.sources.lean.names import is_local, lemmas_in, names_in
 
-TACTICS: Final = frozenset(
-    """
-    abel absurd ac_rfl aesop all_goals any_goals apply apply_assumption apply_fun assumption assumption_mod_cast bound
-    bv_decide by_cases by_contra by_contra! calc case case' cases cases' cc change choose clear congr congr! constructor
-    continuity contradiction contrapose contrapose! conv convert convert_to decide delta destruct dsimp eapply ext exact
-    exact? exact_mod_cast exacts exfalso exists existsi ext1 fapply field_simp fin_cases fin_omega first focus fun_prop
-    funext fun_induction gcongr generalize grewrite grind group grw guard_hyp have haveI hint induction induction'
-    infer_instance injection interval_cases intro intros iterate left let letI lift linarith linear_combination map_fun
-    match measurability mod_cases module monotonicity native_decide next nlinarith noncomm_ring nomatch norm_cast norm_num
-    nofun nth_rewrite nth_rw obtain omega on_goal pick_goal plausible polyrith positivity push_cast push_neg qify rcases
-    refine refine' refine_lift rel rename rename_i repeat repeat' replace revert rewrite rfl right ring ring1 ring_nf
-    rintro rotate_left rsuffices rw rw? rwa show show_term simp simp? simp_all simp_all_arith simp_arith simp_rw simpa
-    skip slice_lhs slice_rhs solve_by_elim sorry split split_ifs split_ands squeeze_simp stop subst subst_vars suffices
-    swap symm symmetry tauto tfae_finish tfae_have trans transitivity trivial try unfold unfold_let unreachable! use
-    wlog zify
-    """.split()
-)
+_TACTICS: Final = """
+abel absurd ac_rfl aesop all_goals any_goals apply apply_assumption apply_fun assumption assumption_mod_cast
+bound bv_decide by_cases by_contra by_contra! calc case case' cases cases' cc change choose clear congr congr!
+constructor continuity contradiction contrapose contrapose! conv convert convert_to decide delta destruct
+dsimp eapply ext exact exact? exact_mod_cast exacts exfalso exists existsi ext1 fapply field_simp fin_cases
+fin_omega first focus fun_prop funext fun_induction gcongr generalize grewrite grind group grw guard_hyp have
+haveI hint induction induction' infer_instance injection interval_cases intro intros iterate left let letI
+lift linarith linear_combination map_fun match measurability mod_cases module monotonicity native_decide next
+nlinarith noncomm_ring nomatch norm_cast norm_num nofun nth_rewrite nth_rw obtain omega on_goal pick_goal
+plausible polyrith positivity push_cast push_neg qify rcases refine refine' refine_lift rel rename rename_i
+repeat repeat' replace revert rewrite rfl right ring ring1 ring_nf rintro rotate_left rsuffices rw rw? rwa
+show show_term simp simp? simp_all simp_all_arith simp_arith simp_rw simpa skip slice_lhs slice_rhs
+solve_by_elim sorry split split_ifs split_ands squeeze_simp stop subst subst_vars suffices swap symm symmetry
+tauto tfae_finish tfae_have trans transitivity trivial try unfold unfold_let unreachable! use wlog zify
+"""
+TACTICS: Final = frozenset(_TACTICS.split())
 """Tactics of Lean 4, Batteries and Mathlib."""
 
 SIMP: Final = frozenset({"simp", "simp?", "simp_all", "simp_all_arith", "simp_arith", "simp_rw", "simpa", "dsimp"})
@@ -32,10 +30,14 @@ SIMP: Final = frozenset({"simp", "simp?", "simp_all", "simp_all_arith", "simp_ar
 MAX_NAMES: Final = 50
 _REWRITES: Final = SIMP | {"rw", "rwa", "rewrite", "nth_rw", "nth_rewrite", "grw", "unfold"}
 _ALIASES: Final = {"rewrite": "rw", "rewriteAt": "rw"}
-# Where a step may begin: after a line's end, `;`, `<;>`, `by`, `=>`, a bullet, `all_goals`, `try`, or an opening bracket.
-_START: Final = re.compile(r"(?:^|[;\n(·]|=>|<;>|\bby\b|\||\b(?:all_goals|any_goals|try|repeat|focus)\b)[ \t]{0,80}(?:· ?)?(?=([a-z][a-z_]{0,30}[0-9]?['!?]?)(?![\w.']))")
+# Where a step may begin: after a line's end, `;`, `<;>`, `by`, `=>`, a bullet, `all_goals`, `try`, or `(`.
+_START: Final = re.compile(
+    r"(?:^|[;\n(·]|=>|<;>|\bby\b|\||\b(?:all_goals|any_goals|try|repeat|focus)\b)"
+    r"[ \t]{0,80}(?:· ?)?(?=([a-z][a-z_]{0,30}[0-9]?['!?]?)(?![\w.']))"
+)
 _SAID: Final = re.compile(
-    r"(?i)\b(?:the )?tactic ['`‘]?([a-z_]{1,40}[?!']?)['`’] |(?:^|\n)['`‘]?([a-z_]{1,30}[?!]?)['`’]?(?:: failed| failed| could not| made no progress)"
+    r"(?i)\b(?:the )?tactic ['`‘]?([a-z_]{1,40}[?!']?)['`’] |(?:^|\n)['`‘]?([a-z_]{1,30}[?!]?)['`’]?"
+    r"(?:: failed| failed| could not| made no progress)"
     r"|\bthe (rfl) tactic failed"
 )
 _TRY: Final = re.compile(r"Try this: ([a-z_]{1,30}[?!']?)")
@@ -114,6 +116,6 @@ def _rewriting(written: str) -> list[Rewriting]:
     arrow = _ARROW.match(written)
     rest = written[arrow.end() :] if arrow is not None else written
     names = names_in(rest.lstrip("-( @"))
-    if not names or (len(names[0]) < 2 and not is_lemma(names[0])):
+    if not names or (len(names[0]) == 1):
         return []
     return [Rewriting(names[0], arrow is not None)]

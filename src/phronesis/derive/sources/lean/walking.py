@@ -1,6 +1,7 @@
 """A walk over a text: whatever form of Lean's output it is in, or several of them, its checked units come out."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -23,7 +24,9 @@ _LEAN: Final = re.compile(
     r"(?:theorem|lemma|def|instance|abbrev) [^\s(){}\[\]:]{1,200}(?: [({\[:⦃]|:| ?$)|example ?[({\[:⦃]"
 )
 # What goes on after an empty line of a message.
-_GOES_ON: Final = re.compile(r"\s|case |⊢|Note: |Hint: |Additional |Possible |use `|failed$|Error: |at case |where$|Try this")
+_GOES_ON: Final = re.compile(
+    r"\s|case |⊢|Note: |Hint: |Additional |Possible |use `|failed$|Error: |at case |where$|Try this"
+)
 
 
 class Walk:
@@ -39,7 +42,7 @@ class Walk:
         self._program: Program | None = None
         self._programs = 0
         self._open: list[Message] = []  # the message that may go on, at most one
-        self._built = False
+        self._failed: set[str] = set()  # modules that lake has marked
 
     def run(self) -> None:
         """Read everything."""
@@ -58,6 +61,8 @@ class Walk:
             self._close()
             self._job = unit
             self.units.append(unit)
+            if unit.verdict == "failed":
+                self._failed.add(unit.module)
             return at + 1
         message = read_message(self._lines, at)
         if message is not None:
@@ -151,7 +156,7 @@ class Walk:
             self._take(value, at + first, at + last)
         return behind
 
-    def _take(self, value: dict[str, Any], first: int, last: int) -> None:
+    def _take(self, value: Mapping[str, Any], first: int, last: int) -> None:
         message = as_message(value, first, last)
         if message is not None:
             self._add(message, "json")
@@ -165,11 +170,11 @@ class Walk:
 
     def _failures(self, at: int) -> int:
         """Read lake's list of what failed: a module of which the log shows nothing else is a failure too."""
-        known = {unit.module for unit in self.units if unit.verdict == "failed"}
         at += 1
         while at < len(self._lines) and self._lines[at].text.startswith("- "):
             module = self._lines[at].text[2:].strip()
-            if module and module not in known:
+            if module and module not in self._failed:
+                self._failed.add(module)
                 signal = "lake lists it among the failures"
                 self.units.append(Unit(form="lake", first=at, last=at, module=module, verdict="failed", signal=signal))
             at += 1
