@@ -32,8 +32,11 @@ from phronesis.derive import (
 from phronesis.derive.doctor import Doctor
 from phronesis.derive.editor import Editor
 from phronesis.derive.eraser import Eraser
+from phronesis.derive.experience.aggregating import Aggregating
 from phronesis.derive.experience.events import Reading
 from phronesis.derive.experience.events import handlers as experience_handlers
+from phronesis.derive.experience.marks import KIND as MARK
+from phronesis.derive.experience.patterns import handlers as pattern_handlers
 from phronesis.derive.extracting.gate import Gate
 from phronesis.derive.extracting.rules import Rules
 from phronesis.derive.extraction import ByModel, ByRules
@@ -114,11 +117,12 @@ def make_registry(
     migrate: Prepare | None = None,
     reflect: Prepare | None = None,
     read: Prepare | None = None,
+    aggregate: Prepare | None = None,
 ) -> Registry:
     """Give every verb's handler; a new engine is a new line here.
 
     ``extract`` prepares turns and added messages, ``learn`` what is learned from runs, ``migrate`` old memories,
-    ``reflect`` reflections, ``read`` the raw texts of sources.
+    ``reflect`` reflections, ``read`` the raw texts of sources, ``aggregate`` the patterns of events.
     """
     handlers: list[Handler] = [
         *conversation.handlers(extract),
@@ -126,7 +130,13 @@ def make_registry(
         *edits.HANDLERS,
         *quarantine.HANDLERS,
     ]
-    handlers += [*reasoning.HANDLERS, *experience_handlers(read), *erasure.HANDLERS, *correcting.HANDLERS]
+    handlers += [
+        *reasoning.HANDLERS,
+        *experience_handlers(read),
+        *pattern_handlers(aggregate),
+        *erasure.HANDLERS,
+        *correcting.HANDLERS,
+    ]
     handlers += [*runs.HANDLERS, *learn_handlers(learn), *migrate_handlers(migrate), *reflect_handlers(reflect)]
     folds = {**reasoning.FOLDS, **TRAIT_FOLDS}
     return with_keeping([*handlers, undo_handler(folds)], folds)
@@ -136,7 +146,7 @@ def make_projector() -> Projector:
     """Give the projector; a kind that is searched in parts of its own is a line here."""
     return Projector({
         REASONING: project_reasoning, runs.RUN: no_parts, CYCLE: no_parts, TRAIT: project_trait, L1: project_event,
-        PATTERN: project_learned, PRINCIPLE: project_learned,
+        PATTERN: project_learned, PRINCIPLE: project_learned, MARK: no_parts,
     })  # fmt: skip
 
 
@@ -174,7 +184,9 @@ def open_memory(
     rewriter = Rewriter(roster.asker("migrate") or roster.asker("learn"))
     learn = Learning(telling, Candidates(finding.searcher, own.candidates, own.top_k), partial(roster.asker, "learn"))
     reflect = _reflecting(settings.policy.traits, roster, embedders, finding.searcher)
-    registry = make_registry(_prepare(roster, settings.policy), learn, rewriter, reflect, Reading(SOURCES))
+    registry = make_registry(
+        _prepare(roster, settings.policy), learn, rewriter, reflect, Reading(SOURCES), Aggregating(embedders)
+    )
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
     interpreter = Interpreter(database, recorder, stepper, time, erasure.effects(replayer))

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from typing import TypeVar
 
 Pairs = Mapping[tuple[str, str], float]
 """How alike two ids are; the smaller id stands first."""
@@ -32,11 +33,14 @@ def similar_pairs(tokens: Mapping[str, AbstractSet[str]], *, threshold: float) -
     return out
 
 
-def components(ids: Iterable[str], pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
+_Node = TypeVar("_Node", str, int)
+
+
+def components(ids: Iterable[_Node], pairs: Iterable[tuple[_Node, _Node]]) -> list[list[_Node]]:
     """Give the connected components, each sorted, ordered by their smallest id."""
     root = {node: node for node in ids}
 
-    def find(node: str) -> str:
+    def find(node: _Node) -> _Node:
         while root[node] != node:
             root[node] = root[root[node]]
             node = root[node]
@@ -45,7 +49,7 @@ def components(ids: Iterable[str], pairs: Iterable[tuple[str, str]]) -> list[lis
     for first, second in pairs:
         low, high = sorted((find(first), find(second)))
         root[high] = low
-    out: dict[str, list[str]] = {}
+    out: dict[_Node, list[_Node]] = {}
     for node in sorted(root):
         out.setdefault(find(node), []).append(node)
     return list(out.values())
@@ -66,12 +70,14 @@ def match_by_overlap(clusters: Sequence[AbstractSet[str]], existing: Mapping[str
 
     A group is continued by one cluster at most. A cluster that shares no member with a group that is left is new.
     """
-    candidates = sorted(
-        (-len(cluster & members), group, n)
-        for n, cluster in enumerate(clusters)
-        for group, members in existing.items()
-        if cluster & members
+    holders: dict[str, list[str]] = {}
+    for group, members in existing.items():
+        for member in members:
+            holders.setdefault(member, []).append(group)
+    shared = Counter(
+        (n, group) for n, cluster in enumerate(clusters) for one in cluster for group in holders.get(one, ())
     )
+    candidates = sorted((-count, group, n) for (n, group), count in shared.items())
     out: dict[int, str] = {}
     taken: set[str] = set()
     for _, group, n in candidates:

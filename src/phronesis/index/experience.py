@@ -1,43 +1,43 @@
-"""Experience as search documents: an event by its views, a pattern and a principle by what they say (EMB-08)."""
+"""Experience as search documents: an event as a whole and by its views, a pattern and a principle as they say (EMB-08).
+
+An event's whole is searched by words and by meaning. Its views have vectors of their own, which are compared and not
+searched: six documents of one event would crowd every search that meets it.
+"""
 
 from typing import Final
 
 from phronesis.core.experience.drafts import VIEWS
 from phronesis.core.items import Item
-from phronesis.index.projections import CHUNK_CHARACTERS, CHUNK_OVERLAP, Part, in_words
+from phronesis.index.projections import ALIKE, ASIDE, CHUNK_CHARACTERS, Part, in_words
 
-VIEW: Final = "view"
-"""The kind of part that a view is; which one stands behind the colon: ``view:attempt``."""
+MAX_WHOLE: Final = 2 * CHUNK_CHARACTERS
+"""Characters of an event that are searched and compared: what goes on longer is a log, and its lines are in the entry."""
 
 
-def view_of(part: str) -> str:
-    """Give which view a part is of."""
-    return part.split(":")[1]
+def view_part(view: str) -> str:
+    """Give the name of the part that a view is."""
+    return f"{ASIDE}{view}"
 
 
 def project_event(item: Item) -> list[Part]:
-    """Project an event as its views, each with a vector of its own; a long one in overlapping pieces.
+    """Project an event as its whole, and as each of its views where it has more than one.
 
     A view that says what an earlier one says is left out: it would be encoded again for nothing.
     """
-    out: list[Part] = []
-    seen: set[str] = set()
-    for view in VIEWS:
-        text = item.data.get(view, "")
-        if text and text not in seen:
-            seen.add(text)
-            out += [Part(f"{VIEW}:{view}{f':{start}' if start else ''}", piece, dated=False)
-                    for start, piece in _pieces(text)]  # fmt: skip
-    return out
+    texts = {view: text for view in VIEWS if (text := item.data.get(view, ""))}
+    whole = "\n".join(dict.fromkeys(texts.values()))
+    first = {text: view for view, text in reversed(texts.items())}
+    views = (
+        [
+            Part(view_part(view), text[:CHUNK_CHARACTERS], dated=False)
+            for text, view in sorted(first.items(), key=lambda one: VIEWS.index(one[1]))
+        ]
+        if len(first) > 1
+        else []
+    )
+    return [Part(ALIKE, whole[:MAX_WHOLE], dated=False), *views]
 
 
 def project_learned(item: Item) -> list[Part]:
-    """Project a pattern or a principle as what it says and when it applies: content that the spine keeps as words."""
+    """Project a pattern or a principle as what it says and when it applies: its content, which is in words."""
     return in_words(item.content, dated=False)
-
-
-def _pieces(text: str) -> list[tuple[int, str]]:
-    if len(text) <= CHUNK_CHARACTERS:
-        return [(0, text)]
-    starts = range(0, len(text) - CHUNK_OVERLAP, CHUNK_CHARACTERS - CHUNK_OVERLAP)
-    return [(start, text[start : start + CHUNK_CHARACTERS]) for start in starts]

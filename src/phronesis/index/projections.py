@@ -17,6 +17,13 @@ CHUNK: Final = "chunk:"
 PROSE: Final = "prose"
 """The whole of an item whose content is no prose, in words."""
 
+ALIKE: Final = "alike"
+"""The whole of an item that is compared with others of its kind: it is encoded as questions are, since the encoders
+that tell questions from passages say that likeness is told among questions (E5, Wang et al. 2022)."""
+
+ASIDE: Final = "~"
+"""What the name of a part begins with that has a vector and no words: it is compared, and not searched."""
+
 CHUNK_CHARACTERS: Final = 4_000
 """A text longer than this is searched in chunks too: about a thousand tokens, more than the encoders read."""
 
@@ -68,6 +75,11 @@ def of_content(part: str) -> bool:
     return part == WHOLE or part.startswith(CHUNK)
 
 
+def compared(part: str) -> bool:
+    """Tell whether a part is encoded as questions are, to be compared with others of its kind."""
+    return part == ALIKE or part.startswith(ASIDE)
+
+
 def part_name(part: str) -> str:
     """Give what kind of part it is, such as ``chunk``: what stands before the colon."""
     return part.partition(":")[0]
@@ -76,7 +88,7 @@ def part_name(part: str) -> str:
 def match_id(item_id: str, part: str) -> str:
     """Give the id of an item's part as results show it: the item's own for the whole, else ``{item}::chunk::3800``."""
     name, _, which = part.partition(":")
-    return item_id if part in (WHOLE, PROSE) else f"{item_id}::{name}::{which}"
+    return item_id if part in (WHOLE, PROSE, ALIKE) else f"{item_id}::{name}::{which}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +135,7 @@ class Projector:
                 position=item.position,
                 speaker=item.name if item.kind == "message" else item.subject,
                 text=part.text,
-                terms=pack_terms(tokenize(_searched(item, part))),
+                terms=pack_terms([] if part.part.startswith(ASIDE) else tokenize(_searched(item, part))),
                 marks=marks_of(item, item.content if part.text is None else part.text, dated=part.dated).pack(),
                 current_from=to_micros(item.updated_at),
                 current_to=None,

@@ -5,6 +5,10 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
+from phronesis.index.projections import compared
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.storage.database import Database, Unit
@@ -85,7 +89,7 @@ class Vectorizer:
             begin = todo[-1].seq if todo else 0
             if not todo:
                 continue
-            vectors = embedder.embed_documents([one.text for one in todo])
+            vectors = _encoded(embedder, todo)
             with self.database.transaction(tenant, "derive") as unit:
                 lock_lane(unit, lane_id)  # an erasure may have gone first: what it removed gets no vector
                 left = existing_documents(unit, lane_id, todo)
@@ -117,6 +121,18 @@ class Vectorizer:
             drop_other_models(unit, embedder.name)
         self.embedders.moved(tenant, embedder.name)
         return made
+
+
+def _encoded(embedder: Embedder, todo: list[Unembedded]) -> npt.NDArray[np.float32]:
+    """Encode each as it is used: what is compared with others of its kind as a question, the rest as a document."""
+    out = np.zeros((len(todo), embedder.dimension), np.float32)
+    questions = [n for n, one in enumerate(todo) if compared(one.part)]
+    passages = [n for n, one in enumerate(todo) if not compared(one.part)]
+    for n in questions:
+        out[n] = embedder.embed_query(todo[n].text)
+    if passages:
+        out[passages] = embedder.embed_documents([todo[n].text for n in passages])
+    return out
 
 
 def _short(todo: list[Unembedded]) -> list[Unembedded]:

@@ -7,22 +7,24 @@ from typing import Any, Final
 
 from phronesis.core.experience.nei import MAX_EVENTS, MAX_SEQ, NEI, checked_nei
 from phronesis.core.experience.records import L1, L1Event, event_of, meta_of
-from phronesis.core.experience.results import Episode, Ingested
+from phronesis.core.experience.results import Aggregation, Episode, Ingested
 from phronesis.core.instants import isoformat, parse_past
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
+from phronesis.derive.experience.aggregating import AGGREGATE
 from phronesis.derive.experience.events import EVENTS, EXPERIENCE, SOURCE
 from phronesis.derive.writer import Written
 from phronesis.errors import InputError, NotFound
 from phronesis.memory.inside import Inside
 from phronesis.memory.reading import MAX_LIMIT
+from phronesis.truth.inputs import flag
 
 MAX_BYTES: Final = 8_000_000
 """Bytes of a file that is ingested as one source, as of one text (`core.text.MAX_TEXT_LENGTH`)."""
 
 
 class Experience(Inside):
-    """ingest, ingest_source, get_episode."""
+    """ingest, ingest_source, get_episode, aggregate."""
 
     def ingest(
         self,
@@ -112,6 +114,33 @@ class Experience(Inside):
         if not found:
             raise NotFound(f"there is no episode {episode_id!r:.80} in this scope", field="id")
         return Episode.of(episode_id, sorted(found, key=_place))
+
+    def aggregate(
+        self,
+        *,
+        namespace: str | None = None,
+        user_id: str | None = None,
+        full: bool = False,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> Aggregation:
+        """Group events that belong together into patterns: those that something new touches, or all with ``full``.
+
+        Failures, and what nobody knows, are apart from successes. A pattern that goes on keeps its id. Gives what is
+        new, what changed, what retired, and the mapping of the events of these to their patterns. One entry holds it,
+        which ``rollback(result.entry_id)`` takes back. With nothing new nothing changes.
+        """
+        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
+        call = self._call(actor, idempotency_key, wait)
+        payload = {"full": True} if flag(full, field="full") else {}
+        stages = self._open_stages()
+        if call.wait:
+            stages.vectorizer.run(self._tenant)  # events are compared by meaning too
+        written = self._write(call, lane, AGGREGATE, payload)
+        if written.pending:
+            return Aggregation(written.entry.id, pending=True)
+        return stages.experience.came_to(self._tenant, written.entry)
 
     def _ingested(self, written: Written) -> Ingested:
         if written.pending:

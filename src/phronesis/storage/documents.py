@@ -17,6 +17,10 @@ from phronesis.storage.schema import documents, embedding_models, items, vectors
 from phronesis.storage.statements import batches, insert, list_value, listed, upsert
 
 
+ASIDE: Final = "~"
+"""What the name of a part begins with that has a vector and no words (`index.projections`)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentRow:
     """A search document: one part of one version of an item, while it was current.
@@ -111,17 +115,53 @@ def _document(row: Mapping[Any, Any]) -> DocumentRow:
 
 
 def changed_documents(unit: Unit, lane_id: int, *, after: int) -> list[Any]:
-    """Give the lane's documents that changed after entry ``after``: what an index in memory needs to catch up."""
+    """Give the lane's documents that changed after entry ``after``: what an index in memory needs to catch up.
+
+    Those that are compared and not searched are not among them.
+    """
     query = sa.select(
         documents.c.id, documents.c.item_id, documents.c.part, documents.c.kind, documents.c.session_id,
         documents.c.position, documents.c.speaker, documents.c.terms, documents.c.marks,
         documents.c.current_from, documents.c.current_to,
     ).where(
-        documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.changed_seq > after
+        documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.changed_seq > after,
+        sa.func.substr(documents.c.part, 1, 1) != ASIDE,
     )  # fmt: skip
     # In the order in which things were said: ids are random, and equal scores must rank alike in every store.
     order = (documents.c.changed_seq, sa.func.coalesce(documents.c.position, -1), documents.c.part, documents.c.id)
     return list(unit.run(query.order_by(*order)))
+
+
+class Compared(NamedTuple):
+    """A document that is compared with others of its kind, and when its item came to be (microseconds)."""
+
+    id: str
+    item_id: str
+    terms: bytes
+    current_to: int | None
+    changed_seq: int
+    recorded_at: int
+
+
+def changed_parts(unit: Unit, lane_id: int, kind: str, part: str, *, after: int) -> list[Compared]:
+    """Give the documents of one part of one kind that changed after entry ``after``, in the order of their items."""
+    query = (
+        sa.select(documents.c.id, documents.c.item_id, documents.c.terms, documents.c.current_to,
+                  documents.c.changed_seq, items.c.recorded_at)
+        .join(items, sa.and_(items.c.tenant_id == unit.tenant, items.c.id == documents.c.item_id))
+        .where(documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.kind == kind,
+               documents.c.part == part, documents.c.changed_seq > after)
+        .order_by(items.c.recorded_at, documents.c.item_id)
+    )  # fmt: skip
+    return [Compared(*row) for row in unit.run(query)]
+
+
+def labelled_ids(unit: Unit, lane_id: int, kind: str, label: str) -> set[str]:
+    """Give the ids of a lane's items of a kind that bear a label, whatever their status."""
+    query = sa.select(items.c.id).where(
+        items.c.tenant_id == unit.tenant, items.c.lane_id == lane_id, items.c.label == label, items.c.kind == kind
+    )
+    return {row.id for row in unit.run(query)}
 
 
 def document_texts(unit: Unit, owners: Mapping[str, str]) -> dict[str, str]:
@@ -143,6 +183,7 @@ class Unembedded(NamedTuple):
     item_id: str
     text: str
     seq: int
+    part: str
 
 
 def documents_without_vector(
@@ -161,7 +202,7 @@ def _without_vector(limit: int, by_kind: bool) -> sa.Select[Any]:
     )  # fmt: skip
     text = sa.func.coalesce(documents.c.text, items.c.content)
     query = (
-        sa.select(documents.c.id, documents.c.item_id, text.label("text"), documents.c.changed_seq)
+        sa.select(documents.c.id, documents.c.item_id, text.label("text"), documents.c.changed_seq, documents.c.part)
         .join(items, sa.and_(items.c.tenant_id == sa.bindparam("t"), items.c.id == documents.c.item_id))
         .where(
             documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"),

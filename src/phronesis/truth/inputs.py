@@ -26,6 +26,7 @@ STATED_KINDS: Final = frozenset(KINDS) - {
     "section",
     "run",
     "cycle",
+    "mark",
 }
 """Kinds that a caller may state outright; the others are made by their own verbs."""
 

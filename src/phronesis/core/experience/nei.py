@@ -148,7 +148,8 @@ def artifacts_of(hints: Mapping[str, Any]) -> list[Artifact]:
         raise InputError("hints.artifacts must be a list of names, or of {type, name}", field="hints.artifacts")
     out = []
     for one in named:
-        kind, name = (one.get("type"), one.get("name")) if isinstance(one, Mapping) else ("concept", one)
+        kind: Any = one.get("type") if isinstance(one, Mapping) else "concept"
+        name = one.get("name") if isinstance(one, Mapping) else one
         if kind not in ARTIFACT_TYPES:
             raise InputError(f"an artifact's type must be one of {', '.join(ARTIFACT_TYPES)}; got {kind!r:.40}",
                              field="hints.artifacts")  # fmt: skip

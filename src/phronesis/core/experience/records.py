@@ -35,9 +35,9 @@ class _Own:
 class L1Event(Item):
     """What was tried, once (EMB-01). Texts that nobody gave are empty.
 
-    ``signals`` say what decided the label, ``field_origin`` who wrote each text: human, model or rule; ``artifacts`` are
-    ids such as ``file:src/app.py``; ``family`` a failure family that its source's adapter knows by name. ``episode_id``
-    and ``seq`` place it among the attempts towards one goal. ``confidence`` is how sure the label is.
+    ``signals`` say what decided the label, ``field_origin`` who wrote each text: human, model or rule; ``artifacts``
+    are ids such as ``file:src/app.py``; ``family`` a failure family that its source's adapter knows by name.
+    ``episode_id`` and ``seq`` place it among the attempts towards one goal. ``confidence`` is how sure the label is.
     """
 
     situation: str = ""

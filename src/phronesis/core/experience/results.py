@@ -1,10 +1,11 @@
 """What the verbs of experience give."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import overload
 
 from phronesis.core.experience.records import IngestMeta, L1Event
+from phronesis.core.items import Item
 from phronesis.core.results import Record
 
 Told = tuple[L1Event, IngestMeta]
@@ -47,3 +48,19 @@ class Episode(Record):
         goal = next((event.goal for event in events if event.goal), "")
         situation = next((event.situation for event in events if event.situation), "")
         return cls(episode_id, goal, situation, tuple(events))
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation(Record):
+    """What an aggregation, or an abstraction, came to: the patterns, or the principles, that it moved.
+
+    ``mapping`` gives, for each event of a new or changed pattern, the ids of these patterns; for an abstraction, for
+    each pattern of a new or changed principle, the ids of these principles.
+    """
+
+    entry_id: str
+    new: Sequence[Item] = ()
+    changed: Sequence[Item] = ()
+    retired: Sequence[Item] = ()
+    mapping: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    pending: bool = False

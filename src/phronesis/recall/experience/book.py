@@ -3,12 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from phronesis.core.experience.records import L1, PATTERN, PRINCIPLE, event_of, pattern_of, principle_of
+from phronesis.core.entries import Entry
+from phronesis.core.experience.records import (
+    L1,
+    PATTERN,
+    PRINCIPLE,
+    Pattern,
+    Principle,
+    event_of,
+    pattern_of,
+    principle_of,
+)
+from phronesis.core.experience.results import Aggregation
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.recall.past import evidence_at
 from phronesis.storage.database import Database, Unit
-from phronesis.storage.items import lane_of_item
+from phronesis.storage.deltas import deltas_of_entry
+from phronesis.storage.items import lane_of_item, read_items
+from phronesis.storage.lanes import get_lane
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +36,29 @@ class ExperienceBook:
             return event_of(item)
         with self.database.transaction(tenant, "read") as unit:
             return as_records(unit, [item], as_of=as_of)[0]
+
+    def came_to(self, tenant: str, entry: Entry) -> Aggregation:
+        """Give what an aggregation or an abstraction changed."""
+        with self.database.transaction(tenant, "read") as unit:
+            made = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)}
+            held = read_items(unit, get_lane(unit, entry.lane_id), list(made))
+            items = [held[one] for one in made if one in held and held[one].kind in (PATTERN, PRINCIPLE)]
+            records = as_records(unit, items)
+        new = [one for one in records if made[one.id].op == "create"]
+        retired = [one for one in records if one not in new and "ended" in made[one.id].patch]
+        gone = {one.id for one in (*new, *retired)}
+        changed = [one for one in records if one.id not in gone]
+        mapping: dict[str, list[str]] = {}
+        for one in (*new, *changed):
+            for below in _below(one):
+                mapping.setdefault(below, []).append(one.id)
+        return Aggregation(entry.id, tuple(new), tuple(changed), tuple(retired), mapping)
+
+
+def _below(record: Item) -> list[str]:
+    if isinstance(record, Pattern):
+        return [one for one, _ in record.members]
+    return list(record.patterns) if isinstance(record, Principle) else []
 
 
 def as_records(unit: Unit, items: Sequence[Item], *, as_of: int | None = None) -> list[Item]:

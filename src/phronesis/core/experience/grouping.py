@@ -1,0 +1,197 @@
+"""Which events make a pattern: the same code for all of them and for the part that something new touches (EMB-09).
+
+Two events belong together when they are alike and share their nearest neighbours. What cannot belong together by any
+pair of neighbours is told apart first (components), so that only events within reach of each other are compared all
+with all.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from phronesis.core.clustering import components
+from phronesis.core.experience.linking import average_link
+from phronesis.core.experience.neighbours import NOBODY, OWN, SHARED, Neighbours, candidate_pairs
+from phronesis.core.experience.similarity import Floats, Rows
+
+REACH: Final = 0.6
+"""Share of the threshold that one pair of neighbours must have for two groups to be within reach of each other: an
+average of the threshold has a pair above it, and what is left out below costs no more than that."""
+
+STEP: Final = 1.15
+"""How much closer the pairs must be, each time that a component is too large to compare all with all."""
+
+MAX_COMPARED: Final = 500
+"""Events compared all with all: a quarter of a million pairs, and as many steps of average link at most."""
+
+CLOSEST: Final = 2.0
+"""Beyond this many thresholds a component is taken as one group: what hangs together in it is as good as the same."""
+
+
+FRAGMENT: Final = 8
+"""Members of a group that may be a fragment of a larger one. Of many events that are all alike, few share the same five
+nearest: they fall into fragments, each larger than the neighbourhood that made it."""
+
+UNBROKEN: Final = 0.85
+"""Two such groups are one when they are on average this share as alike across as inside: no gap runs between them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Belonging:
+    """When events belong together: ``shared`` is what sharing all neighbours adds, ``threshold`` the least average."""
+
+    shared: float
+    threshold: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bonds:
+    """What people said of pairs of rows: must be together, must be apart (EMB-15)."""
+
+    together: Sequence[tuple[int, int]] = ()
+    apart: Sequence[tuple[int, int]] = ()
+
+    def among(self, rows: Rows) -> "Bonds":
+        """Give the bonds among some rows, by their places there."""
+        place = {row: n for n, row in enumerate(rows.tolist())}
+
+        def placed(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+            return tuple((place[one], place[other]) for one, other in pairs if one in place and other in place)
+
+        return Bonds(placed(self.together), placed(self.apart))
+
+
+@dataclass(frozen=True, slots=True)
+class Grouper:
+    """Groups events by their neighbours."""
+
+    neighbours: Neighbours
+    belonging: Belonging
+    bonds: Bonds = field(default_factory=Bonds)
+
+    def groups(self, rows: Rows) -> list[list[int]]:
+        """Give the groups of two and more among ``rows``, each sorted, ordered by their first member."""
+        rows = np.unique(rows)
+        found: list[list[int]] = []
+        for part in self._within_reach(rows):
+            found += self._split(part)
+        return sorted(self._mended([group for group in found if len(group) > 1]))
+
+    def alike(self, rows: Rows) -> Floats:
+        """Give how much some events belong together: a square matrix in units of the threshold."""
+        shared = np.float32(self.belonging.shared) * self.neighbours.shared(rows)
+        both = self.neighbours.metric.matrix(rows, rows) + shared
+        out: Floats = (both / np.float32(self.belonging.threshold)).astype(np.float32)
+        return out
+
+    def _split(self, rows: list[int]) -> list[list[int]]:
+        members = np.array(rows, dtype=np.int64)
+        if len(rows) == 1:
+            return [rows]
+        if len(rows) > MAX_COMPARED:
+            return [rows]  # `_within_reach` has narrowed it down as far as it goes
+        own = self.bonds.among(members)
+        found = average_link(self.alike(members), threshold=1.0, together=own.together, apart=own.apart)
+        return [[rows[n] for n in group] for group in found]
+
+    def _mended(self, groups: list[list[int]]) -> list[list[int]]:
+        """Put fragments of one group together again, where no bond keeps them apart."""
+        large = [n for n, group in enumerate(groups) if len(group) >= FRAGMENT]
+        owner = {row: n for n in large for row in groups[n]}
+        samples = {n: np.array(groups[n][:FRAGMENT], dtype=np.int64) for n in large}
+        inside = {n: self._average(sample, sample) for n, sample in samples.items()}
+        torn = {tuple(sorted((owner[one], owner[other]))) for one, other in self.bonds.apart
+                if one in owner and other in owner}  # fmt: skip
+        root = {n: n for n in range(len(groups))}
+
+        def find(n: int) -> int:
+            while root[n] != n:
+                n = root[n]
+            return n
+
+        for one, other in _touching(owner, self.neighbours):
+            first, second = sorted((find(one), find(other)))
+            if first == second or any({find(a), find(b)} == {first, second} for a, b in torn):
+                continue
+            across = self._average(samples[one], samples[other])
+            if across >= UNBROKEN * min(inside[one], inside[other]):
+                root[second] = first
+        joined: dict[int, list[int]] = {}
+        for n, group in enumerate(groups):
+            joined.setdefault(find(n), []).extend(group)
+        return [sorted(group) for group in joined.values()]
+
+    def _average(self, rows: Rows, others: Rows) -> float:
+        """Give how alike rows are on average to others, a row itself left out."""
+        alike = self.neighbours.metric.matrix(rows, others)
+        apart = rows[:, None] != others[None, :]
+        return float(alike[apart].mean())
+
+    def _within_reach(self, rows: Rows) -> list[list[int]]:
+        nearest, scores = self.neighbours.lists(rows)
+        pairs = self._paired(rows, nearest, scores)
+        out: list[list[int]] = []
+        waiting = [(rows.tolist(), pairs, REACH)]
+        while waiting:
+            members, own, reach = waiting.pop()
+            joined = [pair for pair, alike in own.items() if alike >= reach]
+            inside = set(members)
+            joined += [pair for pair in self.bonds.together if inside.issuperset(pair)]
+            for part in components(members, joined):
+                if len(part) <= MAX_COMPARED or reach > CLOSEST:
+                    out.append(part)
+                    continue
+                held = set(part)
+                left = {pair: alike for pair, alike in own.items() if held.issuperset(pair)}
+                waiting.append((part, left, reach * STEP))
+        return out
+
+    def _paired(self, rows: Rows, nearest: npt.NDArray[np.int64], scores: Floats) -> Mapping[tuple[int, int], float]:
+        """Give how much neighbours belong together, in units of the threshold."""
+        inside = np.isin(nearest, rows) & (nearest != NOBODY)
+        pairs = np.array(candidate_pairs(rows, np.where(inside, nearest, NOBODY)), dtype=np.int64).reshape(-1, 2)
+        if not len(pairs):
+            return {}
+        alike = _scores_of(pairs, rows, nearest, scores)
+        total = (alike + self.belonging.shared * shared_of(pairs, rows, nearest, scores)) / self.belonging.threshold
+        return {(one, other): value for (one, other), value in zip(pairs.tolist(), total.tolist(), strict=True)}
+
+
+def _touching(owner: Mapping[int, int], neighbours: Neighbours) -> list[tuple[int, int]]:
+    """Give the pairs of groups of which a member of one is a neighbour of a member of the other."""
+    rows = np.array(sorted(owner), dtype=np.int64)
+    nearest, _ = neighbours.lists(rows)
+    pairs = set()
+    for row, others in zip(rows.tolist(), nearest.tolist(), strict=True):
+        pairs |= {(min(owner[row], owner[other]), max(owner[row], owner[other])) for other in others if other in owner}
+    return sorted((one, other) for one, other in pairs if one != other)
+
+
+def _scores_of(pairs: npt.NDArray[np.int64], rows: Rows, nearest: npt.NDArray[np.int64], scores: Floats) -> Floats:
+    """Give how alike the two of each pair are, as one of their lists says."""
+    places = np.searchsorted(rows, pairs)
+    out = np.full(len(pairs), -np.inf, np.float32)
+    for own, other in ((0, 1), (1, 0)):
+        here = nearest[places[:, own]] == pairs[:, other][:, None]
+        out = np.maximum(out, np.where(here, scores[places[:, own]], -np.inf).max(axis=1))
+    return out
+
+
+def shared_of(pairs: npt.NDArray[np.int64], rows: Rows, nearest: npt.NDArray[np.int64], scores: Floats) -> Floats:
+    """Give how much the neighbourhoods of each pair share, as `Neighbours.shared` does for all with all."""
+    kept = np.where(nearest[:, :SHARED] == NOBODY, 0.0, np.maximum(scores[:, :SHARED], 0.0))
+    weights = kept / np.maximum(kept.sum(axis=1, keepdims=True), 1e-9)
+    names = np.concatenate((rows[:, None], nearest[:, :SHARED]), axis=1)
+    held = np.concatenate((np.full((len(rows), 1), OWN), weights), axis=1)
+    held[:, 1:][names[:, 1:] == NOBODY] = 0.0
+    held /= np.linalg.norm(held, axis=1, keepdims=True)
+    places = np.searchsorted(rows, pairs)
+    one, other = places[:, 0], places[:, 1]
+    out = np.zeros(len(pairs), np.float32)
+    for n in range(SHARED + 1):
+        same = names[one][:, n][:, None] == names[other]
+        out += held[one][:, n] * np.where(same, held[other], 0.0).sum(axis=1)
+    return out

@@ -1,0 +1,128 @@
+"""Who is nearest to whom: exact lists of neighbours that grow with the events, and what two lists share.
+
+Likeness alone tells near misses badly apart: two texts of one domain are alike whatever they teach. Those that share
+their nearest neighbours are about the same thing (Jarvis & Patrick 1973, 'Clustering Using a Similarity Measure Based
+on Shared Near Neighbors'). Measured on the labelled events (docs/benchmarks.md): pairwise F1 at a precision of .8 rises
+from .50 to .60.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from phronesis.core.experience.similarity import Floats, Rows, SimilarityMetric
+
+KEPT: Final = 15
+"""Neighbours kept of an event: candidates for the same cluster."""
+
+SHARED: Final = 5
+"""The nearest of them, which two events may share. Of 4, 5, 6 and 8 the best on the labelled events."""
+
+OWN: Final = 0.2
+"""How much an event is a neighbour of itself, beside neighbours whose weights add up to 1: so that two that name each
+other share something."""
+
+BLOCK: Final = 256
+"""Rows compared with all others at a time."""
+
+NOBODY: Final = -1
+
+_Masks = npt.NDArray[np.bool_]
+
+
+class Neighbours:
+    """The nearest neighbours of events among those that may be compared: same ``group``, and ``alive``.
+
+    Lists are made when they are asked for, and kept; `joined` tells them of a new event.
+    """
+
+    def __init__(self, metric: SimilarityMetric, groups: npt.NDArray[np.int64]) -> None:
+        self.metric = metric
+        self._groups = groups
+        self._nearest = np.full((len(groups), KEPT), NOBODY, np.int64)
+        self._scores: Floats = np.full((len(groups), KEPT), -np.inf, np.float32)
+        self._known: _Masks = np.zeros(len(groups), np.bool_)
+
+    def grow(self, metric: SimilarityMetric, groups: npt.NDArray[np.int64]) -> None:
+        """Take in events that were added behind the others, and tell the lists that are known of them."""
+        before, now = len(self._groups), len(groups)
+        self.metric, self._groups = metric, groups
+        self._nearest = np.concatenate((self._nearest, np.full((now - before, KEPT), NOBODY, np.int64)))
+        self._scores = np.concatenate((self._scores, np.full((now - before, KEPT), -np.inf, np.float32)))
+        self._known = np.concatenate((self._known, np.zeros(now - before, np.bool_)))
+        for row in range(before, now):
+            self._join(row)
+
+    def forget(self, rows: Iterable[int]) -> None:
+        """Leave events out from now on; lists that named them are made anew when they are asked for."""
+        gone = np.array(sorted(rows), dtype=np.int64)
+        self._groups[gone] = NOBODY
+        self._known &= ~np.isin(self._nearest, gone).any(axis=1)
+        self._known[gone] = False
+
+    def lists(self, rows: Rows) -> tuple[npt.NDArray[np.int64], Floats]:
+        """Give the neighbours of some events, the nearest first (`NOBODY` where there are fewer), and how alike."""
+        missing = rows[~self._known[rows]]
+        for begin in range(0, len(missing), BLOCK):
+            block = missing[begin : begin + BLOCK]
+            self._keep(block, self.metric.matrix(block))
+        return self._nearest[rows], self._scores[rows]
+
+    def _comparable(self, rows: Rows) -> _Masks:
+        same: _Masks = self._groups[rows][:, None] == self._groups[None, :]
+        same &= (self._groups != NOBODY)[None, :]
+        same[np.arange(len(rows)), rows] = False
+        return same
+
+    def _keep(self, rows: Rows, scores: Floats) -> None:
+        scores = np.where(self._comparable(rows), scores, -np.inf)
+        count = min(KEPT, scores.shape[1])
+        # Of equals the one that came first: a stable order over the few that may be among the nearest.
+        kth = np.partition(scores, scores.shape[1] - count, axis=1)[:, scores.shape[1] - count]
+        for n, row in enumerate(rows.tolist()):
+            found = (
+                np.flatnonzero(scores[n] >= kth[n]) if np.isfinite(kth[n]) else np.flatnonzero(np.isfinite(scores[n]))
+            )
+            best = found[np.argsort(-scores[n][found], kind="stable")][:KEPT]
+            self._nearest[row], self._scores[row] = NOBODY, -np.inf
+            self._nearest[row, : len(best)], self._scores[row, : len(best)] = best, scores[n][best]
+        self._known[rows] = True
+
+    def _join(self, row: int) -> None:
+        rows = np.array([row], dtype=np.int64)
+        scores = self.metric.matrix(rows)
+        self._keep(rows, scores)
+        fits = self._comparable(rows)[0] & self._known & (scores[0] > self._scores[:, -1])
+        for other in np.flatnonzero(fits).tolist():
+            place = int(np.searchsorted(-self._scores[other], -scores[0, other], side="right"))
+            self._nearest[other, place + 1 :] = self._nearest[other, place:-1].copy()
+            self._scores[other, place + 1 :] = self._scores[other, place:-1].copy()
+            self._nearest[other, place], self._scores[other, place] = row, scores[0, other]
+
+    def shared(self, rows: Rows) -> Floats:
+        """Give how much the neighbourhoods of some events share, in [0, 1], as a square matrix.
+
+        It is the cosine of the lists, each neighbour weighed by its likeness, and the event itself among them.
+        """
+        nearest, scores = self.lists(rows)
+        nearest, scores = nearest[:, :SHARED], np.maximum(scores[:, :SHARED], 0.0)
+        scores = np.where(nearest == NOBODY, 0.0, scores)
+        weights = scores / np.maximum(scores.sum(axis=1, keepdims=True), 1e-9)
+        names, places = np.unique(np.concatenate((rows[:, None], nearest), axis=1), return_inverse=True)
+        held = np.zeros((len(rows), len(names)), np.float32)
+        columns = places.reshape(len(rows), SHARED + 1)
+        np.put_along_axis(held, columns[:, 1:], weights.astype(np.float32), axis=1)
+        held[:, names == NOBODY] = 0.0
+        held[np.arange(len(rows)), columns[:, 0]] = OWN
+        held /= np.linalg.norm(held, axis=1, keepdims=True)
+        out: Floats = held @ held.T
+        return out
+
+
+def candidate_pairs(rows: Rows, nearest: npt.NDArray[np.int64]) -> Sequence[tuple[int, int]]:
+    """Give each pair of an event of ``rows`` and one of its neighbours once, the smaller row first."""
+    pairs = {(min(row, other), max(row, other)) for row, others in zip(rows.tolist(), nearest.tolist(), strict=True)
+             for other in others if other != NOBODY}  # fmt: skip
+    return sorted(pairs)

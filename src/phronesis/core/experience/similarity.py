@@ -1,0 +1,141 @@
+"""How alike events are: metrics that can be replaced and added up (EMB-07).
+
+A metric compares rows of one set of events with each other, as matrices: nothing else of an event is known to what
+builds edges, clusters or lists of neighbours.
+"""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from phronesis.core.clustering import jaccard
+
+Floats = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.int64]
+
+MAX_EDITED: Final = 400
+"""Characters of a text that edit distance looks at: its time goes with the square of them."""
+
+
+class SimilarityMetric(Protocol):
+    """Compares events by their row numbers."""
+
+    @property
+    def name(self) -> str:
+        """What it is called, where scores are explained."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many events there are: rows are 0 … size-1."""
+        ...
+
+    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+        """Give how alike each of ``rows`` is to each of ``others`` (default: to all), float32 (rows, others)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Cosine:
+    """The cosine of vectors, in [-1, 1]; 0 where one of two has none (a row of zeros). Rows have length 1 or 0."""
+
+    vectors: Floats
+    name: str = "cosine"
+
+    @property
+    def size(self) -> int:
+        """How many events there are."""
+        return len(self.vectors)
+
+    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+        """Give cosines."""
+        against = self.vectors if others is None else self.vectors[others]
+        out: Floats = self.vectors[rows] @ against.T
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """What two sets share, by `jaccard`: of words, or of the artifacts that events are about."""
+
+    members: Sequence[AbstractSet[str]]
+    name: str = "jaccard"
+
+    @property
+    def size(self) -> int:
+        """How many events there are."""
+        return len(self.members)
+
+    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+        """Give shared / all, in [0, 1]."""
+        against = range(self.size) if others is None else others.tolist()
+        found = [[jaccard(self.members[row], self.members[other]) for other in against] for row in rows.tolist()]
+        return np.array(found, dtype=np.float32).reshape(len(rows), len(against))
+
+
+@dataclass(frozen=True, slots=True)
+class EditDistance:
+    """1 - Levenshtein distance / the longer length, in [0, 1], over the first `MAX_EDITED` characters.
+
+    For a few short texts, such as names or error lines: it compares each pair of characters.
+    """
+
+    texts: Sequence[str]
+    name: str = "edit_distance"
+
+    @property
+    def size(self) -> int:
+        """How many events there are."""
+        return len(self.texts)
+
+    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+        """Give how much of two texts stays when one is made into the other; 1 for two empty ones."""
+        against = range(self.size) if others is None else others.tolist()
+        found = [[_unedited(self.texts[row], self.texts[other]) for other in against] for row in rows.tolist()]
+        return np.array(found, dtype=np.float32).reshape(len(rows), len(against))
+
+
+def _unedited(first: str, second: str) -> float:
+    one, other = first[:MAX_EDITED], second[:MAX_EDITED]
+    if one == other:
+        return 1.0
+    before = list(range(len(other) + 1))
+    for n, left in enumerate(one, 1):
+        row = [n]
+        for m, right in enumerate(other, 1):
+            row.append(min(before[m] + 1, row[m - 1] + 1, before[m - 1] + (left != right)))
+        before = row
+    return 1.0 - before[-1] / max(len(one), len(other))
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One metric of a sum: ``weight`` times (its similarity less ``offset``)."""
+
+    metric: SimilarityMetric
+    weight: float
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedSum:
+    """A sum of metrics over the same events. Zero is what two unrelated events have, where the offsets say so."""
+
+    terms: Sequence[Term]
+    name: str = "weighted_sum"
+
+    @property
+    def size(self) -> int:
+        """How many events there are."""
+        return self.terms[0].metric.size
+
+    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+        """Give the weighted sums."""
+        out: Floats = np.zeros((len(rows), self.size if others is None else len(others)), np.float32)
+        for term in self.terms:
+            out += np.float32(term.weight) * (term.metric.matrix(rows, others) - np.float32(term.offset))
+        return out

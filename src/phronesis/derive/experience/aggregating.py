@@ -1,0 +1,173 @@
+"""The verb ``aggregate``: events that belong together become patterns, and patterns go on as their events come (EMB-09).
+
+Preparing groups the events that something new touches, or all of them, and describes each group; its outcome holds ids,
+weights and words. Applying makes, continues and retires patterns. What was looked at is marked by an item, so that a
+rollback takes the mark back too, and the next call looks at it again.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Final
+
+import numpy as np
+
+from phronesis.core.entries import Entry, Outcome
+from phronesis.core.experience.describing import describe
+from phronesis.core.experience.grouping import Bonds
+from phronesis.core.experience.rates import success_rate
+from phronesis.core.experience.records import L1, MEMBER_OF, PATTERN, event_of
+from phronesis.core.experience.similarity import Floats, Rows
+from phronesis.core.instants import to_micros
+from phronesis.core.items import Item
+from phronesis.derive.experience.bonds import bonds_among
+from phronesis.derive.experience.marks import marked
+from phronesis.derive.experience.table import EventTable, EventTables
+from phronesis.derive.experience.wording import readable
+from phronesis.derive.handler import Bench
+from phronesis.models.embedders import Embedders
+from phronesis.storage.lane_view import LaneView
+
+AGGREGATE: Final = "aggregate"
+
+CLUSTERS: Final = "clusters"
+"""The role of the outcome: which groups there are, of the part that was looked at, and what is said of each."""
+
+MADE_BY: Final = "average-link/1"
+"""Rises when the same events would give other groups or words."""
+
+MIN_MEMBERS: Final = 2
+"""One event is no pattern."""
+
+WEIGHT_DIGITS: Final = 4
+
+FULLY: Final = 0.25
+"""From this share of new events on, all are looked at: most patterns would be touched anyway."""
+
+COUNTER: Final = 0.5
+"""How alike an event of the other outcome must be to a pattern's members, in units of the threshold and without shared
+neighbours, which events of two outcomes do not have, to be its counterexample."""
+
+MAX_COUNTER: Final = 5
+"""Counterexamples that a pattern names, the most alike first."""
+
+_SAMPLED: Final = 8
+
+
+@dataclass(slots=True)
+class Aggregating:
+    """Prepares aggregations, over tables that are kept in memory."""
+
+    embedders: Embedders
+    tables: EventTables = field(default_factory=EventTables)
+    _lock: Lock = field(default_factory=Lock)
+
+    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        """Give the groups of what is new since the last time, or of everything with ``full``."""
+        with self._lock, bench.view() as view:
+            before = to_micros(entry.recorded_at)
+            again = view.lane.applied_seq >= entry.seq  # prepared anew, in a lane that went on: as it was then
+            table, _ = self.tables.of(view, self.embedders.serving(bench.tenant), before=before, fresh=again)
+            part = _part(view, entry, table)
+            if part is None:
+                return [Outcome(role=CLUSTERS, made_by=MADE_BY, body={"clusters": [], "touched": [], "looked_at": 0})]
+            return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=_grouped(view, table, part))]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What of a lane is looked at: events by row, the patterns that may change, and what people said of the events."""
+
+    rows: Rows
+    touched: Sequence[str]
+    bonds: Bonds
+
+
+def _part(view: LaneView, entry: Entry, table: EventTable) -> Part | None:
+    """Give what an aggregation looks at; None where nothing is new."""
+    last = marked(view)
+    news = table.changed_since(view, last)
+    if entry.payload.get("full") or last == 0 or len(news) > FULLY * len(table.alive):
+        if not news and not entry.payload.get("full"):
+            return None
+        rows = table.everything()
+        return Part(rows, [one.id for one in view.versions(PATTERN)], bonds_among(view, table.ids, table.row_of))
+    if not news:
+        return None
+    near = set(news)
+    fresh = table.rows(news)
+    if table.neighbours is not None and len(fresh):
+        nearest, _ = table.neighbours.lists(fresh)
+        near |= {table.ids[row] for row in np.unique(nearest[nearest >= 0]).tolist()}
+    patterns = sorted({edge.to_id for edge in view.edges_from(sorted(near), MEMBER_OF)})
+    members = {edge.from_id for edge in view.edges_to(patterns, MEMBER_OF)}
+    ids = sorted(near | members)
+    return Part(table.rows(ids), patterns, bonds_among(view, ids, table.row_of))
+
+
+def _grouped(view: LaneView, table: EventTable, part: Part) -> dict[str, Any]:
+    grouper = table.grouper(part.bonds)
+    groups = grouper.groups(part.rows) if len(part.rows) else []
+    events = view.items([table.ids[row] for group in groups for row in group])
+    clusters = []
+    for group in groups:
+        rows = np.array(group, dtype=np.int64)
+        weights = _weights(grouper.alike(rows[: 4 * _SAMPLED]), len(rows))
+        members = sorted(zip((table.ids[row] for row in group), weights, strict=True), key=_typical)
+        held = [events[one] for one, _ in members if one in events]
+        if len(held) < MIN_MEMBERS:
+            continue
+        counter = _counterexamples(table, rows)
+        clusters.append(_body(held, members, counter, view.items(one for one, _ in counter), table.rarity))
+    return {"clusters": clusters, "touched": list(part.touched), "looked_at": len(part.rows)}
+
+
+def _typical(member: tuple[str, float]) -> tuple[float, str]:
+    return (-member[1], member[0])
+
+
+def _weights(alike: Floats, size: int) -> list[float]:
+    """Give each member's mean likeness to the others, 1 for twice what belonging together needs."""
+    sampled = len(alike)
+    total = alike.sum(axis=1) - np.diag(alike)
+    means = np.clip(total / max(1, sampled - 1) / 2.0, 0.0, 1.0)
+    out = [round(float(mean), WEIGHT_DIGITS) for mean in means]
+    return out + [round(float(means.min()), WEIGHT_DIGITS)] * (size - sampled)
+
+
+def _counterexamples(table: EventTable, rows: Rows) -> list[tuple[str, float]]:
+    """Give the events of the other outcome that are like the members: what speaks against the pattern."""
+    assert table.neighbours is not None  # the events were grouped by it  # noqa: S101
+    alike = table.neighbours.metric.matrix(rows[:_SAMPLED]).mean(axis=0) / table.belonging.threshold
+    group = table.group_of(int(rows[0]))
+    others = [row for row in np.flatnonzero(alike >= COUNTER).tolist()
+              if row in table.alive and table.group_of(row) != group]  # fmt: skip
+    best = sorted(others, key=lambda row: (-float(alike[row]), table.ids[row]))[:MAX_COUNTER]
+    return [(table.ids[row], round(float(alike[row]), WEIGHT_DIGITS)) for row in best]
+
+
+def _body(
+    held: Sequence[Item],
+    members: Sequence[tuple[str, float]],
+    counter: Sequence[tuple[str, float]],
+    against: Mapping[str, Item],
+    rarity: Callable[[str], float],
+) -> dict[str, Any]:
+    events = [event_of(item) for item in held]
+    outcome = outcome_of(item.label for item in held)
+    described = describe(events, outcome, terms_of=readable, rarity=rarity)
+    tried = [*held, *against.values()]
+    return {
+        "members": [list(one) for one in members], "counter": [list(one) for one in counter],
+        "outcome": outcome, "view": "attempt+result", "summary": described.summary,
+        "signature": described.signature, "recommendation": described.recommendation, "content": described.content,
+        "success_rate": success_rate(
+            sum(item.label == "success" for item in tried), sum(item.label in ("success", "failure") for item in tried)
+        ),
+    }  # fmt: skip
+
+
+def outcome_of(labels: Iterable[str | None]) -> str:
+    """Give failure where at least one failed, else success, else unknown: failures go first (EMB-08)."""
+    found = set(labels)
+    return next((label for label in ("failure", "success") if label in found), "unknown")

@@ -1,0 +1,270 @@
+"""A lane's events as arrays, kept in memory and caught up before they are compared.
+
+Nothing in it is truth: it is read from the search documents and vectors, and thrown away when the lane's epoch moves.
+"""
+
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from phronesis.core.experience.centring import Centre
+from phronesis.core.experience.grouping import Belonging, Bonds, Grouper
+from phronesis.core.experience.neighbours import NOBODY, Neighbours
+from phronesis.core.experience.records import L1
+from phronesis.core.experience.similarity import Cosine, Floats, Rows, Term, WeightedSum
+from phronesis.core.experience.words import Bags, TermCosine
+from phronesis.derive.experience.marks import spoken_of
+from phronesis.derive.experience.unrelated import TEXTS
+from phronesis.errors import ModelError
+from phronesis.index.projections import ALIKE
+from phronesis.index.tokens import term_hash, tokenize, unpack_terms
+from phronesis.models.embedder import Embedder
+from phronesis.storage.documents import (
+    Compared,
+    active_model,
+    changed_parts,
+    document_texts,
+    labelled_ids,
+    read_vectors,
+)
+from phronesis.storage.lane_view import LaneView
+
+SUCCESS: Final = 0
+OTHER: Final = 1
+"""Groups of events: successes are clustered apart from failures and from what nobody knows (EMB-08)."""
+
+DENSE_UNIT: Final = 0.87
+"""Share of the spread of unrelated texts' cosines that is one unit of likeness."""
+
+WORDS_UNIT: Final = 0.06
+WORDS_OFFSET: Final = 0.05
+WORDS_WEIGHT: Final = 0.5
+"""The square root of the cosine of terms, of which unrelated events have .05, in units of .06; with vectors it counts
+half. With `BOTH` and `WORDS` tuned on tests/labelled/experience/dev.jsonl (docs/benchmarks.md)."""
+
+BOTH: Final = Belonging(shared=14.0, threshold=12.0)
+WORDS: Final = Belonging(shared=20.0, threshold=14.5)
+
+_NUMBERS: Final = 10_000
+
+Bag = tuple[npt.NDArray[np.int32], Floats]
+
+
+@dataclass(slots=True)
+class EventTable:
+    """Events by row: their ids, when they came to be, their group, and how alike they are."""
+
+    lane_id: int
+    epoch: int
+    model: str | None
+    seen_seq: int = 0
+    ids: list[str] = field(default_factory=list)
+    row_of: dict[str, int] = field(default_factory=dict)
+    recorded: list[int] = field(default_factory=list)
+    alive: set[int] = field(default_factory=set)
+    neighbours: Neighbours | None = None
+    _documents: list[str] = field(default_factory=list)
+    _numbers: dict[int, int] = field(default_factory=dict)
+    _bags: list[Bag] = field(default_factory=list)
+    _words: TermCosine | None = None
+    _raw: Floats = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    _centre: Centre | None = None
+    _centred: Floats = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    _groups: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def belonging(self) -> Belonging:
+        """When events belong together, with vectors or by words alone."""
+        return WORDS if self._centre is None else BOTH
+
+    def rows(self, ids: Sequence[str]) -> Rows:
+        """Give the rows of the events that are there and alive."""
+        found = (self.row_of.get(one) for one in ids)
+        return np.array(sorted({row for row in found if row is not None and row in self.alive}), dtype=np.int64)
+
+    def everything(self) -> Rows:
+        """Give the rows of all events that are alive."""
+        return np.array(sorted(self.alive), dtype=np.int64)
+
+    def group_of(self, row: int) -> int:
+        """Give an event's group."""
+        return int(self._groups[row])
+
+    def grouper(self, bonds: Bonds) -> Grouper:
+        """Give what groups the events, within what people said of them."""
+        assert self.neighbours is not None  # caught up first  # noqa: S101
+        return Grouper(self.neighbours, self.belonging, bonds)
+
+    def rarity(self, term: str) -> float:
+        """Give how rare a readable term is in the lane (its idf); 0 for what says nothing."""
+        numbers = [self._numbers.get(term_hash(token)) for token in tokenize(term)]
+        known = [number for number in numbers if number is not None]
+        return self._words.idf(known[0]) if known and self._words is not None else 0.0
+
+    def changed_since(self, view: LaneView, seq: int) -> list[str]:
+        """Give the events that came, changed, went or were spoken of after entry ``seq``."""
+        rows = changed_parts(view.unit, self.lane_id, L1, ALIKE, after=seq)
+        return sorted({row.item_id for row in rows} | spoken_of(view, seq))
+
+    def catch_up(
+        self, view: LaneView, encoder: Embedder | None, unrelated: Callable[[], Floats], *, before: int
+    ) -> list[int]:
+        """Take in what changed since the last look, up to what was recorded before a time; gives the rows that are new.
+
+        ``unrelated`` gives the vectors of `TEXTS`. ModelError where a vector is missing and the encoder's server away.
+        """
+        fresh = self._documents_changed(view, before)
+        vectors = self._vectors(view, encoder, fresh)
+        self._raw = vectors if not len(self._raw) else np.concatenate((self._raw, vectors))
+        added = [self._append(document.item_id, document.id, document.recorded_at, self._bag(document.terms))
+                 for document in fresh]  # fmt: skip
+        successes = labelled_ids(view.unit, self.lane_id, L1, "success")
+        added += self._relabelled(successes)
+        groups = np.array([SUCCESS if one in successes else OTHER for one in self.ids], dtype=np.int64)
+        groups[[row for row in range(len(self.ids)) if row not in self.alive]] = NOBODY
+        gone = np.flatnonzero(groups[: len(self._groups)] != self._groups).tolist()
+        if self._words is None or self._words.outgrown(len(added)):
+            self._build(groups, encoder, unrelated)
+        else:
+            self._extend(added, groups, gone)
+        return added
+
+    def _documents_changed(self, view: LaneView, before: int) -> list[Compared]:
+        fresh: list[Compared] = []
+        for row in changed_parts(view.unit, self.lane_id, L1, ALIKE, after=self.seen_seq):
+            known = self.row_of.get(row.item_id)
+            if row.current_to is not None:
+                if known is not None and self._documents[known] == row.id:
+                    self.alive.discard(known)
+            elif row.recorded_at < before and (known is None or self._documents[known] != row.id):
+                if known is not None:
+                    self.alive.discard(known)
+                fresh.append(row)
+        self.seen_seq = view.lane.documents_seq
+        return fresh
+
+    def _bag(self, terms: bytes) -> Bag:
+        passed = _passed_over()
+        kept = [(int(term), int(count)) for term, count in unpack_terms(terms).tolist() if term not in passed]
+        numbers = [self._numbers.setdefault(term, len(self._numbers)) for term, _ in kept]
+        return np.array(numbers, np.int32), np.array([count for _, count in kept], np.float32)
+
+    def _append(self, item_id: str, document: str, recorded: int, bag: Bag) -> int:
+        row = len(self.ids)
+        self.ids.append(item_id)
+        self.row_of[item_id] = row
+        self.recorded.append(recorded)
+        self._documents.append(document)
+        self._bags.append(bag)
+        self.alive.add(row)
+        return row
+
+    def _relabelled(self, successes: AbstractSet[str]) -> list[int]:
+        """Give the events whose label moved to the other group a new row there; the old one is left."""
+        known = len(self._groups)
+        now = [SUCCESS if one in successes else OTHER for one in self.ids[:known]]
+        moved = [row for row in range(known) if row in self.alive and self._groups[row] not in (now[row], NOBODY)]
+        if moved:
+            self._raw = np.concatenate((self._raw, self._raw[moved]))
+        self.alive.difference_update(moved)
+        return [self._append(self.ids[row], self._documents[row], self.recorded[row], self._bags[row])
+                for row in moved]  # fmt: skip
+
+    def _vectors(self, view: LaneView, encoder: Embedder | None, fresh: Sequence[Compared]) -> Floats:
+        """Give the vectors of new events; those that are not stored yet are made."""
+        if encoder is None:
+            return np.zeros((len(fresh), 0), np.float32)
+        out = np.zeros((len(fresh), encoder.dimension), np.float32)
+        place = {document.id: n for n, document in enumerate(fresh)}
+        active = active_model(view.unit)
+        if active is not None and active[0] == encoder.name and place:
+            for row in read_vectors(view.unit, self.lane_id, encoder.name, list(place)):
+                out[place.pop(row.document_id)] = row.embedding
+        texts = document_texts(view.unit, {one.id: one.item_id for one in fresh if one.id in place})
+        for document, n in place.items():
+            out[n] = encoder.embed_query(texts.get(document, ""))
+        return out
+
+    def _build(self, groups: npt.NDArray[np.int64], encoder: Embedder | None, unrelated: Callable[[], Floats]) -> None:
+        self._groups = groups
+        self._words = TermCosine(Bags.of(self._bags))
+        if encoder is not None:
+            self._centre = Centre.of(self._raw, unrelated())
+            self._centred = self._centre.centred(self._raw)
+        self.neighbours = Neighbours(self._metric(), groups.copy())
+
+    def _extend(self, added: Sequence[int], groups: npt.NDArray[np.int64], gone: Sequence[int]) -> None:
+        assert self._words is not None and self.neighbours is not None  # built before  # noqa: S101, PT018
+        self._groups = groups
+        if gone:
+            self.neighbours.forget(gone)
+        if added:
+            self._words.add(Bags.of([self._bags[row] for row in added]))
+            if self._centre is not None:
+                self._centred = np.concatenate((self._centred, self._centre.centred(self._raw[list(added)])))
+            self.neighbours.grow(self._metric(), groups.copy())
+
+    def _metric(self) -> WeightedSum:
+        assert self._words is not None  # noqa: S101
+        if self._centre is None:
+            return WeightedSum([Term(self._words, 1.0 / WORDS_UNIT, WORDS_OFFSET)])
+        dense = Term(Cosine(self._centred), 1.0 / (DENSE_UNIT * self._centre.spread))
+        return WeightedSum([dense, Term(self._words, WORDS_WEIGHT / WORDS_UNIT, WORDS_OFFSET)])
+
+
+@cache
+def _passed_over() -> frozenset[int]:
+    """Give the hashes of terms that say nothing of a lesson: bare numbers and single Latin letters."""
+    letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
+    return frozenset(map(term_hash, [*map(str, range(_NUMBERS)), *letters]))
+
+
+def unrelated_vectors(encoder: Embedder) -> Floats:
+    """Give the vectors of texts that have nothing in common, encoded as events are."""
+    return np.stack([encoder.embed_query(text) for text in TEXTS])
+
+
+@dataclass(slots=True)
+class EventTables:
+    """The tables of one process: those of the last few lanes. Hold ``lock`` of the owner while one is used."""
+
+    limit: int = 4
+    _tables: dict[tuple[str, int], EventTable] = field(default_factory=dict)
+    _unrelated: dict[str, Floats] = field(default_factory=dict)
+
+    def of(
+        self, view: LaneView, encoder: Embedder | None, *, before: int, fresh: bool = False
+    ) -> tuple[EventTable, list[int]]:
+        """Give a lane's table, caught up, and the rows that are new in it; by words alone while the encoder is away."""
+        key = (view.unit.tenant, view.lane_id)
+        table = None if fresh else self._tables.pop(key, None)
+        name = None if encoder is None else encoder.name
+        if (
+            table is None
+            or table.epoch != view.lane.epoch
+            or table.model != name
+            or table.seen_seq > view.lane.documents_seq
+        ):
+            table = EventTable(view.lane_id, view.lane.epoch, name)
+        try:
+            added = table.catch_up(view, encoder, lambda: self._vectors_of(encoder), before=before)
+        except ModelError:
+            table = EventTable(view.lane_id, view.lane.epoch, None)
+            added = table.catch_up(view, None, lambda: self._vectors_of(None), before=before)
+        if not fresh:
+            self._tables[key] = table
+            while len(self._tables) > self.limit:
+                self._tables.pop(next(iter(self._tables)))
+        return table, added
+
+    def _vectors_of(self, encoder: Embedder | None) -> Floats:
+        if encoder is None:
+            return np.zeros((0, 0), np.float32)
+        if encoder.name not in self._unrelated:
+            self._unrelated[encoder.name] = unrelated_vectors(encoder)
+        return self._unrelated[encoder.name]
