@@ -7,10 +7,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
+from phronesis.core.experience.records import L1Event
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.scope import LaneName
-from phronesis.derive import experience, reasoning
+from phronesis.derive import reasoning
 from phronesis.derive.editor import Call
 from phronesis.derive.writer import Written
 from phronesis.memory import Memory
@@ -19,6 +20,9 @@ from phronesis.storage.lanes import find_lane
 from plain_mind import install
 
 USER = "alice"
+
+BESIDE = ("cycle", "mark")
+"""Kinds that say what was done, and nothing of the world."""
 
 
 @dataclass
@@ -77,13 +81,17 @@ class EngineStore:
         )
         return written
 
-    def experience(self, attempt: str, label: str = "success", **given: Any) -> Item:
+    def experience(self, attempt: str, label: Any = "success", **given: Any) -> L1Event:
         number = len(self.live("l1"))
         full = {"attempt": attempt, "label": label, "source_ref": f"log:{number}", **given}
-        return made(experience.record_experience(self.writer, self.call, self.lane, full))[0]
+        return self.memory.ingest(full, user_id=USER)[0][0]
 
-    def aggregate(self) -> Written:
-        return experience.record_aggregate(self.writer, self.call, self.lane)
+    def aggregate(self, *, full: bool = False) -> Written:
+        payload = {"full": True} if full else {}
+        written: Written = self.writer.write(
+            self.call.tenant, self.lane, verb="aggregate", payload=payload, actor="tester"
+        )
+        return written
 
     def live(self, *kinds: str) -> list[Item]:
         return [*self.memory.get_all(user_id=USER, kinds=list(kinds), limit=1000)]
@@ -112,12 +120,13 @@ def block(*claims: str | Mapping[str, Any], topic: str = "", scope: str | None =
 
 def made(written: Written) -> list[Item]:
     assert written.applied is not None
-    return [item for item in written.applied.settled.created if item.kind != "cycle"]
+    return [item for item in written.applied.settled.created if item.kind not in BESIDE]
 
 
 def deltas(written: Written) -> int:
     assert written.applied is not None
     settled = written.applied.settled
-    beside = {item.id for item in settled.created if item.kind == "cycle"}
+    beside = {item.id for item in settled.created if item.kind in BESIDE}
+    beside |= {item.id for item in settled.updated if item.kind in BESIDE}
     beside |= {edge.from_id for edge in settled.changes.edges if edge.type == "similar"}  # memories that are linked
     return sum(delta.item_id not in beside for delta in settled.deltas)

@@ -47,7 +47,7 @@ def test_like_events_make_a_pattern_that_reaches_every_source(store: EngineStore
     assert not explained.needs_validation
     assert all(0.5 <= edge["weight"] <= 1 for edge in explained.edges)
     assert (pattern.label, pattern.data["cluster_info"]["size"]) == ("success", 3)
-    assert pattern.content in {event.data["attempt"] for event in events}
+    assert pattern.data["summary"] in {event.attempt for event in events}
     assert store.verified()
 
 

@@ -35,16 +35,30 @@ FRAGMENT: Final = 8
 """Members of a group that may be a fragment of a larger one. Of many events that are all alike, few share the same five
 nearest: they fall into fragments, each larger than the neighbourhood that made it."""
 
+SETTLED: Final = 100
+"""Events from which on the nearest neighbours of one are told from the rest."""
+
 UNBROKEN: Final = 0.85
 """Two such groups are one when they are on average this share as alike across as inside: no gap runs between them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Belonging:
-    """When events belong together: ``shared`` is what sharing all neighbours adds, ``threshold`` the least average."""
+    """When events belong together: when they are on average ``alone`` alike, or ``threshold`` with what they share.
+
+    ``shared`` is what sharing all neighbours adds in a lane of `SETTLED` events and more. In a smaller one it adds less
+    in proportion: of five events everybody is a neighbour of everybody, and that says nothing.
+    """
 
     shared: float
     threshold: float
+    alone: float
+
+    def units(self, alike: Floats, shared: Floats, size: int) -> Floats:
+        """Give how much events belong together, 1 for just enough, in a lane of ``size`` events."""
+        adding = self.shared * min(1.0, size / SETTLED)
+        out: Floats = np.maximum((alike + adding * shared) / self.threshold, alike / self.alone).astype(np.float32)
+        return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +96,8 @@ class Grouper:
 
     def alike(self, rows: Rows) -> Floats:
         """Give how much some events belong together: a square matrix in units of the threshold."""
-        shared = np.float32(self.belonging.shared) * self.neighbours.shared(rows)
-        both = self.neighbours.metric.matrix(rows, rows) + shared
-        out: Floats = (both / np.float32(self.belonging.threshold)).astype(np.float32)
-        return out
+        alike, shared = self.neighbours.metric.matrix(rows, rows), self.neighbours.shared(rows)
+        return self.belonging.units(alike, shared, self.neighbours.metric.size)
 
     def _split(self, rows: list[int]) -> list[list[int]]:
         members = np.array(rows, dtype=np.int64)
@@ -156,7 +168,8 @@ class Grouper:
         if not len(pairs):
             return {}
         alike = _scores_of(pairs, rows, nearest, scores)
-        total = (alike + self.belonging.shared * shared_of(pairs, rows, nearest, scores)) / self.belonging.threshold
+        shared = shared_of(pairs, rows, nearest, scores)
+        total = self.belonging.units(alike, shared, self.neighbours.metric.size)
         return {(one, other): value for (one, other), value in zip(pairs.tolist(), total.tolist(), strict=True)}
 
 

@@ -73,8 +73,8 @@ def checked_nei(given: object, *, now: datetime) -> dict[str, Any]:
         if text is not None and text != "":
             out[name] = check_text(text, field=name)
     out["source_ref"] = check_text(said["source_ref"], field="source_ref")
-    out["source_type"] = check_id(said.get("source_type") or MANUAL, field="source_type")
-    out["label"] = said.get("label") or "unknown"
+    out["source_type"] = check_id(said.get("source_type", MANUAL), field="source_type")
+    out["label"] = said.get("label", "unknown")
     if out["label"] not in LABELS:
         raise InputError(f"label must be one of {', '.join(LABELS)}; got {out['label']!r:.40}", field="label")
     for name in ("payload", "observations"):

@@ -54,20 +54,24 @@ class Bags:
 class TermCosine:
     """The square root of the cosine of two events' weighted terms, in [0, 1].
 
-    Events that come later are added with the idf of those that were there; `outgrown` says when to build anew.
+    ``background`` are texts known to be unrelated, counted with the events: in a lane of five events that are all alike
+    what they share would else seem to say nothing. Events that come later are added with the idf of those that were
+    there; `outgrown` says when to build anew.
     """
 
     name = "term_cosine"
 
-    def __init__(self, bags: Bags) -> None:
-        width = int(bags.terms.max()) + 1 if len(bags.terms) else 0
-        df = np.bincount(bags.terms, minlength=width).astype(np.float64)
-        idf = np.log(1.0 + (bags.size - df + 0.5) / (df + 0.5))
+    def __init__(self, bags: Bags, background: Bags | None = None) -> None:
+        other = Bags.of([]) if background is None else background
+        width = int(max(bags.terms.max(initial=-1), other.terms.max(initial=-1))) + 1
+        df = np.bincount(bags.terms, minlength=width) + np.bincount(other.terms, minlength=width)
+        total = bags.size + other.size
+        idf = np.log(1.0 + (total - df + 0.5) / (df + 0.5))
         if bags.size > FEW:
-            idf[df > MAX_SHARE * bags.size] = 0.0
+            idf[df > MAX_SHARE * total] = 0.0
         self.built_of = bags.size
         self._idf = idf.astype(np.float32)
-        self._new = np.float32(np.log(1.0 + (bags.size + 0.5) / 1.5))
+        self._new = np.float32(np.log(1.0 + (total + 0.5) / 1.5))
         self._bags = bags
         self._weights = self._weigh(bags)
         self._main = _Postings.of(bags, self._weights, first=0)

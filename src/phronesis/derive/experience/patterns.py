@@ -21,6 +21,9 @@ from phronesis.derive.experience.marks import mark
 from phronesis.derive.handler import Handler, Outcomes, Prepare
 from phronesis.storage.lane_view import LaneView
 
+MOVED: Final = 0.05
+"""A member's weight is written anew when it moved by more: each new member moves all of them a little."""
+
 RETIRED: Final = "no group left"
 AGGREGATED: Final = "aggregated"
 
@@ -119,7 +122,7 @@ class _Work:
                   *self._rows(pattern, group.counter, group.against, "contra")]  # fmt: skip
         for row in wished:
             old = known.pop(row.identity, None)
-            if old is None or old.weight != row.weight:
+            if old is None or abs(old.weight - row.weight) > MOVED:
                 self.evidence.append(row)
                 self.edges.append(self._edge(row))
                 if old is not None:

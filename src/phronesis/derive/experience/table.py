@@ -22,7 +22,7 @@ from phronesis.derive.experience.marks import spoken_of
 from phronesis.derive.experience.unrelated import TEXTS
 from phronesis.errors import ModelError
 from phronesis.index.projections import ALIKE
-from phronesis.index.tokens import term_hash, tokenize, unpack_terms
+from phronesis.index.tokens import pack_terms, term_hash, tokenize, unpack_terms
 from phronesis.models.embedder import Embedder
 from phronesis.storage.documents import (
     Compared,
@@ -47,8 +47,8 @@ WORDS_WEIGHT: Final = 0.5
 """The square root of the cosine of terms, of which unrelated events have .05, in units of .06; with vectors it counts
 half. With `BOTH` and `WORDS` tuned on tests/labelled/experience/dev.jsonl (docs/benchmarks.md)."""
 
-BOTH: Final = Belonging(shared=14.0, threshold=12.0)
-WORDS: Final = Belonging(shared=20.0, threshold=14.5)
+BOTH: Final = Belonging(shared=14.0, threshold=12.0, alone=5.5)
+WORDS: Final = Belonging(shared=20.0, threshold=14.5, alone=5.5)
 
 _NUMBERS: Final = 10_000
 
@@ -192,7 +192,7 @@ class EventTable:
 
     def _build(self, groups: npt.NDArray[np.int64], encoder: Embedder | None, unrelated: Callable[[], Floats]) -> None:
         self._groups = groups
-        self._words = TermCosine(Bags.of(self._bags))
+        self._words = TermCosine(Bags.of(self._bags), Bags.of([self._bag(pack_terms(tokenize(text))) for text in TEXTS]))
         if encoder is not None:
             self._centre = Centre.of(self._raw, unrelated())
             self._centred = self._centre.centred(self._raw)
