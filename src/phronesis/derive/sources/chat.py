@@ -20,7 +20,8 @@ from phronesis.derive.sources.transcripts import Message, Transcript, transcript
 
 _RESULT: Final = 500
 _CONTINUES: Final = re.compile(
-    r"\s{0,9}(?:try|instead|what about|how about|and (?:if|what)|rather|no[,.]|not |use |please (?:use|try)|again|same|再|换|试试|那就|不是|不要)",
+    r"\s{0,9}(?:try|instead|what about|how about|and (?:if|what)|rather|no[,.]|not |use |please (?:use"
+    r"|try)|again|same|再|换|试试|那就|不是|不要)",
     re.IGNORECASE,
 )
 _QUESTION: Final = re.compile(r"[^.!?\n。！？]{1,600}[?？]")
@@ -107,7 +108,7 @@ def _episodes(transcript: Transcript) -> list[_Episode]:
 
 
 def _heard(episode: _Episode, message: Message) -> str:
-    """Take what the user says after attempts: a verdict on the last one, and perhaps the next request, which it gives."""
+    """Take what the user says after attempts: a verdict on the last one, and perhaps the next request."""
     text = message.text.strip()
     if not episode.attempts:
         if not episode.asked_back:

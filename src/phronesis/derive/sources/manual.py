@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, Literal
 
 from phronesis.core.experience.drafts import VIEWS, Draft
@@ -18,12 +19,15 @@ from phronesis.derive.sources.transcripts import moment_of
 Field = Literal["situation", "goal", "attempt", "result", "reflection", "label", "date"]
 
 _NAMES: Final[dict[Field, str]] = {
-    "situation": "situation|context|background|environment|setting|setup|problem|symptom|情景|情境|背景|环境|現象|现象|问题|场景|情况",
+    "situation": "situation|context|background|environment|setting|setup|problem|symptom|情景|情境|背景|环境|現象|现象"
+    "|问题|场景|情况",
     "goal": "goal|aim|objective|task|purpose|wanted|目标|目的|任务|需求",
-    "attempt": "attempt|attempted|tried|approach|action|method|what i did|what we did|did|steps|fix tried|what i tried|what we tried"
+    "attempt": "attempt|attempted|tried|approach|action|method|what i did|what we did|did|steps|fix tried"
+    "|what i tried|what we tried"
     "|尝试|嘗試|做法|方法|操作|步骤|行动|措施|试过",
     "result": "result|results|outcome|what happened|effect|observed|结果|結果|结局|效果|结论",
-    "reflection": "reflection|reflections|lesson|lessons|lesson learned|lessons learned|learned|takeaway|takeaways|insight|conclusion|why"
+    "reflection": "reflection|reflections|lesson|lessons|lesson learned|lessons learned|learned|takeaway|takeaways"
+    "|insight|conclusion|why"
     "|反思|教训|教訓|经验|总结|心得|体会|启示|原因|经验教训|经验总结",
     "label": "label|status|success|verdict|标签|状态|成败",
     "date": "date|when|day|日期|时间",
@@ -31,7 +35,8 @@ _NAMES: Final[dict[Field, str]] = {
 _FIELDS: Final[dict[str, Field]] = {word: name for name, words in _NAMES.items() for word in words.split("|")}
 
 _LABELLED: Final = re.compile(
-    r"\s{0,8}(?:[-*+•]\s{1,4})?[*_]{0,3}([A-Za-z][A-Za-z ]{1,20}|[\u4e00-\u9fff]{2,4})(?:\s?#?\d{1,3})?[*_]{0,3}\s?[:：][*_]{0,3}\s?(.*)\Z"
+    r"\s{0,8}(?:[-*+•]\s{1,4})?[*_]{0,3}([A-Za-z][A-Za-z ]{1,20}"
+    r"|[\u4e00-\u9fff]{2,4})(?:\s?#?\d{1,3})?[*_]{0,3}\s?[:：][*_]{0,3}\s?(.*)\Z"
 )
 _HEADING: Final = re.compile(r"(#{1,6})\s{1,4}(\S.*)\Z")
 _BARE: Final = re.compile(
@@ -41,6 +46,7 @@ _RULE: Final = re.compile(r"\s{0,3}(?:-\s?){3,40}\Z|\s{0,3}(?:\*\s?){3,40}\Z|\s{
 _BULLET: Final = re.compile(r"\s{0,8}(?:[-*+•]|\d{1,3}[.)、])\s{1,4}(\S.*)\Z")
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?")
 _LINE: Final = 2_000
+_TITLE: Final = 80
 
 
 @dataclass(slots=True)
@@ -94,8 +100,9 @@ def _drafts(raw: Raw) -> Iterator[Draft]:
     made = derived_id("manual", raw.text.encode(errors="replace").decode())
     for n, entry in enumerate(_entries(raw.text), start=1):
         if entry.tries:
-            for seq, one in enumerate(entry.tries, start=1):
-                yield _of_try(raw, entry, one, index, (f"{made}#{n}", seq) if len(entry.tries) > 1 else None)
+            tries = [one for one in entry.tries if one.fields["attempt"].text]
+            for seq, one in enumerate(tries, start=1):
+                yield _of_try(raw, entry, one, index, (f"{made}#{n}", seq) if len(tries) > 1 else None)
         elif not entry.labelled:
             for told in entry.loose:
                 yield _of_paragraph(entry, told, index)
@@ -114,6 +121,11 @@ def _entries(text: str) -> Iterator[_Entry]:
         found = _field_of(short, heading)
         if found is not None:
             open_field, words = found
+            if entry.tries and not entry.tries[-1].fields["attempt"].text and heading is None:
+                entry.tries.pop()  # "## Attempt 2" was a title
+                if entry.tries:
+                    yield entry
+                    entry = _Entry()
             if _begins_anew(entry, open_field):
                 yield entry
                 entry = _Entry(by_headings=entry.by_headings)
@@ -138,7 +150,7 @@ def _entries(text: str) -> Iterator[_Entry]:
 
 def _underlines(entry: _Entry, told: _Told | None, line: str) -> bool:
     """Tell whether a line of dashes underlines the title above it, as in a heading of two lines."""
-    if told is None or entry.labelled or len(entry.loose) != 1 or len(told.words) != 1 or len(told.words[0]) > 80:
+    if told is None or entry.labelled or len(entry.loose) != 1 or len(told.words) != 1 or len(told.words[0]) > _TITLE:
         return False
     if line.strip() != line.strip()[:1] * len(line.strip()) or line[:1] not in "=-" or told.words[0][-1:] in ".。!！":
         return False
@@ -191,33 +203,39 @@ def _more(entry: _Entry, told: _Told | None, line: str, start: int, end: int, *,
 
 def _of_try(raw: Raw, entry: _Entry, one: _Try, index: LineIndex, place: tuple[str, int] | None) -> Draft:
     told = {**entry.shared, **one.fields}
-    texts = {view: told[view].text for view in VIEWS if view in told and told[view].text}
+    texts: dict[str, str] = {name: part.text for name, part in told.items() if name in VIEWS and part.text}
     before = entry.loose[0].text if entry.loose and "situation" not in texts else ""
     if before:
         texts["situation"] = before
     if entry.title and "goal" not in texts:
         texts["goal"] = entry.title
     judged = _judged(told.get("label"), texts)
-    day = told.get("date")
-    stamp = _DAY.search(day.text[:100]) if day is not None else None
     own = [part for name, part in told.items() if name in one.fields or (place is None or place[1] == 1)]
     begin, end = min(part.start for part in own), max(part.end for part in own)
-    origins: dict[str, Origin] = dict.fromkeys(texts, "human")
     return Draft(
-        attempt=texts.pop("attempt", "") or texts.get("goal", "") or "tried",
-        **texts,
+        attempt=texts["attempt"],
+        situation=texts.get("situation", ""),
+        goal=texts.get("goal", ""),
+        result=texts.get("result", ""),
+        reflection=texts.get("reflection", ""),
         label=judged.label,
         signals=judged.signals,
         confidence=judged.confidence,
-        field_origin=origins | {"attempt": "human"},
+        field_origin=dict.fromkeys(texts, "human"),
         lines=index.lines(begin, end),
         span=(begin, end),
-        occurred_at=moment_of(raw, stamp[0] if "T" in stamp[0] or " " in stamp[0] else f"{stamp[0]}T00:00")
-        if stamp
-        else None,
+        occurred_at=_day(raw, told.get("date")),
         episode_id=place[0] if place else None,
         seq=place[1] if place else None,
     )
+
+
+def _day(raw: Raw, told: _Told | None) -> datetime | None:
+    """Read the date of an entry; a day is its first moment."""
+    stamp = _DAY.search(told.text[:100]) if told is not None else None
+    if stamp is None:
+        return None
+    return moment_of(raw, stamp[0] if len(stamp[0]) > len("2026-01-01") else f"{stamp[0]}T00:00")
 
 
 def _judged(label: _Told | None, texts: dict[str, str]) -> Labelling:

@@ -7,7 +7,8 @@ from typing import Final
 
 _LINE: Final = 2_000
 _MARK: Final = re.compile(
-    r"\s{0,8}(?:[>#*-]{1,4}\s{0,3})?[*_]{0,3}(Question|Task|Goal|Instruction|Thought|Action|Action Input|Observation|Final Answer|Answer"
+    r"\s{0,8}(?:[>#*-]{1,4}\s{0,3})?[*_]{0,3}(Question|Task|Goal|Instruction|Thought|Action|Action Input"
+    r"|Observation|Final Answer|Answer"
     r"|问题|任务|思考|行动|动作|行动输入|动作输入|观察|最终答案)\s?\d{0,4}[*_]{0,3}\s?[:：][*_]{0,3}\s?(.*)\Z"
 )
 _KIND: Final = {

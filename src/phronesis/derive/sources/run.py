@@ -1,4 +1,4 @@
-"""The source ``run``: what an agent did, as records of runs, trajectories of steps, or Thought / Action / Observation."""
+"""The source ``run``: what an agent did, as records of runs, trajectories of steps, or ReAct's text."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,13 +32,16 @@ _GOALS: Final = (
     "problem",
     "prompt",
     "task_description",
+    "problem_statement",
+    "issue",
+    "title",
     "input",
 )
 _SETTINGS: Final = ("situation", "environment", "env", "context", "agent", "model", "setting")
 _ANSWERS: Final = ("result", "final_answer", "answer", "final_output", "prediction", "response")
 _OUTCOMES: Final = (
     "success", "is_success", "succeeded", "solved", "resolved", "passed", "ok", "failed", "reward", "status", "outcome",
-    "exit_code", "returncode", "error", "errors", "exception", "timeout", "timed_out", "is_correct", "correct", "done_reason",
+    "exit_code", "returncode", "error", "errors", "exception", "timeout", "timed_out", "is_correct", "correct",
 )  # fmt: skip
 _MEASURES: Final = (
     "score",
@@ -62,8 +65,10 @@ _SHOWN: Final = 30
 """Steps that a run's attempt names; of a longer run the first and the last ones."""
 
 _REFUSED: Final = re.compile(
-    r"\s{0,9}(?:error\b|failed\b|failure\b|invalid (?:action|input|command|tool|argument)|could not\b|cannot\b|unable to\b"
-    r"|unknown (?:action|command|tool)|no such\b|not found\b|timed? ?out\b|permission denied|access denied|错误|失败|无效|无法)",
+    r"\s{0,9}(?:error\b|failed\b|failure\b|invalid (?:action|input|command|tool|argument)|could not\b"
+    r"|cannot\b|unable to\b"
+    r"|unknown (?:action|command|tool)|no such\b|not found\b|timed? ?out\b|permission denied|access denied"
+    r"|错误|失败|无效|无法)",
     re.IGNORECASE,
 )
 _VERDICT: Final = re.compile(r"\b(?:answer is )?(INCORRECT|CORRECT|SUCCESS|FAILURE|FAILED|PASSED)\b")
@@ -80,6 +85,7 @@ class Step:
     thought: str = ""
     judged: Labelling = field(default_factory=lambda: Labelling("unknown"))
     at: datetime | None = None
+    reward: object = None
 
 
 class RunSource:
@@ -153,21 +159,22 @@ def _of_record(raw: Raw, placed: Placed, index: LineIndex, made: str, seqs: dict
         return seqs[episode]
 
     yield from _failing(steps, index, shared, following, at)
-    memories = [one for one in _texts(known.get("memory"))] if "memory" in known else []
+    memories = _texts(known.get("memory"))
     reflections = [text for name in _REFLECTIONS for text in _texts(known.get(name))]
-    judged = _run_label(known, steps)
-    error = known.get("error") or known.get("exception")
-    result = (
-        _first(known, _ANSWERS) or (_words(error) if error else "") or _last_result(steps) or _first(known, ("raw",))
-    )
-    raw_text = _first(known, ("raw",))
     attempt = _attempt(known, steps, episode if episode != made else "", memories)
+    whole = Step(
+        attempt, _run_result(known, steps)[:500], placed.start, placed.end, judged=_run_label(known, steps), at=at
+    )
     yield _draft(
-        Step(attempt, (raw_text if steps and not _first(known, _ANSWERS) and raw_text else result)[:500], placed.start, placed.end, judged=judged, at=at),
-        index, shared, following(),
-        reflection=(reflections[-1] if reflections else "").strip(),
+        whole, index, shared, following(), reflection=reflections[-1].strip() if reflections else "",
         observations=_observed(known, steps),
     )  # fmt: skip
+
+
+def _run_result(known: Mapping[str, Any], steps: list[Step]) -> str:
+    """Give what a run came to: its answer, the error that ended it, its raw words, what its last step gave back."""
+    error = known.get("error") or known.get("exception")
+    return _first(known, _ANSWERS) or _words(error) or _first(known, ("raw",)) or _last_result(steps)
 
 
 def _failing(
@@ -194,7 +201,10 @@ def _draft(
     }
     return Draft(
         attempt=step.action,
-        **texts,
+        situation=texts["situation"],
+        goal=texts["goal"],
+        result=texts["result"],
+        reflection=texts["reflection"],
         label=step.judged.label,
         signals=step.judged.signals,
         confidence=step.judged.confidence,
@@ -225,7 +235,13 @@ def _steps(raw: Raw, placed: Placed) -> Iterator[Step]:
             at = next((moment for name in _TIMES if (moment := moment_of(raw, step.get(name)))), None)
             if action or result:
                 yield Step(action or "a step", result[:500], one.start, one.end, _words(step.get("thought")),
-                           step_label(step, result), at)  # fmt: skip
+                           step_label(step, result), at, _reward(step))  # fmt: skip
+
+
+def _reward(step: Mapping[str, Any]) -> object:
+    """Give the reward of a step that ends its run: 1 where it is earned, 0 only where the run says that it is over."""
+    over = step.get("done") is True or step.get("terminated") is True
+    return step.get("reward") if over or step.get("reward") == 1 else None
 
 
 def _action(said: object, step: Mapping[str, Any]) -> str:
@@ -264,7 +280,7 @@ def _run_label(known: Mapping[str, Any], steps: list[Step]) -> Labelling:
     if judged.signals or not steps:
         return judged
     verdict = _VERDICT.search(steps[-1].result[:_SHORT])
-    return label_of({"outcome": verdict[1]}) if verdict else Labelling("unknown")
+    return label_of({"outcome": verdict[1]} if verdict else {"reward": steps[-1].reward})
 
 
 def _attempt(known: Mapping[str, Any], steps: list[Step], name: str, memories: list[str]) -> str:

@@ -24,7 +24,8 @@ _ROLES: Final[dict[str, Role]] = {
 _LISTS: Final = ("messages", "conversation", "conversations", "turns", "chat", "history", "dialogue")
 _TIMES: Final = ("created_at", "timestamp", "time", "date", "create_time")
 _SPEAKER: Final = re.compile(
-    r"[\s>*_-]{0,8}(?:\[[^\]\n]{1,40}\]\s?)?[*_]{0,3}([A-Za-z]{2,10}(?: result)?|[\u4e00-\u9fff]{2,3})(?:\s?[(（][^)）\n]{1,40}[)）])?[*_]{0,3}\s?[:：][*_]{0,3}\s?(.*)\Z"
+    r"[\s>*_-]{0,8}(?:\[[^\]\n]{1,40}\]\s?)?[*_]{0,3}([A-Za-z]{2,10}(?: result)?"
+    r"|[\u4e00-\u9fff]{2,3})(?:\s?[(（][^)）\n]{1,40}[)）])?[*_]{0,3}\s?[:：][*_]{0,3}\s?(.*)\Z"
 )
 _HEADING: Final = re.compile(r"#{1,6}\s{1,3}[*_]{0,3}([A-Za-z]{2,10}|[\u4e00-\u9fff]{2,3})[*_]{0,3}\s?[:：]?\s{0,3}\Z")
 _STAMP: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)?")
@@ -201,7 +202,7 @@ def _of_text(raw: Raw) -> Iterator[Message]:
         elif turns:
             turns[-1][3].append("")
         start = end + 1
-    for role, begin, end, words, at in turns:
-        said = "\n".join(words).strip()
-        if said:
-            yield Message(role=role, text=said, start=begin, end=end, at=at)
+    for role, begin, end, said, at in turns:
+        told = "\n".join(said).strip()
+        if told:
+            yield Message(role=role, text=told, start=begin, end=end, at=at)

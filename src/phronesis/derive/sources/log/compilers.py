@@ -7,8 +7,8 @@ from phronesis.derive.sources.log.findings import Finding, Reading
 
 _FILE: Final = r"((?:[A-Za-z]:[\\/])?[^\s:()][^:\n()]{0,300})"
 _COLON: Final = re.compile(
-    _FILE
-    + r":(\d{1,9})(?::(\d{1,9}))?(?:-\d{1,9}(?::\d{1,9})?)?:? (?:- )?(fatal error|error|warning|note|info)(?:\[([\w-]{1,60})\])?:? ?([A-Z]{1,6}\d{2,6}(?=:))?:? ?(.*)\Z"
+    _FILE + r":(\d{1,9})(?::(\d{1,9}))?(?:-\d{1,9}(?::\d{1,9})?)?:? (?:- )?(fatal error|error|warning|note"
+    r"|info)(?:\[([\w-]{1,60})\])?:? ?([A-Z]{1,6}\d{2,6}(?=:))?:? ?(.*)\Z"
 )
 _PAREN: Final = re.compile(
     _FILE + r"\((\d{1,9})(?:,(\d{1,9}))?\): (fatal error|error|warning|note|info)(?: ([A-Z]{1,6}\d{2,6}))?: (.*)\Z"
@@ -54,19 +54,19 @@ def _named(reading: Reading, n: int) -> None:
     text = reading.text(n)
     match = _MAVEN.match(text)
     if match:
-        _add(reading, n, match[2], "error" if match[1] == "ERROR" else "warning", match[5], None)
+        _add(reading, n, file=match[2], severity=match[1].lower(), message=match[5])
         return
     match = _COLON.match(text)
     if match:
         code = match[6] or (match[5] if match[5] and match[5][0].isupper() else None)
-        _add(reading, n, match[1], match[4], match[7], code)
+        _add(reading, n, file=match[1], severity=match[4], message=match[7], code=code)
         return
     match = _PAREN.match(text)
     if match:
-        _add(reading, n, match[1], match[4], match[6], match[5])
+        _add(reading, n, file=match[1], severity=match[4], message=match[6], code=match[5])
 
 
-def _add(reading: Reading, n: int, file: str, severity: str, message: str, code: str | None) -> None:
+def _add(reading: Reading, n: int, *, file: str, severity: str, message: str, code: str | None = None) -> None:
     if severity == "warning":
         reading.warnings.append(n)
     if "error" in severity:

@@ -1,9 +1,11 @@
 """What was found in a log, told as drafts: one for each thing that failed, one for what went well."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from itertools import pairwise
+from typing import Any, Final, Generic, TypeVar
 
 from phronesis.core.experience.drafts import Artifact, Draft
 from phronesis.core.experience.labelling import label_of
@@ -18,18 +20,22 @@ from phronesis.derive.sources.log.findings import (
     test_in_words,
 )
 
-MAX_DRAFTS: Final = 2_000
-"""Drafts of one text: what a person or a model could still look through. The last one says how many were left out."""
-
 MAX_RESULT: Final = 300
 """Characters of a result: an error's type and the first line of its message."""
 
+T = TypeVar("T")
+
 _NUMBER: Final = re.compile(r"0x[0-9a-fA-F]{1,16}|\d{1,20}")
-_TOOL_WORDS: Final = ("pytest", "unittest", "cargo", "npm", "pip", "make", "go", "node", "mvn", "gradle", "tsc", "rustc",
-                      "gcc", "docker", "git")  # fmt: skip
+_TOOL_WORDS: Final = frozenset(
+    (
+        *("pytest", "unittest", "cargo", "npm", "pip", "make", "go", "node", "mvn", "gradle", "tsc", "rustc", "gcc"),
+        *("docker", "git", "ruff", "flake8", "pylint", "eslint", "mypy", "clang", "javac", "java", "cmake", "jest"),
+        "vitest",
+    )
+)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """The lines from one command to the next, and what was found on them."""
 
@@ -50,14 +56,10 @@ class Part:
         return next((one.exit_code for one in reversed(self.endings) if one.exit_code is not None), None)
 
 
-def drafts_of(reading: Reading) -> list[Draft]:
+def drafts_of(reading: Reading) -> Iterator[Draft]:
     """Give the drafts of a log in the order of its lines."""
-    out = [draft for part in _parts(reading) for draft in _of_part(reading, part)]
-    if len(out) > MAX_DRAFTS:
-        left_out = len(out) - MAX_DRAFTS
-        out = out[:MAX_DRAFTS]
-        out[-1] = _with(out[-1], left_out=left_out)
-    return out
+    for part in _parts(reading):
+        yield from _of_part(reading, part)
 
 
 def in_short(error_type: str | None, message: str) -> str:
@@ -67,46 +69,47 @@ def in_short(error_type: str | None, message: str) -> str:
     return words[:MAX_RESULT]
 
 
-def _with(draft: Draft, **more: Any) -> Draft:
-    body = {**draft.to_body(), "observations": {**draft.observations, **more}}
-    return Draft.from_body(body)
-
-
 def _parts(reading: Reading) -> Iterator[Part]:
     """Part a log at its commands, and at a second session of tests without a command between."""
     marks = sorted(reading.commands)
     bounds = sorted({0, *marks, *_sessions(reading.starts, marks)})
-    lists = [reading.findings, reading.summaries, reading.endings, reading.facts, reading.tools, reading.targets]
-    keys = [lambda one: one.first, lambda one: one.line, lambda one: one.line, *[lambda one: one[0]] * 3]
-    pointers = [0] * len(lists)
-    ordered = [sorted(found, key=key) for found, key in zip(lists, keys, strict=True)]
-    warnings = sorted(reading.warnings)
-    warned = 0
+    errors = _Ordered(reading.findings, lambda one: one.first)
+    summaries = _Ordered(reading.summaries, lambda one: one.line)
+    endings = _Ordered(reading.endings, lambda one: one.line)
+    facts, tools, targets = (
+        _Ordered(said, lambda one: one[0]) for said in (reading.facts, reading.tools, reading.targets)
+    )
+    warnings = _Ordered(reading.warnings, lambda n: n)
     for start, end in zip(bounds, [*bounds[1:], len(reading.lines)], strict=True):
-        slices: list[list[Any]] = []
-        for which, found in enumerate(ordered):
-            begin = pointers[which]
-            while pointers[which] < len(found) and keys[which](found[pointers[which]]) < end:
-                pointers[which] += 1
-            slices.append(found[begin : pointers[which]])
-        before = warned
-        while warned < len(warnings) and warnings[warned] < end:
-            warned += 1
-        errors, summaries, endings, facts, tools, targets = slices
+        built = targets.between(start, end)
         yield Part(
-            start, _last_line(reading, start, end), reading.commands.get(start), errors, summaries, endings,
-            tuple(dict.fromkeys(fact for _, fact in facts)), tuple(dict.fromkeys(tool for _, tool in tools)),
-            targets[0][1] if targets else None, warned - before,
+            first=start, last=_last_line(reading, start, end), command=reading.commands.get(start),
+            errors=errors.between(start, end), summaries=summaries.between(start, end),
+            endings=endings.between(start, end), facts=_distinct(facts.between(start, end)),
+            tools=_distinct(tools.between(start, end)), target=built[0][1] if built else None,
+            warnings=len(warnings.between(start, end)),
         )  # fmt: skip
+
+
+class _Ordered(Generic[T]):
+    """Things that stand on lines, to be had by the lines."""
+
+    def __init__(self, things: Sequence[T], line: Callable[[T], int]) -> None:
+        self._things = sorted(things, key=line)
+        self._lines = [line(one) for one in self._things]
+
+    def between(self, start: int, end: int) -> list[T]:
+        """Give those on the lines from ``start`` to before ``end``."""
+        return self._things[bisect_left(self._lines, start) : bisect_left(self._lines, end)]
+
+
+def _distinct(said: Sequence[tuple[int, str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(words for _, words in said))
 
 
 def _sessions(starts: Sequence[int], marks: Sequence[int]) -> list[int]:
     """Give the beginnings of test sessions that no command stands before since the last one."""
-    out: list[int] = []
-    for before, start in zip(starts, starts[1:], strict=False):
-        if not any(before < mark < start for mark in marks[:10_000]):
-            out.append(start)
-    return out
+    return [start for before, start in pairwise(starts) if bisect_left(marks, before) == bisect_left(marks, start)]
 
 
 def _last_line(reading: Reading, start: int, end: int) -> int:
@@ -167,7 +170,7 @@ def _failure(reading: Reading, part: Part, same: Sequence[Finding]) -> Draft:
 
 
 def _by_rule(**_texts: str) -> dict[str, Any]:
-    return {name: "rule" for name in ("situation", "goal", "attempt", "result")}
+    return dict.fromkeys(("situation", "goal", "attempt", "result"), "rule")
 
 
 def _did(one: Finding, part: Part) -> str:
@@ -202,9 +205,10 @@ def _about(one: Finding, part: Part) -> list[Artifact]:
 def _tools(part: Part, tool: str | None) -> list[str]:
     first = _first_word(part.command)
     named = [tool, *part.tools[:3], *(end.tool for end in part.endings)]
-    if tool in {None, "log", "shell"}:
+    vague = {"log", "shell", "ci", *(("linter", "compiler") if first else ())}
+    if tool is None or tool in vague:
         named = [first, *named]
-    return list(dict.fromkeys(name for name in named if name and name not in {"log", "shell", "ci"}))
+    return list(dict.fromkeys(name for name in named if name and name not in vague))
 
 
 def _first_word(command: str | None) -> str | None:

@@ -77,6 +77,7 @@ class Reading:
     targets: list[tuple[int, str]] = field(default_factory=list)
     warnings: list[int] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
+    known: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.taken = bytearray(len(self.lines))
@@ -92,6 +93,11 @@ class Reading:
     def free(self, n: int) -> bool:
         """Tell whether a line is there and nobody has read it."""
         return 0 <= n < len(self.lines) and not self.taken[n]
+
+    def called(self, n: int, tool: str) -> None:
+        """Note that a line shows a tool at work."""
+        self.tools.append((n, tool))
+        self.known.add(tool)
 
     def found(self, finding: Finding) -> None:
         """Add a finding and mark its lines."""
@@ -117,14 +123,23 @@ _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 def bare_test(name: str) -> str:
     """Give a test's own name: without the file, class and module before it, and without its parameters."""
     name = _PARAMETERS.sub("", name[:600])
+    if is_file(name):
+        return name
     for mark in ("::", "."):
         if " " not in name and mark in name:
             name = name.rpartition(mark)[2] or name
     return name
 
 
+def is_file(name: str) -> bool:
+    """Tell whether what failed is a whole file of tests, which could not be read."""
+    return name.endswith((".py", ".js", ".ts")) and "::" not in name
+
+
 def test_in_words(name: str) -> str:
     """Say what a test is to show, from its name: ``test_total_adds_prices`` is "total adds prices"."""
+    if is_file(name):
+        return ""
     name = bare_test(name)
     for before in ("DISABLED_", "test_", "Test", "test"):
         if name.startswith(before) and len(name) > len(before):

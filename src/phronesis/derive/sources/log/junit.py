@@ -9,16 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
-from xml.parsers import expat  # noqa: S407 - a document type is refused before any of its entities is defined
+from xml.parsers import expat
 
 from phronesis.core.experience.drafts import Artifact, Draft
 from phronesis.core.experience.labelling import label_of
 from phronesis.core.instants import FUTURE_TOLERANCE
-from phronesis.derive.sources.log.drafting import MAX_DRAFTS, in_short
+from phronesis.derive.sources.log.drafting import in_short
 from phronesis.derive.sources.log.findings import Finding, Reading, bare_test, short_type, test_in_words
 from phronesis.derive.sources.log.lines import lines_of, moment
 from phronesis.derive.sources.log.pytest_output import block_error, typed
 from phronesis.derive.sources.log.traces import read_traces
+from phronesis.derive.sources.places import LineIndex
 from phronesis.derive.sources.port import Raw
 
 _HEAD: Final = 2_000
@@ -41,8 +42,8 @@ class _Case:
     name: str
     classname: str
     attributes: Mapping[str, str]
-    begin: tuple[int, int]
-    end: tuple[int, int] = (0, 0)
+    begin: int
+    end: int = 0
     status: str | None = None
     message: str = ""
     error_type: str | None = None
@@ -54,8 +55,8 @@ class _Case:
 class _Suite:
     name: str
     attributes: Mapping[str, str]
-    begin: tuple[int, int]
-    end: tuple[int, int] | None = None
+    begin: int
+    end: int | None = None
     counts: dict[str, Any] = field(
         default_factory=lambda: dict.fromkeys(("tests", "passed", "failed", "errors", "skipped"), 0)
     )
@@ -72,7 +73,7 @@ def is_junit(text: str) -> bool:
 def read_junit(raw: Raw) -> list[Draft]:
     """Give a draft for each case that failed, and one for each suite in which none did."""
     text = _FORBIDDEN.sub(" ", raw.text)
-    report = _Report(text)
+    report, index = _Report(text), LineIndex(raw.text)
     try:
         report.parse()
     except _RefusedError:
@@ -81,10 +82,10 @@ def read_junit(raw: Raw) -> list[Draft]:
     for suite in report.suites:
         pytest = suite.name == "pytest" or report.name.startswith("pytest")
         if suite.failing:
-            out += [_case_draft(raw, suite, case, pytest=pytest) for case in suite.failing]
+            out += [_case_draft(raw, index, suite, case, pytest=pytest) for case in suite.failing]
         elif suite.counts["tests"]:
-            out.append(_suite_draft(raw, suite, pytest=pytest))
-    return out[:MAX_DRAFTS]
+            out.append(_suite_draft(raw, index, suite, pytest=pytest))
+    return out
 
 
 class _Report:
@@ -110,26 +111,24 @@ class _Report:
     def parse(self) -> None:
         """Read the report as far as it is well formed."""
         try:
-            self._parser.Parse(self._data, True)  # noqa: FBT003 - expat takes it by place: this is all there is
+            self._parser.Parse(self._data, True)
         except expat.ExpatError:
             return
 
     def _refuse(self, *_declared: object) -> None:
         raise _RefusedError
 
-    def _here(self, *, after: bool = False) -> tuple[int, int]:
-        """Give the character and the line where the parser stands, or the end of the tag that begins there."""
-        byte, line = self._parser.CurrentByteIndex, self._parser.CurrentLineNumber
+    def _here(self, *, after: bool = False) -> int:
+        """Give the character where the parser stands, or the one after the tag that begins there."""
+        byte = self._parser.CurrentByteIndex
         if after:
             close = self._data.find(b">", byte)
-            end = len(self._data) if close < 0 else close + 1
-            line += self._data.count(b"\n", byte, end)
-            byte = end
+            byte = len(self._data) if close < 0 else close + 1
         before, characters = self._seen
         if byte >= before:  # places only go forward: each byte is decoded once
             characters += len(self._data[before:byte].decode(errors="ignore"))
             self._seen = (byte, characters)
-        return characters + self._shift, line
+        return characters + self._shift
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         if name == "testsuites":
@@ -180,7 +179,7 @@ class _Report:
             suite.failing.append(case)
 
 
-def _case_draft(raw: Raw, suite: _Suite, case: _Case, *, pytest: bool) -> Draft:
+def _case_draft(raw: Raw, index: LineIndex, suite: _Suite, case: _Case, *, pytest: bool) -> Draft:
     name = f"{case.classname}.{case.name}" if case.classname else case.name
     error = _error(case)
     status = case.status or "failure"
@@ -205,8 +204,8 @@ def _case_draft(raw: Raw, suite: _Suite, case: _Case, *, pytest: bool) -> Draft:
         field_origin=dict.fromkeys(("situation", "goal", "attempt", "result"), "rule"),
         observations={key: value for key, value in observed.items() if value not in (None, [])},
         artifacts=list(dict.fromkeys(artifacts)),
-        lines=(case.begin[1], case.end[1]),
-        span=(case.begin[0], case.end[0]),
+        lines=index.lines(case.begin, case.end),
+        span=(case.begin, case.end),
         occurred_at=_moment(raw, case.attributes) or _moment(raw, suite.attributes),
     )
 
@@ -232,13 +231,13 @@ def _error(case: _Case) -> Finding:
     )  # fmt: skip
 
 
-def _suite_draft(raw: Raw, suite: _Suite, *, pytest: bool) -> Draft:
+def _suite_draft(raw: Raw, index: LineIndex, suite: _Suite, *, pytest: bool) -> Draft:
     """Tell of a suite in which nothing failed; one that breaks off is unknown."""
     tool = "pytest" if pytest else "junit"
     whole = suite.end is not None
     judged = label_of(suite.counts if whole else None)
     counts = suite.counts
-    begin, end = suite.begin, suite.end or (len(raw.text), raw.text.count("\n") + 1)
+    end = len(raw.text) if suite.end is None else suite.end
     return Draft(
         attempt=suite.name or f"run {tool}",
         situation=_situation(suite, tool),
@@ -249,8 +248,8 @@ def _suite_draft(raw: Raw, suite: _Suite, *, pytest: bool) -> Draft:
         field_origin=dict.fromkeys(("situation", "attempt", "result"), "rule"),
         observations={**counts, **({"seconds": took} if (took := _seconds(suite.attributes)) is not None else {})},
         artifacts=[Artifact("concept", tool)],
-        lines=(begin[1], end[1]),
-        span=(begin[0], end[0]),
+        lines=index.lines(suite.begin, end),
+        span=(suite.begin, end),
         occurred_at=_moment(raw, suite.attributes),
     )
 

@@ -19,6 +19,7 @@ _STAMP: Final = re.compile(
     r"(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)\]?(?:[ \t]|$)"
 )
 _TIME: Final = re.compile(r"\[?\d\d:\d\d:\d\d(?:[.,]\d{1,6})?\]?[ \t]")
+_BUILDKIT: Final = re.compile(r"#\d{1,4} (?:\d{1,6}\.\d{1,4} )?")
 _SERVICE: Final = re.compile(r"[A-Za-z][\w.-]{0,40} {1,30}\| ")
 
 
@@ -71,7 +72,7 @@ def _without_stamp(text: str) -> tuple[str, datetime | None]:
     text = _COLOUR.sub("", text).rstrip()
     if "\r" in text:  # a progress bar: what stands there in the end
         text = text.rpartition("\r")[2]
-    service = _SERVICE.match(text)
+    service = _BUILDKIT.match(text) or _SERVICE.match(text)
     if service:
         text = text[service.end() :]
     stamp = _STAMP.match(text)

@@ -14,11 +14,13 @@ _NAMES: Final = {"failed": "failed", "passed": "passed", "skipped": "skipped", "
 _PLACE: Final = re.compile(r"(\S[^:\n]{0,300}):(\d{1,9}): ?((?:[A-Za-z_]\w{0,80}\.){0,8}[A-Za-z_]\w{0,80})?\Z")
 _IN: Final = re.compile(r"(\S[^:\n]{0,300}):(\d{1,9}): in \S")
 _SAID: Final = re.compile(
-    r"((?:[A-Za-z_]\w{0,80}\.){0,8}[A-Z_a-z]\w{0,80}(?:Error|Exception|Warning|Exit|Interrupt|Failed|Timeout|Group)?)(?::(?: (.*))?)?\Z"
+    r"((?:[A-Za-z_]\w{0,80}\.){0,8}[A-Z_a-z]\w{0,80}(?:Error|Exception|Warning|Exit|Interrupt|Failed"
+    r"|Timeout|Group)?)(?::(?: (.*))?)?\Z"
 )
 _ERROR_NAME: Final = re.compile(r"(?:Error|Exception|Warning|Exit|Interrupt|Failed|Timeout|Group|Iteration)\Z")
 _VERBOSE: Final = re.compile(
-    r"(?:\[gw\d{1,4}\] \[ {0,2}\d{1,3}%\] (?:FAILED|ERROR) )?(\S{1,400}\.py::.{1,300}?)(?: (?:FAILED|ERROR))?(?:\s{1,200}\[ {0,2}\d{1,3}%\])?\Z"
+    r"(?:\[gw\d{1,4}\] \[ {0,2}\d{1,3}%\] (?:FAILED|ERROR) )?(\S{1,400}\.py::.{1,300}?)(?: (?:FAILED"
+    r"|ERROR))?(?:\s{1,200}\[ {0,2}\d{1,3}%\])?\Z"
 )
 _SETUP: Final = re.compile(r"ERROR (?:at (?:setup|teardown) of|collecting) (.{1,400})\Z")
 
@@ -60,7 +62,7 @@ def block_error(texts: list[str]) -> tuple[str | None, str, str | None]:
     file: str | None = None
     named: str | None = None
     for n, text in enumerate(texts):
-        if text.startswith("E   ") and not (n and texts[n - 1].startswith("E ")):
+        if text.startswith("E   ") and not (n and f"{texts[n - 1]} ".startswith("E ")):
             said.append(text[4:].strip())
         match = _PLACE.match(text) or _IN.match(text)
         if match and not foreign(match[1]):
@@ -91,7 +93,7 @@ def _title(text: str) -> str | None:
 def _read_title(reading: Reading, n: int, title: str) -> None:
     match = _COUNTS.fullmatch(title)
     if title == "test session starts":
-        reading.tools.append((n, "pytest"))
+        reading.called(n, "pytest")
         reading.starts.append(n)
     elif match:
         counts: dict[str, int | float] = {}

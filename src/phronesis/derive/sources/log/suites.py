@@ -1,4 +1,4 @@
-"""What other runners of tests print: unittest, cargo test, go test, TAP (node --test), Jest."""
+"""What other runners of tests print: unittest, cargo test, go test, Maven's surefire."""
 
 import re
 from collections.abc import Callable
@@ -16,26 +16,27 @@ _PART: Final = re.compile(r"(failures|errors|skipped|expected failures|unexpecte
 _CARGO_BLOCK: Final = re.compile(r"---- (\S{1,300}) stdout ----\Z")
 _CARGO_TEST: Final = re.compile(r"test (\S{1,300}) \.\.\. FAILED\Z")
 _CARGO_COUNTS: Final = re.compile(
-    r"test result: (?:ok|FAILED)\. (\d{1,9}) passed; (\d{1,9}) failed; (\d{1,9}) ignored;.{0,80}?(?:finished in (\d{1,9}\.\d{1,3})s)?\Z"
+    r"test result: (?:ok"
+    r"|FAILED)\. (\d{1,9}) passed; (\d{1,9}) failed; (\d{1,9}) ignored;.{0,80}?(?:finished in (\d{1,9}\.\d{1,3})s)?\Z"
 )
 
 _GO: Final = re.compile(r"\s{0,40}--- (FAIL|PASS|SKIP): (\S{1,300}) \((\d{1,9}\.\d{1,3})s\)\Z")
 _GO_SAID: Final = re.compile(r"\s{1,40}(\S{1,200}\.go):\d{1,9}: (.*)\Z")
+_SUREFIRE: Final = re.compile(
+    r"\[ERROR\] ([\w.$]{1,300})(?:\(([\w.$]{1,200})\))? {1,4}(?:-- )?Time elapsed: (\d{1,9}(?:\.\d{1,4})?) s(?:ec)?"
+    r" {1,4}<<< (FAILURE|ERROR)!"
+)
+_SUREFIRE_COUNTS: Final = re.compile(
+    r"Tests run: (\d{1,9}), Failures: (\d{1,9}), Errors: (\d{1,9}), Skipped: (\d{1,9})"
+)
 _GO_DONE: Final = re.compile(
     r"(ok|FAIL)\s{1,20}\t?(\S{1,300})\s{1,20}(?:(\d{1,9}\.\d{1,3})s|\(cached\)|\[build failed\])"
 )
 
-_TAP: Final = re.compile(r"\s{0,40}(not ok|ok) \d{1,9}(?: -)? (.{1,300})\Z")
-_TAP_ERROR: Final = re.compile(r"\s{1,40}(?:error|name|message): ['\"|]?[-]?\s?(.{0,300}?)['\"]?\Z")
-
-_JEST: Final = re.compile(r"\s{1,8}● (.{1,300})\Z")
-_JEST_COUNTS: Final = re.compile(r"Tests:\s{1,20}(.{1,200}), \d{1,9} total")
-_JEST_PART: Final = re.compile(r"(\d{1,9}) (failed|passed|skipped|todo)")
-
 
 def read_suites(reading: Reading) -> None:
     """Find the failing tests of each runner, and what it counts."""
-    for read in (_read_unittest, _read_cargo, _read_go, _read_tap, _read_jest):
+    for read in (_read_unittest, _read_cargo, _read_go, _read_surefire):
         read(reading)
 
 
@@ -58,7 +59,7 @@ def _read_unittest(reading: Reading) -> None:
         text = reading.text(n)
         match = _UNITTEST.match(text) if text.startswith(("FAIL: ", "ERROR: ")) else None
         if match and reading.text(n - 1).startswith("======"):
-            last = _until(reading, n, lambda line: line.startswith("======") or bool(_RAN.match(line)))
+            last = until(reading, n, lambda line: line.startswith("======") or bool(_RAN.match(line)))
             name = match[3] if match[3].rpartition(".")[2] == match[2] else f"{match[3]}.{match[2]}"
             found = Finding(tool="unittest", first=n, last=last, test=f"{name}{match[4]}",
                             status="failed" if match[1] == "FAIL" else "error")  # fmt: skip
@@ -74,7 +75,7 @@ def _count_unittest(reading: Reading, n: int) -> None:
     verdict = next((match for k in range(n + 1, n + 4) if (match := _VERDICT.match(reading.text(k)))), None)
     if ran is None:
         return
-    reading.tools.append((n, "unittest"))
+    reading.called(n, "unittest")
     if verdict is None:
         return
     parts = {name: int(count) for name, count in _PART.findall(verdict[1] or "")}
@@ -104,7 +105,7 @@ def _read_cargo(reading: Reading) -> None:
         elif text.startswith("---- "):
             match = _CARGO_BLOCK.match(text)
             if match:
-                last = _until(reading, n, lambda said: said.startswith(("---- ", "failures:", "test result:")))
+                last = until(reading, n, lambda said: said.startswith(("---- ", "failures:", "test result:")))
                 found = Finding(tool="cargo test", first=n, last=last, test=match[1], status="failed")
                 reading.found(traced(reading, n, last, found))
                 shown.add(match[1])
@@ -130,7 +131,7 @@ def _read_go(reading: Reading) -> None:
             reading.take(n, n)
         elif line.text.startswith(("ok ", "FAIL\t", "ok\t")) and _GO_DONE.match(line.text):
             last = n
-            reading.tools.append((n, "go test"))
+            reading.called(n, "go test")
             counts["packages"] = counts.get("packages", 0) + line.text.startswith("ok")
             reading.take(n, n)
     above = {test.rpartition("/")[0] for _, test, _ in failed}
@@ -164,58 +165,30 @@ def _go_failure(reading: Reading, n: int, test: str, seconds: float) -> Finding:
     )  # fmt: skip
 
 
-def _read_tap(reading: Reading) -> None:
-    if not any(line.text.startswith("TAP version ") for line in reading.lines):
-        return
-    counts = {"passed": 0, "failed": 0}
-    last = 0
+def _read_surefire(reading: Reading) -> None:
+    total = -1
     for n, line in enumerate(reading.lines):
-        match = _TAP.match(line.text) if "ok " in line.text else None
-        if match is None or not reading.free(n):
-            continue
-        last = n
-        counts["passed" if match[1] == "ok" else "failed"] += 1
-        if match[1] == "ok":
-            reading.take(n, n)
-            continue
-        end = n
-        if reading.text(n + 1).strip() == "---":
-            end = _until(reading, n, lambda said: said.strip() == "...")
-        reading.found(_tap_failure(reading, n, end, match[2]))
-    reading.summaries.append(Summary(tool="node --test", line=last, counts=counts))
-
-
-def _tap_failure(reading: Reading, first: int, last: int, name: str) -> Finding:
-    told: dict[str, str] = {}
-    for n in range(first + 1, last + 1):
-        match = _TAP_ERROR.match(reading.text(n))
-        if match:
-            key = reading.text(n).strip().partition(":")[0]
-            told.setdefault(key, match[1].strip() or reading.text(n + 1).strip())
-    return Finding(tool="node --test", first=first, last=last, test=name, status="failed",
-                   message=told.get("error") or told.get("message", ""), error_type=told.get("name"))  # fmt: skip
-
-
-def _read_jest(reading: Reading) -> None:
-    seen: set[str] = set()
-    for n, line in enumerate(reading.lines):
-        counts = _JEST_COUNTS.match(line.text) if line.text.startswith("Tests:") else None
-        if counts:
-            said = {name: int(count) for count, name in _JEST_PART.findall(counts[1])}
-            reading.summaries.append(Summary(tool="jest", line=n, counts=said))
-            reading.take(n, n)
-        match = _JEST.match(line.text) if "●" in line.text else None
+        match = _SUREFIRE.match(line.text) if "<<< " in line.text else None
         if match and reading.free(n):
-            last = _until(reading, n, lambda text: text.startswith(("  ● ", "Test Suites:", "FAIL ", "PASS ")))
-            if match[1] not in seen:
-                seen.add(match[1])
-                message = next((text for k in range(n + 1, last + 1) if (text := reading.text(k).strip())), "")
-                found = Finding(tool="jest", first=n, last=last, test=match[1], status="failed", message=message)
-                reading.found(traced(reading, n, last, found))
-            reading.take(n, last)
+            last = until(reading, n, lambda said: said.startswith("[") or not said.strip())
+            name = f"{match[2]}.{match[1]}" if match[2] else match[1]
+            found = Finding(tool="surefire", first=n, last=last, test=name, seconds=float(match[3]),
+                            status="failed" if match[4] == "FAILURE" else "error")  # fmt: skip
+            reading.found(traced(reading, n + 1, last, found))
+        elif "Tests run: " in line.text and _SUREFIRE_COUNTS.search(line.text):
+            reading.take(n, n)
+            reading.called(n, "maven")
+            if "Time elapsed" not in line.text:
+                total = n
+    counts = _SUREFIRE_COUNTS.search(reading.text(total))
+    if counts:  # the last line counts all classes
+        ran, failed, errors, skipped = map(int, counts.groups())
+        said = {"tests": ran, "passed": max(0, ran - failed - errors - skipped), "failed": failed, "errors": errors,
+                "skipped": skipped}  # fmt: skip
+        reading.summaries.append(Summary(tool="surefire", line=total, counts=said))
 
 
-def _until(reading: Reading, start: int, ends: Callable[[str], bool]) -> int:
+def until(reading: Reading, start: int, ends: Callable[[str], bool]) -> int:
     """Give the last line after ``start`` that is not empty, before one that ends the block; rules do not count."""
     last = start
     for n in range(start + 1, len(reading.lines)):

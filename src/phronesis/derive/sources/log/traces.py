@@ -59,7 +59,7 @@ def _python(reading: Reading, start: int) -> Finding:
     raised: list[tuple[str, str]] = []
     frames: list[tuple[str, str]] = []
     n = last = start
-    while n is not None and reading.text(n).endswith(_HEAD):
+    while reading.text(n).endswith(_HEAD):
         frames, n = _python_frames(reading, n + 1)
         match = _RAISED.match(_bare(reading.text(n)))
         if match is None or not reading.free(n):
