@@ -61,6 +61,7 @@ _STEP_OUTCOMES: Final = tuple(name for name in _OUTCOMES if name != "reward")
 _REFLECTIONS: Final = ("reflection", "reflections", "lesson", "lessons", "memory")
 
 _SHORT: Final = 200
+_MOST_TRIALS: Final = 1_000_000
 _SHOWN: Final = 30
 """Steps that a run's attempt names; of a longer run the first and the last ones."""
 
@@ -154,8 +155,8 @@ def _of_record(raw: Raw, placed: Placed, index: LineIndex, made: str, seqs: dict
     at = next((moment for name in _TIMES if (moment := moment_of(raw, known.get(name)))), None)
     shared = {"goal": goal, "situation": situation, "episode_id": episode[:256]}
 
-    def following() -> int:
-        seqs[episode] = seqs.get(episode, 0) + 1
+    def following(least: int = 1) -> int:
+        seqs[episode] = max(seqs.get(episode, 0) + 1, least)
         return seqs[episode]
 
     yield from _failing(steps, index, shared, following, at)
@@ -166,9 +167,17 @@ def _of_record(raw: Raw, placed: Placed, index: LineIndex, made: str, seqs: dict
         attempt, _run_result(known, steps)[:500], placed.start, placed.end, judged=_run_label(known, steps), at=at
     )
     yield _draft(
-        whole, index, shared, following(), reflection=reflections[-1].strip() if reflections else "",
+        whole, index, shared, following(_trial(known)), reflection=reflections[-1].strip() if reflections else "",
         observations=_observed(known, steps),
     )  # fmt: skip
+
+
+def _trial(known: Mapping[str, Any]) -> int:
+    """Give the number of a trial where it is said, or follows from the reflections made before it (Reflexion)."""
+    given = known.get("trial")
+    if isinstance(given, int) and not isinstance(given, bool) and 0 < given < _MOST_TRIALS:
+        return given
+    return len(_texts(known.get("memory"))) + 1
 
 
 def _run_result(known: Mapping[str, Any], steps: list[Step]) -> str:

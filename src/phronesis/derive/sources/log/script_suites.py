@@ -62,6 +62,7 @@ def _read_tap(reading: Reading) -> None:
         end = n
         if reading.text(n + 1).strip() == "---":
             end = until(reading, n, lambda said: said.strip() == "...")
+            end += reading.text(end + 1).strip() == "..."
         reading.found(_tap_failure(reading, n, end, match[2]))
     reading.summaries.append(Summary(tool="node --test", line=last, counts=counts))
 

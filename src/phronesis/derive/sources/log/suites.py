@@ -195,6 +195,6 @@ def until(reading: Reading, start: int, ends: Callable[[str], bool]) -> int:
         text = reading.text(n)
         if ends(text):
             break
-        if text.strip("-=_ ") or text.strip() == "...":
+        if text.strip("-=_ "):
             last = n
     return last
