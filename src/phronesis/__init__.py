@@ -47,6 +47,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "NEI",
     "AddResult",
     "AsyncMemory",
     "Claim",
@@ -59,7 +60,6 @@ __all__ = [
     "L1Event",
     "LearnResult",
     "Memory",
-    "NEI",
     "Page",
     "Pattern",
     "PhronesisError",

@@ -114,6 +114,7 @@ CONSEQUENCES: Final = (with_names, without_withdrawn)
 def make_registry(
     extract: Prepare | None = None,
     learn: Prepare | None = None,
+    *,
     migrate: Prepare | None = None,
     reflect: Prepare | None = None,
     read: Prepare | None = None,
@@ -185,7 +186,12 @@ def open_memory(
     learn = Learning(telling, Candidates(finding.searcher, own.candidates, own.top_k), partial(roster.asker, "learn"))
     reflect = _reflecting(settings.policy.traits, roster, embedders, finding.searcher)
     registry = make_registry(
-        _prepare(roster, settings.policy), learn, rewriter, reflect, Reading(SOURCES), Aggregating(embedders)
+        _prepare(roster, settings.policy),
+        learn,
+        migrate=rewriter,
+        reflect=reflect,
+        read=Reading(SOURCES),
+        aggregate=Aggregating(embedders),
     )
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)

@@ -1,4 +1,4 @@
-"""Experience as search documents: an event as a whole and by its views, a pattern and a principle as they say (EMB-08).
+"""Experience as search documents: an event whole and by its views, a pattern and a principle as they say (EMB-08).
 
 An event's whole is searched by words and by meaning. Its views have vectors of their own, which are compared and not
 searched: six documents of one event would crowd every search that meets it.
@@ -11,7 +11,7 @@ from phronesis.core.items import Item
 from phronesis.index.projections import ALIKE, ASIDE, CHUNK_CHARACTERS, Part, in_words
 
 MAX_WHOLE: Final = 2 * CHUNK_CHARACTERS
-"""Characters of an event that are searched and compared: what goes on longer is a log, and its lines are in the entry."""
+"""Characters of an event that are searched and compared: what goes on longer is a log, which the entry has whole."""
 
 
 def view_part(view: str) -> str:

@@ -161,7 +161,7 @@ def _place(event: L1Event) -> tuple[int, datetime, str]:
 
 
 def _checked(given: object, now: datetime) -> list[dict[str, Any]]:
-    if isinstance(given, NEI | Mapping) or isinstance(given, str) or not isinstance(given, Sequence):
+    if isinstance(given, (NEI, Mapping, str)) or not isinstance(given, Sequence):
         return [checked_nei(given, now=now)]
     if not 1 <= len(given) <= MAX_EVENTS:
         raise InputError(f"nei holds {len(given):,} experiences; give 1 to {MAX_EVENTS:,} in one call", field="nei")

@@ -16,7 +16,6 @@ from phronesis.storage.prepared import fetch
 from phronesis.storage.schema import documents, embedding_models, items, vectors
 from phronesis.storage.statements import batches, insert, list_value, listed, upsert
 
-
 ASIDE: Final = "~"
 """What the name of a part begins with that has a vector and no words (`index.projections`)."""
 
@@ -145,7 +144,7 @@ class Compared(NamedTuple):
 
 def changed_parts(unit: Unit, lane_id: int, kind: str, part: str, *, after: int) -> list[Compared]:
     """Give the documents of one part of one kind that changed after entry ``after``, in the order of their items."""
-    query = (
+    query: sa.Select[Any] = (
         sa.select(documents.c.id, documents.c.item_id, documents.c.terms, documents.c.current_to,
                   documents.c.changed_seq, items.c.recorded_at)
         .join(items, sa.and_(items.c.tenant_id == unit.tenant, items.c.id == documents.c.item_id))

@@ -26,9 +26,10 @@ _ENDINGS: Final = (
 _EDGE: Final = r"(?<![A-Za-z0-9_./\-])"
 
 _PATTERNS: Final[tuple[tuple[ArtifactType, re.Pattern[str]], ...]] = (
-    ("file", re.compile(rf"{_EDGE}((?:[A-Za-z0-9_.\-]{{1,64}}/){{0,12}}[A-Za-z0-9_\-]{{1,64}}\.(?:{_ENDINGS}))(?![A-Za-z0-9_])")),
-    ("error_type", re.compile(rf"{_EDGE}((?:[a-z_]{{1,40}}\.){{0,4}}[A-Z][A-Za-z]{{2,48}}(?:Error|Exception|Warning|Timeout))"
-                              r"(?![A-Za-z0-9_])")),
+    ("file", re.compile(rf"{_EDGE}((?:[A-Za-z0-9_.\-]{{1,64}}/){{0,12}}[A-Za-z0-9_\-]{{1,64}}\.(?:{_ENDINGS}))"
+                        r"(?![A-Za-z0-9_])")),
+    ("error_type", re.compile(rf"{_EDGE}((?:[a-z_]{{1,40}}\.){{0,4}}[A-Z][A-Za-z]{{2,48}}(?:Error|Exception|Warning"
+                              r"|Timeout))(?![A-Za-z0-9_])")),
     ("error_type", re.compile(rf"{_EDGE}((?:E|TS|CS|C|LNK|ORA-|SQLSTATE )[0-9]{{4,5}})(?![A-Za-z0-9_])")),
     ("error_type", re.compile(rf"{_EDGE}(HTTP[ /]?[45][0-9][0-9]|E[A-Z]{{5,14}}|SIG[A-Z]{{3,5}}|OOM)(?![A-Za-z0-9_])")),
     ("lemma", re.compile(rf"{_EDGE}([A-Z][A-Za-z0-9]{{1,40}}(?:\.[A-Za-z0-9_']{{1,60}}){{1,4}})(?![A-Za-z0-9_(])")),

@@ -1,4 +1,4 @@
-"""The verb ``aggregate``: events that belong together become patterns, and patterns go on as their events come (EMB-09).
+"""The verb ``aggregate``: events that belong together become patterns, which go on as their events come (EMB-09).
 
 Preparing groups the events that something new touches, or all of them, and describes each group; its outcome holds ids,
 weights and words. Applying makes, continues and retires patterns. What was looked at is marked by an item, so that a
@@ -16,7 +16,7 @@ from phronesis.core.entries import Entry, Outcome
 from phronesis.core.experience.describing import describe
 from phronesis.core.experience.grouping import Bonds
 from phronesis.core.experience.rates import success_rate
-from phronesis.core.experience.records import L1, MEMBER_OF, PATTERN, event_of
+from phronesis.core.experience.records import MEMBER_OF, PATTERN, event_of
 from phronesis.core.experience.similarity import Floats, Rows
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item

@@ -1,4 +1,4 @@
-"""What people said of events: that they belong together, or do not. It is kept as edges, and holds from then on (EMB-15)."""
+"""What people said of events: that they belong together, or do not. Edges keep it, and it holds (EMB-15)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final

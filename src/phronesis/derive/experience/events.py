@@ -12,7 +12,7 @@ from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.experience.artifacts import artifacts_in
 from phronesis.core.experience.drafts import VIEWS, Artifact, Draft
-from phronesis.core.experience.labelling import decide
+from phronesis.core.experience.labelling import label_of
 from phronesis.core.experience.nei import MANUAL, artifacts_of
 from phronesis.core.experience.records import ABOUT, L1
 from phronesis.core.ids import item_id
@@ -97,7 +97,8 @@ def _draft_of(nei: Mapping[str, Any], *, human: bool) -> Draft:
     texts = {view: nei[view] for view in VIEWS if view in nei}
     origin: Origin = "human" if human else "model"
     hints = nei.get("hints") or {}
-    decided = decide(nei["label"], nei.get("observations"), hints)
+    given = None if nei["label"] == "unknown" else nei["label"]
+    decided = label_of(nei.get("observations"), hints, given=given)
     at = nei.get("occurred_at")
     return Draft(
         **texts, label=decided.label, signals=decided.signals, confidence=decided.confidence,

@@ -1,4 +1,4 @@
-"""Up to where a lane's experience was aggregated, or its patterns abstracted: an item, so that a rollback takes it back.
+"""Up to where a lane's experience was aggregated, or abstracted: an item, so that a rollback takes it back.
 
 It is archived from the start: no ordinary read is about it.
 """
@@ -30,8 +30,8 @@ ABSTRACTED: Final = "abstract"
 
 
 def _mark(view: LaneView, key: str) -> Item | None:
-    found = [item for item in view.find(kinds=(KIND,), live=False) if item.key == key and item.ended is None]
-    return found[-1] if found else None
+    found = view.find(kinds=(KIND,), live=False)
+    return next((item for item in reversed(found) if item.key == key and item.ended is None), None)
 
 
 def marked(view: LaneView, key: str = AGGREGATED) -> int:
@@ -47,8 +47,8 @@ def mark(view: LaneView, entry: Entry, key: str = AGGREGATED) -> tuple[list[Item
         return [], [Patch(before.id, {f"data.{MARK}": entry.seq}, f"{key}d")]
     item = Item(
         id=item_id(entry.id, KIND, key), kind=KIND, key=key, content=key, entry_id=entry.id,
-        recorded_at=entry.recorded_at, updated_at=entry.recorded_at, importance=DEFAULT_IMPORTANCE[KIND], status="archived",
-        data={MARK: entry.seq}, **view.scope_fields(),
+        recorded_at=entry.recorded_at, updated_at=entry.recorded_at, importance=DEFAULT_IMPORTANCE[KIND],
+        status="archived", data={MARK: entry.seq}, **view.scope_fields(),
     )  # fmt: skip
     return [item], []
 

@@ -192,7 +192,9 @@ class EventTable:
 
     def _build(self, groups: npt.NDArray[np.int64], encoder: Embedder | None, unrelated: Callable[[], Floats]) -> None:
         self._groups = groups
-        self._words = TermCosine(Bags.of(self._bags), Bags.of([self._bag(pack_terms(tokenize(text))) for text in TEXTS]))
+        self._words = TermCosine(
+            Bags.of(self._bags), Bags.of([self._bag(pack_terms(tokenize(text))) for text in TEXTS])
+        )
         if encoder is not None:
             self._centre = Centre.of(self._raw, unrelated())
             self._centred = self._centre.centred(self._raw)

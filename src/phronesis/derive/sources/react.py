@@ -1,0 +1,100 @@
+"""Runs written as text: ``Thought:``, ``Action:``, ``Observation:`` (Yao et al. 2022, ReAct)."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+_LINE: Final = 2_000
+_MARK: Final = re.compile(
+    r"\s{0,8}(?:[>#*-]{1,4}\s{0,3})?[*_]{0,3}(Question|Task|Goal|Instruction|Thought|Action|Action Input"
+    r"|Observation|Final Answer|Answer"
+    r"|问题|任务|思考|行动|动作|行动输入|动作输入|观察|最终答案)\s?\d{0,4}[*_]{0,3}\s?[:：][*_]{0,3}\s?(.*)\Z"
+)
+_KIND: Final = {
+    "Question": "ask", "Task": "ask", "Goal": "ask", "Instruction": "ask", "问题": "ask", "任务": "ask",
+    "Thought": "thought", "思考": "thought", "Action": "action", "行动": "action", "动作": "action",
+    "Action Input": "input", "行动输入": "input", "动作输入": "input",
+    "Observation": "observation", "观察": "observation",
+    "Final Answer": "answer", "Answer": "answer", "最终答案": "answer",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class ReactStep:
+    """A thought, an action and what was observed; [``start``, ``end``) is where they stand."""
+
+    start: int
+    end: int
+    thought: str = ""
+    action: str = ""
+    observation: str = ""
+
+
+@dataclass(slots=True)
+class ReactRun:
+    """A question and the steps toward its answer."""
+
+    start: int
+    end: int
+    question: str = ""
+    answer: str = ""
+    steps: list[ReactStep] = field(default_factory=list)
+
+
+def react_runs(text: str) -> list[ReactRun]:
+    """Give the runs that a text tells of: those with an action."""
+    out: list[ReactRun] = []
+    run: ReactRun | None = None
+    step: ReactStep | None = None
+    for kind, words, start, end in _marked(text):
+        if kind == "ask":
+            run, step = ReactRun(start, end, question=words), None
+            out.append(run)
+            continue
+        if run is None:
+            run = ReactRun(start, end)
+            out.append(run)
+        run.end = end
+        if kind == "answer":
+            run.answer = words
+        elif kind == "thought" or step is None or (kind == "action" and step.action):
+            step = ReactStep(start, end)
+            run.steps.append(step)
+        if step is not None:
+            _fill(step, kind, words, end)
+    for run in out:
+        run.steps = [step for step in run.steps if step.action]
+    return [run for run in out if run.steps]
+
+
+def _fill(step: ReactStep, kind: str, words: str, end: int) -> None:
+    if kind == "thought":
+        step.thought = words
+    elif kind == "action":
+        step.action = words
+    elif kind == "input" and step.action:
+        step.action = f"{step.action}: {words}"
+    elif kind == "observation":
+        step.observation = words
+    if kind != "answer":
+        step.end = end
+
+
+def _marked(text: str) -> Iterator[tuple[str, str, int, int]]:
+    """Give what stands after each mark, up to the next one."""
+    kind, words, begin, last = "", [""], 0, 0
+    start = 0
+    for line in text.split("\n"):
+        end = start + len(line)
+        match = _MARK.match(line[:_LINE])
+        if match:
+            if kind:
+                yield kind, "\n".join(words).strip(), begin, last
+            kind, words, begin, last = _KIND[match[1]], [match[2] + line[_LINE:]], start, end
+        elif line.strip():
+            words.append(line.rstrip())
+            last = end
+        start = end + 1
+    if kind:
+        yield kind, "\n".join(words).strip(), begin, last
