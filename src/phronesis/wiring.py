@@ -268,14 +268,15 @@ def _finding(
 def _reflecting(own: TraitRules, roster: Roster, embedders: Embedders, searcher: Search) -> Reflecting:
     """Join what reflects: who says what memories come to, and what is kept out of it."""
     thresholds = Thresholds(importance=own.importance, hours=own.hours)
-    return Reflecting(_mind(roster, embedders, searcher), Guard(own.sensitive), Likeness(embedders), thresholds)
+    guard = Guard(own.sensitive)
+    return Reflecting(_mind(roster, embedders, searcher, guard), guard, Likeness(embedders), thresholds)
 
 
-def _mind(roster: Roster, embedders: Embedders, searcher: Search) -> Mind:
+def _mind(roster: Roster, embedders: Embedders, searcher: Search, guard: Guard) -> Mind:
     """Give who reflects: the model of the role, perhaps after questions, or rules."""
     asker = roster.asker("reflect")
     if asker is None:
-        return Ruling(Likeness(embedders))
+        return Ruling(Likeness(embedders), guard)
 
     def look(bench: Bench, question: str) -> list[str]:
         with bench.view() as view:

@@ -160,13 +160,17 @@ def replayed(
     said = {one.id: one.content for one in memories}
     order = list(dict.fromkeys(one.session_id for one in memories))
     held: list[Held] = []
+
+    def sensitive(text: str) -> bool:
+        return guard is not None and guard.of_trait(text, ()) is not None
+
     before: set[str] = set()
     for end in [*range(sessions, len(order), sessions), len(order)]:
         now = set(order[:end])
         seen = [one for one in memories if one.session_id in now]
         new = {one.id for one in seen} - before
         before |= new
-        wishes = reflect(seen, new, [_seen(n, one) for n, one in enumerate(held)], cosine=cosine)
+        wishes = reflect(seen, new, [_seen(n, one) for n, one in enumerate(held)], cosine=cosine, sensitive=sensitive)
         for more in wishes.reinforcements:
             held[int(more.trait_id)].supporting.extend(more.new_evidence_ids)
         for against in wishes.contradictions:

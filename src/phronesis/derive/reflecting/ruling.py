@@ -11,6 +11,7 @@ from phronesis.derive.reflecting.likeness import Likeness
 from phronesis.derive.reflecting.material import Material, open_traits, seen_memory, seen_trait
 from phronesis.derive.reflecting.minds import Thought
 from phronesis.derive.reflecting.round import Round
+from phronesis.derive.reflecting.sifting import Guard
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class Ruling:
     """The mind of rules. Precision comes before recall: what is not plain is left alone."""
 
     likeness: Likeness
+    guard: Guard
 
     @property
     def name(self) -> str:
@@ -37,6 +39,7 @@ class Ruling:
         found = reflect(
             [seen_memory(memory) for memory in memories], material.new, traits,
             cosine=self.likeness.among(bench, memories),
+            sensitive=lambda text: self.guard.of_trait(text, ()) is not None,
         )  # fmt: skip
         # What is wished of a trait is found anew where the trait is: an erasure may have made it another one.
         return Thought(wishes=found, made_by=RULES_VERSION, stands_on=sorted({trait.entry_id for trait in standing}))

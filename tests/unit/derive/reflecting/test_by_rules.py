@@ -1,8 +1,10 @@
 """What recurs is found, and what only seems to is not: reflection by rules, in English and Chinese."""
 
 import random
+from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +12,8 @@ from hypothesis import strategies as st
 from phronesis.core.traits.operations import Wishes
 from phronesis.core.traits.seen import SeenMemory
 from phronesis.derive.reflecting.by_rules import RULES_VERSION, reflect
-from phronesis.derive.reflecting.by_rules.likeness import apart
+from phronesis.derive.reflecting.by_rules.clusters import margin, most_telling
+from phronesis.derive.reflecting.by_rules.likeness import DEVIATION, RISE, Cosine, Likeness, apart, standard
 from seen_memories import cosine_of, ids, memories, memory, trait
 
 RUNS = ("Went for a run along the river before work", "Jogged 5 km before work in the rain",
@@ -24,7 +27,7 @@ def test_a_behaviour_is_found_across_sessions_and_said_in_general() -> None:
     assert list(found.evidence_ids) == ["m000", "m002", "m004"]
     assert found.content == "Often goes running before work"
     assert found.context == "personal"
-    assert RULES_VERSION == "reflection-rules/3"
+    assert RULES_VERSION == "reflection-rules/4"
 
 
 def test_a_behaviour_is_found_in_chinese_and_said_in_chinese() -> None:
@@ -43,6 +46,33 @@ def test_a_time_of_day_is_named_in_chinese() -> None:
 def test_one_session_is_one_event() -> None:
     seen = [memory(n, text, session_id="s") for n, text in enumerate(RUNS)]
     assert reflect(seen, ids(seen), []) == Wishes(new_behaviors=[], reinforcements=[], contradictions=[], upgrades=[])
+
+
+def test_two_sessions_are_two_occasions() -> None:
+    seen = [memory(n, text) for n, text in enumerate(RUNS)]
+    assert [one.session_id for one in seen] == ["s0", "s0", "s1"]
+    assert not reflect(seen, ids(seen), []).new_behaviors
+    again = [*seen, memory(4, "Jogged by the river before work")]
+    assert reflect(again, ids(again), []).new_behaviors
+
+
+def test_what_is_so_makes_no_habit_of_what_was_done_twice() -> None:
+    done = memories(*RUNS[:2])
+    fact = memory(8, "Running shoes are too dear, says the 10k shop", kind="fact")
+    assert not reflect([*done, fact], ids([*done, fact]), []).new_behaviors
+    habit = memory(8, "Goes running before work every Friday", kind="fact")
+    assert reflect([*done, habit], ids([*done, habit]), []).new_behaviors
+
+
+def test_what_is_sensitive_shows_nothing_else() -> None:
+    seen = memories(*RUNS, "Jogged past the clinic before work for my test", "Ran to the clinic before work",
+                    "Went for a run to the clinic before work")  # fmt: skip
+    found = reflect(seen, ids(seen), [], sensitive=lambda text: "clinic" in text).new_behaviors
+    assert [list(one.evidence_ids) for one in found] == [["m000", "m002", "m004"], ["m006", "m008", "m010"]]
+    known = [trait("Often goes running", ["m000", "m002", "m004"])]
+    wishes = reflect(seen[:4], {"m006"}, known, sensitive=lambda text: "clinic" in text)
+    assert not wishes.reinforcements
+    assert reflect(seen[:4], {"m006"}, known).reinforcements
 
 
 def test_without_a_session_each_day_is_one() -> None:
@@ -113,6 +143,22 @@ def test_who_is_told_of_by_name_is_the_user() -> None:
     assert list(found.evidence_ids) == ["m000", "m002", "m004"]
 
 
+def test_a_name_that_no_table_knows_is_somebody_who_does_something_again() -> None:
+    other = memories("Zorbo goes running at six", "Zorbo went running", "Zorbo runs before work, 5k", *BACKGROUND,
+                     "The gate is shut", "Bought socks")  # fmt: skip
+    assert not reflect(other, ids(other), []).new_behaviors
+    nicknamed = memories(
+        "阿May跑步", "阿May又去晨跑", "阿May晨跑了五公里", *(f"楼道的{one}坏了" for one in "灯门窗锁铃梯墙管栏")
+    )
+    assert not reflect(nicknamed, ids(nicknamed), []).new_behaviors
+    titled = memories("张姐早上去跑步", "李老师晨跑了五公里", "王哥又去夜跑")
+    assert not reflect(titled, ids(titled), []).new_behaviors
+    things = memories("Jogging was hard before work", "Jogging is fun", "Jogging in the rain, 5k")
+    assert reflect(things, ids(things), []).new_behaviors
+    mine = memories("客户催了两次，用户还是去跑步了", "朋友来了，用户一早去晨跑", "同事加班，用户去夜跑了五公里")
+    assert reflect(mine, ids(mine), []).new_behaviors
+
+
 def test_words_that_no_table_knows_are_shared_by_what_is_nearly_the_same() -> None:
     seen = memories("Whittled another wooden spoon on the porch", "Whittled a wooden spoon, porch swept after",
                     "On the porch, whittled one more wooden spoon", "Locked the shed", "Rain all week",
@@ -137,6 +183,72 @@ def test_an_encoder_finds_what_shares_no_word() -> None:
     groups = {one.id: 0 if n < 3 else n for n, one in enumerate(seen)}
     [found] = reflect(seen, ids(seen), [], cosine=cosine_of(groups)).new_behaviors
     assert list(found.evidence_ids) == ["m000", "m002", "m004"]
+
+
+def test_what_no_table_knows_has_to_stand_apart() -> None:
+    alike = np.full((4, 4), 2.0, np.float32)
+    alike[3, :3] = alike[:3, 3] = 1.0
+    these = Likeness([{}] * 4, {}, alike)
+    assert margin([0, 1, 2], these, [True] * 4) == pytest.approx(DEVIATION)
+    assert margin([0, 1, 2], these, [True, True, True, False]) == np.inf
+    near = memories(*NEARNESS, "One more kestrel on the mill", *BACKGROUND)
+    groups = {one.id: 0 if n < 3 else n for n, one in enumerate(near)}
+    assert reflect(near, ids(near), [], cosine=cosine_of(groups)).new_behaviors
+    assert not reflect(near, ids(near), [], cosine=beside(groups, "m006", {"m000", "m002", "m004"})).new_behaviors
+
+
+def beside(groups: dict[str, int], one: str, others: set[str]) -> Cosine:
+    """Give cosines of groups that are not far from all else, and of one memory that is nearly of a group."""
+    plain = cosine_of(groups, near=0.8)
+
+    def cosine(wanted: Sequence[str]) -> npt.NDArray[np.float32]:
+        out = np.array(plain(wanted))
+        noise = np.random.default_rng(3).normal(0.0, 0.05, out.shape).astype(np.float32)
+        within = np.array([[a in others and b in others for b in wanted] for a in wanted])
+        out += np.where(within | np.eye(len(wanted), dtype=np.bool_), 0.0, (noise + noise.T) / 2).astype(np.float32)
+        row = list(wanted).index(one)
+        for column, other in enumerate(wanted):
+            if other in others:
+                out[row, column] = out[column, row] = 0.755
+        return out
+
+    return cosine
+
+
+def test_what_is_said_in_the_same_words_is_one_behaviour() -> None:
+    seen = memories(*RUNS, *(f"{text} once more" for text in RUNS), *BACKGROUND)
+    groups = {one.id: n // 3 if n < 6 else n for n, one in enumerate(seen)}
+    [found] = reflect(seen, ids(seen), [], cosine=cosine_of(groups)).new_behaviors
+    assert list(found.evidence_ids) == ["m000", "m002", "m004", "m006", "m008", "m010"]
+
+
+def test_the_most_telling_of_many_are_cited() -> None:
+    alike = np.full((50, 50), 1.0, np.float32)
+    alike[:10] = alike[:, :10] = 0.5
+    kept = most_telling(range(50), Likeness([{}] * 50, {}, alike))
+    assert kept == list(range(10, 50))
+    assert most_telling([3, 1], Likeness([{}] * 50, {}, alike)) == [3, 1]
+
+
+def test_the_more_memories_the_nearer_are_those_that_have_nothing_in_common() -> None:
+    def lowered(size: int) -> float:
+        given = np.full((size, size), 0.1, np.float32)
+        given[0, 1] = given[1, 0] = 0.9
+        np.fill_diagonal(given, 1.0)
+        among = given[~np.eye(size, dtype=np.bool_)]
+        return float(((given - among.mean()) / among.std() - standard(given, np.ones(size, np.bool_)))[0, 1])
+
+    assert lowered(16) == pytest.approx(0.0, abs=1e-4)
+    assert lowered(160) == pytest.approx(2 * RISE, abs=1e-4)
+
+
+def test_what_is_done_often_is_no_ground_to_be_seen_against() -> None:
+    seen = memories(*(f"Went for a run before work, lap {n}" for n in range(24)), *(BACKGROUND * 3))
+    groups = {one.id: 0 if n < 24 else n for n, one in enumerate(seen)}
+    known = trait("Often goes running", [one.id for one in seen[:22]])
+    wishes = reflect(seen, {seen[22].id, seen[23].id}, [known], cosine=cosine_of(groups))
+    [more] = wishes.reinforcements
+    assert list(more.new_evidence_ids) == [seen[22].id, seen[23].id]
 
 
 def test_an_encoder_keeps_apart_what_only_shares_words() -> None:
@@ -301,10 +413,10 @@ def test_what_is_near_to_everything_is_near_to_nothing() -> None:
     left[0, :] = left[:, 0] = 0.4
     left[1, 2] = left[2, 1] = 0.4
     np.fill_diagonal(left, 1.0)
-    given = apart(left)
+    given = apart(left, np.ones(len(left), np.bool_))
     assert given[0, 5] < given[1, 2]
     assert np.allclose(given, given.T)
-    assert np.array_equal(apart(left[:6, :6]), left[:6, :6])
+    assert np.array_equal(apart(left[:6, :6], np.ones(6, np.bool_)), left[:6, :6])
 
 
 @pytest.mark.parametrize(

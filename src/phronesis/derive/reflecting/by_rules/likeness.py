@@ -1,9 +1,9 @@
 """How alike memories are: by behaviours and telling words that they share, and by an encoder's cosines."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import log
+from math import log, log2
 from typing import Final
 
 import numpy as np
@@ -13,6 +13,7 @@ from phronesis.derive.reflecting.by_rules.reading import Reading
 from phronesis.derive.reflecting.by_rules.tables import the_tables
 
 Floats = npt.NDArray[np.float32]
+Mask = npt.NDArray[np.bool_]
 Cosine = Callable[[Sequence[str]], Floats]
 """Gives the matrix of cosines of the vectors of ids; NaN in rows and columns of those that have none."""
 
@@ -20,24 +21,28 @@ SAME_BEHAVIOUR: Final = 0.8
 BEHAVIOUR_HELPED: Final = 0.5
 SAME_DOMAIN: Final = 0.15
 SAME_SITUATION: Final = 0.12
-SAME_WORD: Final = 0.2
-WORD_ALONE: Final = 0.6
+SAME_WORD: Final = 0.6
 """What two memories share, and how alike it makes them. A word's share is that of the rarest there could be (idf of
-one in all, Sparck Jones 1972). Fitted on labelled users (``phronesis bench
-traits``), with their tables and without any. Where no encoder tells more, a word counts three times as much and a
-behaviour in full: tables misread what they do not know."""
+one in all, Sparck Jones 1972). Fitted on labelled users (``phronesis bench traits``), with their tables and without
+any. With an encoder a behaviour counts less, for tables misread what they do not know, and words count nothing beside
+what it says: what shares a word and no meaning is as common as what shares both."""
 
-COSINE: Final = 3.3
-"""Weight of a centred cosine: .2 is much, .3 the same again."""
+DEVIATION: Final = 0.45
+"""Weight of a standard deviation of the user's cosines. What two memories share counts in full from one deviation
+above their mean, and not at all below it: they are of different things whatever they share."""
 
-APART: Final = -0.04
-GRADUAL: Final = 0.1
-"""Below the first centred cosine two memories are of different things whatever words they share; above the sum of the
-two, what they share counts in full."""
+ROOM: Final = 40
+RISE: Final = 0.5
+"""Memories that the levels were fitted on, and the deviations by which each doubling makes two of them less alike: the
+more there are to choose from, the nearer are some that have nothing to do with one another. Fitted on users of 30 to
+220 memories, the larger ones made by putting labelled ones together."""
 
 SURROUNDINGS: Final = 1.4
 NEAREST: Final = 8
 """How much of a memory's likeness to so many nearest is taken away."""
+
+HABIT: Final = 4
+"""Memories of one trait, the latest, that are compared with as the rest are."""
 
 LEAST_CENTRED: Final = 8
 """Vectors of one language that make a mean worth subtracting."""
@@ -73,27 +78,16 @@ class Likeness:
         """Give how alike a memory is to several."""
         return float(self.row(one)[others].mean())
 
-    def cohesion(self, members: Sequence[int]) -> float:
-        """Give the least mean of a member's cosines with the others, as they are left; 1 where there are none."""
-        if self.cosines is None:
-            return 1.0
-        among = self.cosines[np.ix_(members, members)].copy()
-        known = ~np.isnan(np.diagonal(among))
-        if known.sum() < 2:  # noqa: PLR2004 - a pair
-            return 1.0
-        among = among[np.ix_(known, known)]
-        return float(((among.sum(axis=1) - np.diagonal(among)) / (len(among) - 1)).min())
-
     def _row(self, one: int) -> Floats:
         out = np.zeros(len(self.weights), np.float32)
         for name, weight in self.weights[one].items():
             those, given = self.holders[name]
             out[those] += np.minimum(given, np.float32(weight))
         if self.cosines is not None:
-            cosines = self.cosines[one]
-            unknown = np.isnan(cosines)
-            share = np.where(unknown, 1.0, np.clip((cosines - APART) / GRADUAL, 0.0, 1.0))
-            out = (out * share + COSINE * np.where(unknown, 0.0, cosines)).astype(np.float32)
+            deviations = self.cosines[one]
+            unknown = np.isnan(deviations)
+            share = np.where(unknown, 1.0, np.clip(deviations, 0.0, 1.0))
+            out = (out * share + DEVIATION * np.where(unknown, 0.0, deviations)).astype(np.float32)
         return out
 
 
@@ -110,18 +104,19 @@ def features(readings: Sequence[Reading], *, word: float, behaviour: float = SAM
             held[domain] = max(held.get(domain, 0.0), SAME_DOMAIN * surely)
         held |= {f"s:{name}": SAME_SITUATION for name in one.situations}
         for stem in one.stems:
-            if 1 < counts[stem] <= max(6.0, COMMON * len(readings)):
+            if word and 1 < counts[stem] <= max(6.0, COMMON * len(readings)):
                 rarity = log((1.0 + len(readings)) / counts[stem]) / rarest
                 held[f"w:{stem}"] = word * rarity
         out.append(held)
     return out
 
 
-def centred(cosines: Floats, readings: Sequence[Reading]) -> Floats:
+def centred(cosines: Floats, readings: Sequence[Reading], ground: Mask) -> Floats:
     """Give the cosines that are left when the mean of each language's vectors is taken away, NaN where there is none.
 
     Encoders put all texts of one language and manner near each other; what is left says what they are about. The Gram
-    matrix is enough for it: H K H with H = I - 1/n (Schölkopf, Smola & Müller 1998, kernel principal components).
+    matrix is enough for it: H K H with H = I - 1/n (Schölkopf, Smola & Müller 1998, kernel principal components). The
+    mean is that of the memories in ``ground``.
     """
     known = ~np.isnan(np.diagonal(cosines))
     gram = np.where(known[:, None] & known[None, :], cosines, 0.0).astype(np.float32)
@@ -129,44 +124,65 @@ def centred(cosines: Floats, readings: Sequence[Reading]) -> Floats:
     share = np.zeros((len(readings), 2), np.float32)
     for n, code in enumerate(("en", "zh")):
         mine = known & (codes == code)
-        if mine.sum() >= LEAST_CENTRED:
+        if (mine & ground).sum() >= LEAST_CENTRED:
             share[mine, n] = 1.0
         else:
             known &= ~mine
-    sizes = np.maximum(share.sum(axis=0), 1.0)
-    means = (gram @ share) / sizes  # of each vector with the mean of each language
-    between = (share.T @ means) / sizes[:, None]
+    part = share * ground[:, None]
+    part /= np.maximum(part.sum(axis=0), 1.0)
+    means = gram @ part  # of each vector with the mean of each language
+    between = part.T @ means
     left = gram - share @ means.T - means @ share.T + share @ between @ share.T
     length = np.sqrt(np.maximum(np.diagonal(left), 1e-6))
     left /= length[:, None] * length[None, :]
     return np.where(known[:, None] & known[None, :], left, np.nan).astype(np.float32)
 
 
-def apart(left: Floats) -> Floats:
-    """Give centred cosines less what each memory has of them with its nearest anyway.
+def apart(left: Floats, ground: Mask) -> Floats:
+    """Give centred cosines less what each memory has of them with its nearest in ``ground`` anyway.
 
     Some vectors are near to many others; what counts is how much nearer two are than their surroundings. It is
     cross-domain similarity local scaling (Conneau et al. 2018, CSLS) about its own mean, so that the level stays.
     """
     known = ~np.isnan(np.diagonal(left))
-    size = int(known.sum())
-    if size <= NEAREST:
+    if int((known & ground).sum()) <= NEAREST:
         return left
-    others = np.where(known[:, None] & known[None, :], left, -1.0)
+    others = np.where(known[:, None] & (known & ground)[None, :], left, -1.0)
     np.fill_diagonal(others, -1.0)
     nearest = np.partition(others, -NEAREST, axis=1)[:, -NEAREST:].mean(axis=1)
-    excess = np.where(known, nearest - nearest[known].mean(), 0.0) * (SURROUNDINGS / 2)
+    excess = np.where(known, nearest - nearest[known & ground].mean(), 0.0) * (SURROUNDINGS / 2)
     return (left - excess[:, None] - excess[None, :]).astype(np.float32)
 
 
-def likeness_of(readings: Sequence[Reading], cosine: Cosine | None) -> Likeness:
-    """Prepare the comparison of memories."""
+def standard(left: Floats, ground: Mask) -> Floats:
+    """Give cosines as deviations from their mean in ``ground``, less `RISE` for each doubling of the memories there.
+
+    So levels hold whatever the encoder and however alike all that a user says is.
+    """
+    there = ground & ~np.isnan(np.diagonal(left))
+    size = int(there.sum())
+    among = left[np.ix_(there, there)][~np.eye(size, dtype=np.bool_)]
+    spread = max(float(among.std()), 1e-6)
+    rise = RISE * max(0.0, log2(size / ROOM))
+    return np.asarray((left - among.mean()) / spread - rise, np.float32)
+
+
+def likeness_of(readings: Sequence[Reading], cosine: Cosine | None, habits: Iterable[Sequence[int]] = ()) -> Likeness:
+    """Prepare the comparison of memories. Where too few have vectors, it goes by words alone.
+
+    ``habits`` are the places of memories that show what is known already. Of each, `HABIT` are part of the ground that
+    others are seen against: what somebody does every day is not what all their days are like.
+    """
     given = None
     if cosine is not None and 0 < len(readings) <= MAX_COMPARED:
-        given = apart(centred(np.asarray(cosine([one.id for one in readings]), np.float32), readings))
+        ground = np.ones(len(readings), np.bool_)
+        for habit in habits:
+            ground[list(habit)[: max(0, len(habit) - HABIT)]] = False
+        left = centred(np.asarray(cosine([one.id for one in readings]), np.float32), readings, ground)
+        given = None if np.isnan(left).all() else standard(apart(left, ground), ground)
     weights = (
-        features(readings, word=WORD_ALONE) if given is None
-        else features(readings, word=SAME_WORD, behaviour=BEHAVIOUR_HELPED)
+        features(readings, word=SAME_WORD) if given is None
+        else features(readings, word=0.0, behaviour=BEHAVIOUR_HELPED)
     )  # fmt: skip
     places: dict[str, list[int]] = {}
     for n, held in enumerate(weights):

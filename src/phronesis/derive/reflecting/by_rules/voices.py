@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -22,29 +22,38 @@ _LEAD_IN: Final = re.compile(
 )
 _LATIN_LEAD: Final = re.compile("([A-Z][a-z]+) ?(又|总是|老是|今天又|昨天又|昨晚又|每次|照例|说)?(?=[\u4e00-\u9fff])")
 """A name in Latin letters that a Chinese sentence begins with, and what people rather than things do."""
-_NICKNAME: Final = re.compile("\\s*([小老阿][\u4e00-\u9fff])")
+_NICKNAME: Final = re.compile("\\s*([小老阿](?:[\u4e00-\u9fff]|[A-Z][a-z]+))")
+_DOING: Final = re.compile(
+    r"[A-Z][a-z]+ (?:(?!is\b|was\b|this\b|as\b)[a-z]{2,}s|came|got|put|took|made|kept|bought|ate|drank|went|told"
+    r"|paid|lost|found|had|did|said|left|rang|can|never|always|still)\b"
+)
+"""What somebody does, rather than what a thing is or how an order begins."""
 _INSIDE: Final = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+\b")
 _DAYS: Final = frozenset({"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday", "January",
                           "February", "March", "April", "May", "June", "July", "August", "September", "October",
                           "November", "December", "English", "Christmas", "Easter"})  # fmt: skip
 _I_DO: Final = re.compile(
-    r"(?:[,;:] |\b(?:and|but|so|while|when|because|that) )(?:then )?I(?:'\w+)? "
+    r"(?:[,;:] |\b(?:and|but|so|while|when|because|that) )(?:then )?(?:I(?:'\w+)?|[Tt]he user|User) "
     r"(?!had to|could(?:n't| not)|tripped|got stuck)\w"
 )
 _WE_DO: Final = re.compile(
-    r"(?:[，,。；]\S{0,8}?|说|夸|笑)我(?!爸|妈|们|家|的|哥|姐|弟|妹|老|只[好能得]|不得不|被|又被|没法)"
+    r"(?:[，,。；]\S{0,8}?|说|夸|笑)(?:我|用户)(?!爸|妈|们|家|的|哥|姐|弟|妹|老|只[好能得]|不得不|被|又被|没法)"
 )
 """Where the user does something in a sentence that begins with somebody else."""
 _CHINESE_NAMED: Final = re.compile(
-    "(?:室友|舍友|同事|同学|邻居|朋友|领导|老板|闺蜜|发小|表[哥姐弟妹]|堂[哥姐弟妹]|哥哥|姐姐|弟弟|妹妹) ?"
+    "(?:室友|舍友|同事|同学|邻居|朋友|搭档|合伙人|徒弟|学生|领导|老板|闺蜜|发小"
+    "|表[哥姐弟妹]|堂[哥姐弟妹]|哥哥|姐姐|弟弟|妹妹) ?"
     "([A-Z][a-z]+|[小老阿大][\u4e00-\u9fff])"
 )
 _CHINESE_TOLD: Final = re.compile(r"(?:我|用户)?(?:说|提到|讲|聊到|聊起|提起|吐槽|抱怨|表示)")
 _TOLD: Final = re.compile(
-    r"(?:the )?(?:users?|i) (?:also )?(?:says?|said|mentions?|mentioned|notes?|noted|told|reports?|reported|describes?"
-    r"|described|complains?|complained|talked about|adds?|added)(?: that| about| how)? "
+    r"(?:the )?(?:users?|i) (?:also )?(?:says?|said|mentions?|mentioned|notes?|noted|told(?= (?:that|about|how) )"
+    r"|reports?|reported|describes?|described|complains?|complained|talked about|adds?|added)(?: that| about| how)? "
 )
+_TITLED: Final = re.compile("[\u4e00-\u9fff](?:老师|师傅|阿姨|教授|医生|律师|经理|主任|姐|哥|叔|嫂)(?=[\u4e00-\u9fff])")
+"""A family name and what somebody is."""
 _DETERMINERS: Final = frozenset({"the", "a", "an", "his", "her", "their", "my", "our", "one", "some", "new", "old"})
+_ARTICLES: Final = frozenset({"The", "A", "An"})
 _PLURAL: Final = frozenset(
     {"friends", "kids", "children", "parents", "guests", "neighbours", "neighbors", "colleagues"}
 )
@@ -80,14 +89,26 @@ def voice_of(memories: Iterable[SeenMemory]) -> Voice:
     for text in texts:
         for first, second in pairwise(re.findall(r"\w+", text)):
             if first.lower() in relations and second[:1].isupper() and second.isalpha() and second.isascii():
-                others.add(second)
-    others |= {name for text in texts for name in _CHINESE_NAMED.findall(text)}
+                others.update({second} - _ARTICLES)
+    others |= {name for text in texts for name in _CHINESE_NAMED.findall(text)} | _recurring(texts, leads)
     others |= {name for name, often in nicknamed.items() if often > 1}
     told = max(count, sum(text.startswith(("User", "The user")) for text in texts)) > TOLD_SHARE * len(texts)
     users |= {"User"}
     told = told or sum(text[:1].islower() for text in texts) > TOLD_SHARE * len(texts)
     proper = {name for text in texts for name in _INSIDE.findall(text)}
     return Voice(frozenset(users), frozenset(others - users - {"I"}), frozenset(proper - users - _DAYS), told)
+
+
+def _recurring(texts: Sequence[str], leads: Mapping[str, int]) -> set[str]:
+    """Give the names that several memories begin with, each of whom does something in most of them.
+
+    "Gareth buys a pasty", "Gareth came back with chips": no table has to know that this is a name. A word that is also
+    written small is none.
+    """
+    several = {name for name, often in leads.items() if often > 1}
+    doing = Counter(match[0].split()[0] for text in texts if (match := _DOING.match(text.lstrip())) is not None)
+    small = {word for text in texts for word in re.findall(r"\b[a-z]+\b", text)} if several else set()
+    return {name for name in several if name.lower() not in small and 2 * doing[name] > leads[name]}
 
 
 def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
@@ -99,7 +120,8 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
     found = tables.marks["zh"]["other"].match(text)
     heard = _CHINESE_TOLD.match(text)
     bare = text[heard.end() :] if heard is not None else text
-    if found is not None or any(bare.startswith(name) for name in voice.others if not name.isascii()):
+    titled = found is None and _TITLED.match(bare) is not None
+    if found is not None or titled or any(bare.startswith(name.lower()) for name in voice.others if not name.isascii()):
         rest = text[found.end() :] if found is not None else ""
         return not rest.startswith("我") and _WE_DO.search(text) is None
     if (lead_in := _LEAD_IN.match(text)) is not None:
