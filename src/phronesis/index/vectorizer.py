@@ -57,9 +57,12 @@ class Vectorizer:
         made = 0
         for lane in lanes:
             mark = (embedder.name, lane.epoch, lane.documents_seq)
-            if self._done.get((tenant, lane.lane_id)) == mark or lane.documents_seq == 0:
+            done = self._done.get((tenant, lane.lane_id))
+            if done == mark or lane.documents_seq == 0:
                 continue
-            made += self._lane(tenant, lane.lane_id, embedder, stopped)
+            # What had its vectors when this process last looked has them still: only an epoch takes any away.
+            start = done[2] + 1 if done is not None and done[:2] == mark[:2] else 0
+            made += self._lane(tenant, lane.lane_id, embedder, stopped, start=start)
             if stopped():
                 return made
             self._done[tenant, lane.lane_id] = mark
@@ -69,24 +72,31 @@ class Vectorizer:
         """Embed a lane's current documents of one kind, for who cannot wait for all; gives how many vectors it made."""
         with self.database.transaction(tenant, "read") as unit:
             embedder = self._embedder(unit)
-        return 0 if embedder is None else self._lane(tenant, lane_id, embedder, lambda: False, kind)
+        return 0 if embedder is None else self._lane(tenant, lane_id, embedder, lambda: False, kind=kind)
 
     def _embedder(self, unit: Unit) -> Embedder | None:
         active = active_model(unit)
         return self.embedders.default if active is None else self.embedders.named(active[0])
 
     def _lane(
-        self, tenant: str, lane_id: int, embedder: Embedder, stopped: Callable[[], bool], kind: str | None = None
+        self,
+        tenant: str,
+        lane_id: int,
+        embedder: Embedder,
+        stopped: Callable[[], bool],
+        *,
+        kind: str | None = None,
+        start: int = 0,
     ) -> int:
-        made = begin = 0
+        made, begin = 0, start
         while not stopped():
             with self.database.transaction(tenant, "read") as unit:
                 missing = documents_without_vector(unit, lane_id, embedder.name, limit=BATCH, kind=kind, begin=begin)
             todo = _short(missing)
-            if not todo and begin == 0:
+            if not todo and begin == start:
                 break
             # Each batch goes on where the last one ended; once more from the start, in case a vector went meanwhile.
-            begin = todo[-1].seq if todo else 0
+            begin = todo[-1].seq if todo else start
             if not todo:
                 continue
             vectors = _encoded(embedder, todo)

@@ -152,15 +152,18 @@ def changed_parts(unit: Unit, lane_id: int, kind: str, part: str, *, after: int)
                documents.c.part == part, documents.c.changed_seq > after)
         .order_by(items.c.recorded_at, documents.c.item_id)
     )  # fmt: skip
-    return [Compared(*row) for row in unit.run(query)]
+    return [Compared(**row) for row in unit.run(query).mappings()]
 
 
 def labelled_ids(unit: Unit, lane_id: int, kind: str, label: str) -> set[str]:
     """Give the ids of a lane's items of a kind that bear a label, whatever their status."""
-    query = sa.select(items.c.id).where(
-        items.c.tenant_id == unit.tenant, items.c.lane_id == lane_id, items.c.label == label, items.c.kind == kind
-    )
-    return {row.id for row in unit.run(query)}
+    return {row[0] for row in fetch(unit, _LABELLED, {"t": unit.tenant, "l": lane_id, "k": kind, "label": label})}
+
+
+_LABELLED: Final = sa.select(items.c.id).where(
+    items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+    items.c.label == sa.bindparam("label"), items.c.kind == sa.bindparam("k"),
+)  # fmt: skip
 
 
 def document_texts(unit: Unit, owners: Mapping[str, str]) -> dict[str, str]:

@@ -52,6 +52,8 @@ MAX_COUNTER: Final = 5
 """Counterexamples that a pattern names, the most alike first."""
 
 _SAMPLED: Final = 8
+_TYPICAL: Final = 3
+"""Members that are compared with all events of the other outcome."""
 
 
 @dataclass(slots=True)
@@ -138,7 +140,7 @@ def _weights(alike: Floats, size: int) -> list[float]:
 def _counterexamples(table: EventTable, rows: Rows) -> list[tuple[str, float]]:
     """Give the events of the other outcome that are like the members: what speaks against the pattern."""
     assert table.neighbours is not None  # the events were grouped by it  # noqa: S101
-    alike = table.neighbours.metric.matrix(rows[:_SAMPLED]).mean(axis=0) / table.belonging.threshold
+    alike = table.neighbours.metric.matrix(rows[:_TYPICAL]).mean(axis=0) / table.belonging.threshold
     group = table.group_of(int(rows[0]))
     others = [row for row in np.flatnonzero(alike >= COUNTER).tolist()
               if row in table.alive and table.group_of(row) != group]  # fmt: skip

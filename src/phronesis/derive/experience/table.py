@@ -68,6 +68,8 @@ class EventTable:
     recorded: list[int] = field(default_factory=list)
     alive: set[int] = field(default_factory=set)
     neighbours: Neighbours | None = None
+    _dead: set[int] = field(default_factory=set)
+    _successes: AbstractSet[str] = frozenset()
     _documents: list[str] = field(default_factory=list)
     _numbers: dict[int, int] = field(default_factory=dict)
     _bags: list[Bag] = field(default_factory=list)
@@ -125,9 +127,12 @@ class EventTable:
                  for document in fresh]  # fmt: skip
         successes = labelled_ids(view.unit, self.lane_id, L1, "success")
         added += self._relabelled(successes)
-        groups = np.array([SUCCESS if one in successes else OTHER for one in self.ids], dtype=np.int64)
-        groups[[row for row in range(len(self.ids)) if row not in self.alive]] = NOBODY
-        gone = np.flatnonzero(groups[: len(self._groups)] != self._groups).tolist()
+        known = len(self._groups)
+        joining = [SUCCESS if one in successes else OTHER for one in self.ids[known:]]
+        groups = np.concatenate((self._groups, np.array(joining, dtype=np.int64)))
+        gone = sorted(self._dead)
+        groups[gone] = NOBODY
+        self._dead.clear()
         if self._words is None or self._words.outgrown(len(added)):
             self._build(groups, encoder, unrelated)
         else:
@@ -140,13 +145,18 @@ class EventTable:
             known = self.row_of.get(row.item_id)
             if row.current_to is not None:
                 if known is not None and self._documents[known] == row.id:
-                    self.alive.discard(known)
+                    self.leave([known])
             elif row.recorded_at < before and (known is None or self._documents[known] != row.id):
                 if known is not None:
-                    self.alive.discard(known)
+                    self.leave([known])
                 fresh.append(row)
         self.seen_seq = view.lane.documents_seq
         return fresh
+
+    def leave(self, rows: Sequence[int]) -> None:
+        """Leave events out from now on."""
+        self._dead |= self.alive.intersection(rows)
+        self.alive.difference_update(rows)
 
     def _bag(self, terms: bytes) -> Bag:
         passed = _passed_over()
@@ -166,12 +176,12 @@ class EventTable:
 
     def _relabelled(self, successes: AbstractSet[str]) -> list[int]:
         """Give the events whose label moved to the other group a new row there; the old one is left."""
-        known = len(self._groups)
-        now = [SUCCESS if one in successes else OTHER for one in self.ids[:known]]
-        moved = [row for row in range(known) if row in self.alive and self._groups[row] not in (now[row], NOBODY)]
+        other, self._successes = successes ^ self._successes, frozenset(successes)
+        rows = sorted(self.row_of[one] for one in other if one in self.row_of)
+        moved = [row for row in rows if row < len(self._groups) and row in self.alive]
         if moved:
             self._raw = np.concatenate((self._raw, self._raw[moved]))
-        self.alive.difference_update(moved)
+        self.leave(moved)
         return [self._append(self.ids[row], self._documents[row], self.recorded[row], self._bags[row])
                 for row in moved]  # fmt: skip
 
