@@ -10,6 +10,7 @@ from phronesis.interfaces.cli import (
     bench,
     chat,
     demo,
+    experience,
     keeping,
     migrating,
     quarantine,
@@ -22,7 +23,7 @@ from phronesis.interfaces.cli import (
 
 SECTIONS: Final = {
     "See it work": (demo.demo, bench.bench),
-    "Remember": (writing.add, writing.update, writing.delete, reasoning.check_claims),
+    "Remember": (writing.add, writing.update, writing.delete, experience.ingest, reasoning.check_claims),
     "Recall": (
         chat.chat,
         reading.search,
@@ -33,7 +34,7 @@ SECTIONS: Final = {
         reading.sessions,
         reading.turns,
     ),
-    "Learn": (traits.reflect, traits.traits, runs.runs, runs.learn, batch.batch),
+    "Learn": (experience.aggregate, traits.reflect, traits.traits, runs.runs, runs.learn, batch.batch),
     "Account for it": (reading.explain, reading.history, writing.rollback, quarantine.quarantine),
     "Keep in order": (
         keeping.doctor,
