@@ -1,6 +1,6 @@
 """Items in the database: reading by id, by lane, by key; writing versions."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from phronesis.core.items import ROW_FIELDS, Item
 from phronesis.storage.database import Unit
 from phronesis.storage.lanes import Lane
-from phronesis.storage.prepared import fetch
+from phronesis.storage.prepared import each, fetch
 from phronesis.storage.schema import items
 from phronesis.storage.statements import batches, insert, list_value, listed
 
@@ -33,13 +33,15 @@ _VERSIONS: Final = (
 
 def read_items(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Item]:
     """Give those of ``ids`` that the lane holds."""
-    out: dict[str, Item] = {}
+    return {item.id: item for item in each_item(unit, lane, ids)}
+
+
+def each_item(unit: Unit, lane: Lane, ids: Iterable[str]) -> Iterator[Item]:
+    """Give those of ``ids`` that the lane holds, in any order, each read when it is asked for."""
     for batch in batches(dict.fromkeys(ids)):
         bound = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, batch)}
-        for row in fetch(unit, _by_ids(unit.dialect), bound):
-            item = as_item(zip(ROW_FIELDS, row, strict=True), lane)
-            out[item.id] = item
-    return out
+        for row in each(unit, _by_ids(unit.dialect), bound):
+            yield as_item(zip(ROW_FIELDS, row, strict=True), lane)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class ItemVersion(NamedTuple):
 def read_versions(unit: Unit, lane: Lane, kind: str) -> list[ItemVersion]:
     """Give the versions of a lane's items of a kind, not of messages, that ordinary reads show, oldest first."""
     bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "a": "active"}
-    return [ItemVersion(*row) for row in fetch(unit, _VERSIONS, bound)]
+    return list(map(ItemVersion._make, fetch(unit, _VERSIONS, bound)))
 
 
 def live_by_stage(unit: Unit, lane: Lane, kind: str, stages: Sequence[str]) -> list[Item]:
@@ -155,6 +157,21 @@ def read_where(
 def items_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) -> list[Item]:
     """Give a lane's items of a kind, whatever their status, by id: the next ``limit`` with a greater one."""
     return read_where(unit, lane, items.c.kind == kind, items.c.id > after, order=(items.c.id,), limit=limit)
+
+
+def ids_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) -> dict[str, str]:
+    """Give, of the items that `items_of_kind` gives, the ids and, by them, the entries that made them."""
+    bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "after": after}
+    return {item_id: entry_id for item_id, entry_id in fetch(unit, _of_kind(limit), bound)}  # noqa: C416 - rows, no pairs
+
+
+@cache
+def _of_kind(limit: int) -> sa.Select[Any]:
+    found = sa.select(items.c.id, items.c.entry_id).where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+        items.c.kind == sa.bindparam("k"), items.c.id > sa.bindparam("after"),
+    )  # fmt: skip
+    return found.order_by(items.c.id).limit(sa.literal_column(str(limit))).offset(sa.literal_column("0"))
 
 
 def lane_of_item(unit: Unit, item_id: str) -> int | None:
