@@ -3,14 +3,15 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, cast
 
 import sqlalchemy as sa
 
+from phronesis.core.instants import to_micros
 from phronesis.core.items import ROW_FIELDS, Item
 from phronesis.storage.database import Unit
 from phronesis.storage.lanes import Lane
-from phronesis.storage.prepared import each, fetch
+from phronesis.storage.prepared import each, fetch, run_each
 from phronesis.storage.schema import items
 from phronesis.storage.statements import batches, insert, list_value, listed
 
@@ -21,11 +22,15 @@ _UPDATE: Final = (
     .values({name: sa.bindparam(name) for name in ROW_FIELDS if name != "id"})
 )
 _VERSIONS: Final = (
-    sa.select(items.c.id, items.c.version, items.c.recorded_at)
+    sa.select(items.c.id, items.c.version)
     .where(
         items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"), items.c.kind == sa.bindparam("k"),
         items.c.kind != sa.literal_column("'message'"), items.c.status == sa.bindparam("a"), items.c.ended.is_(None),
         items.c.quarantine.is_(None),
+        sa.or_(
+            items.c.recorded_at < sa.bindparam("at"),
+            sa.and_(items.c.recorded_at == sa.bindparam("at"), items.c.id < sa.bindparam("id")),
+        ),
     )
     .order_by(items.c.recorded_at, items.c.id)
 )  # fmt: skip
@@ -72,18 +77,14 @@ def _states(dialect: str) -> sa.Select[Any]:
     )
 
 
-class ItemVersion(NamedTuple):
-    """An item by its id, its version, and when it was recorded, in microseconds."""
+def read_versions(unit: Unit, lane: Lane, kind: str, *, before: Item) -> list[tuple[str, int]]:
+    """Give id and version of a lane's items of a kind, not of messages, that ordinary reads show, oldest first.
 
-    id: str
-    version: int
-    recorded_at: int
-
-
-def read_versions(unit: Unit, lane: Lane, kind: str) -> list[ItemVersion]:
-    """Give the versions of a lane's items of a kind, not of messages, that ordinary reads show, oldest first."""
-    bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "a": "active"}
-    return list(map(ItemVersion._make, fetch(unit, _VERSIONS, bound)))
+    Those that were recorded ``before`` an item. Rows as they come: a learn asks for as many as the lane has runs.
+    """
+    bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "a": "active", "at": to_micros(before.recorded_at),
+             "id": before.id}  # fmt: skip
+    return cast("list[tuple[str, int]]", fetch(unit, _VERSIONS, bound))
 
 
 def live_by_stage(unit: Unit, lane: Lane, kind: str, stages: Sequence[str]) -> list[Item]:
@@ -162,7 +163,7 @@ def items_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) 
 def ids_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) -> dict[str, str]:
     """Give, of the items that `items_of_kind` gives, the ids and, by them, the entries that made them."""
     bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "after": after}
-    return {item_id: entry_id for item_id, entry_id in fetch(unit, _of_kind(limit), bound)}  # noqa: C416 - rows, no pairs
+    return dict(cast("list[tuple[str, str]]", fetch(unit, _of_kind(limit), bound)))
 
 
 @cache
@@ -192,7 +193,7 @@ def update_items(unit: Unit, updated: Sequence[Item]) -> None:
         for item in updated:
             row = _row(item)
             rows.append({"b_tenant": unit.tenant, "b_id": row.pop("id"), **row})
-        unit.run(_UPDATE, rows)
+        run_each(unit, _UPDATE, rows)
 
 
 def as_item(row: Any, lane: Lane) -> Item:

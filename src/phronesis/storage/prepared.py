@@ -129,6 +129,12 @@ def run_many(unit: Unit, statement: Any, rows: Sequence[Mapping[str, Any]]) -> N
         unit.driver.cursor().executemany(form.text, [form.values(row) for row in rows])
 
 
+def run_each(unit: Unit, statement: Any, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Run a statement that names its bind parameters, for each row of them."""
+    form = _form(unit, statement, ())
+    unit.driver.cursor().executemany(form.text, [form.values(row) for row in rows])
+
+
 def run_one(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> None:
     """Run a statement that gives no rows; ``bound`` are its bind parameters."""
     form = _form(unit, statement, ())
