@@ -81,7 +81,7 @@ from phronesis.index.experience import project_event, project_learned
 from phronesis.index.mirror import Mirror
 from phronesis.index.outside import OutsideIndex
 from phronesis.index.projections import Projector
-from phronesis.index.reasoning import project_reasoning
+from phronesis.index.reasoning import PROJECTED, project_reasoning
 from phronesis.index.reindexing import Reindexer
 from phronesis.index.traits import project_trait
 from phronesis.index.unsearched import no_parts
@@ -145,10 +145,11 @@ def make_registry(
 
 def make_projector() -> Projector:
     """Give the projector; a kind that is searched in parts of its own is a line here."""
-    return Projector({
+    by_kind = {
         REASONING: project_reasoning, runs.RUN: no_parts, CYCLE: no_parts, TRAIT: project_trait, L1: project_event,
         PATTERN: project_learned, PRINCIPLE: project_learned, MARK: no_parts,
-    })  # fmt: skip
+    }  # fmt: skip
+    return Projector(by_kind, of_members={REASONING: PROJECTED})
 
 
 def with_keeping(handlers: Sequence[Handler], folds: Mapping[str, Fold]) -> Registry:

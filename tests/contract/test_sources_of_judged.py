@@ -8,9 +8,10 @@ from phronesis import Memory
 from phronesis.derive.runs import find_run
 from phronesis.recall import evidence
 from phronesis.storage.deltas import deltas_of_items, edits_of_items
+from phronesis.storage.documents import documents_of_items
 from phronesis.storage.lane_view import LaneView
 from phronesis.storage.lanes import list_lanes
-from phronesis.storage.relations import find_entities
+from phronesis.storage.relations import find_entities, read_edges
 
 CLAIM = {"claim_id": "c1", "status": "hypothesis", "facts": {"source_run_ids": ["x"]}, "inference": "Formate is made."}
 
@@ -56,6 +57,9 @@ def test_histories_runs_and_names_are_looked_up_and_no_lane_is_walked(tmp_path: 
             assert edits_of_items(unit, lane.lane_id, ids) == deltas_of_items(unit, lane.lane_id, ids)
             assert find_run(LaneView(unit, lane, unit), "r1") is not None
             assert find_entities(unit, lane.lane_id, ["lin", "wang"]) == []
+            assert read_edges(unit, lane.lane_id, ids) == []
+            assert read_edges(unit, lane.lane_id, ids, incoming=True, types=("supports", "contradicts")) == []
+            assert {row.item_id for row in documents_of_items(unit, lane.lane_id, ids)} == {*ids}
             unit.driver.set_trace_callback(None)
             plans = {text: [row[3] for row in unit.driver.execute(f"EXPLAIN QUERY PLAN {text}")]
                      for text in seen if text.startswith("SELECT")}  # fmt: skip
@@ -67,6 +71,9 @@ def test_histories_runs_and_names_are_looked_up_and_no_lane_is_walked(tmp_path: 
         "SEARCH items USING INDEX sqlite_autoindex_items_1",
         "SEARCH items USING INDEX ix_items_run",
         "SEARCH entities USING PRIMARY KEY",
+        "SEARCH edges USING INDEX ix_edges_tenant_id_from_id",
+        "SEARCH edges USING INDEX ix_edges_tenant_id_to_id",
+        "SEARCH documents USING INDEX sqlite_autoindex_documents_1",
         "SEARCH named USING COVERING INDEX ix_entities_tenant_id_lane_id_normal",
     }
     assert not [step for step in steps if step.endswith("(tenant_id=?)")]

@@ -23,7 +23,8 @@ _DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−﹣", "-") | 
 _HAN: Final = "\u3400-\u4dbf\u4e00-\u9fff"
 _BLANKS: Final = re.compile(r"[^\S\n]+")
 _SPACES: Final = re.compile(rf"(?<=[{_HAN}]) | (?=[{_HAN}])")
-_ENDS: Final = re.compile(r"[。!?;\n]|(?<!\bca)(?<!\bvs)(?<!approx)(?<!\bi\.e)(?<!\be\.g)(?<!\barb)\.(?= |$)")
+# Looked back from behind the full stop: before it, every character of a text would be looked back from.
+_ENDS: Final = re.compile(r"[。!?;\n]|\.(?= |$)(?<!\b(?:ca|vs)\.)(?<!approx\.)(?<!\b(?:i\.e|e\.g|arb)\.)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,8 @@ class Marked:
 
 def normal_text(text: str) -> str:
     """Give a text in one width, with one kind of dash and colon, single spaces, and none beside Chinese."""
+    if text.isascii():
+        return _BLANKS.sub(" ", text).strip()
     plain = _PRIVATE.sub(" ", unicodedata.normalize("NFKC", text)).translate(_DASHES)
     return _SPACES.sub("", _BLANKS.sub(" ", plain).strip())
 

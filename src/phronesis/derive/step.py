@@ -1,7 +1,7 @@
 """Applying one entry to one store: the same code for the live lane and for a replay."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from phronesis.core.changes import Changes, ChildEntry, Existing, Settled, settle
 from phronesis.core.entries import Entry, Outcome, is_erased
@@ -20,13 +20,14 @@ from phronesis.truth.reader import fit
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What applying an entry came to; ``refusals`` are what its outcomes say was not taken."""
+    """What applying an entry came to, with its outcomes; ``refusals`` are what these say was not taken."""
 
     settled: Settled
     children: Sequence[ChildEntry]
     documents_changed: bool
     degraded: Sequence[Degraded] = ()
     refusals: Sequence[Refusal] = ()
+    outcomes: Outcomes = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Stepper:
         roles = by_role(outcomes)
         if FAILED_ROLE in roles or is_erased(entry.payload):
             advance_applied(unit, lane.lane_id, seq=entry.seq, documents_changed=False)
-            return Applied(Settled(), (), documents_changed=False)
+            return Applied(Settled(), (), documents_changed=False, outcomes=roles)
         payload = fit(entry.payload)
         clean = entry if payload is entry.payload else replace(entry, payload=payload)
         changes = self.registry[entry.verb].apply_of(entry.handler_version)(view, clean, roles)
@@ -73,7 +74,7 @@ class Stepper:
         advance_applied(unit, lane.lane_id, seq=entry.seq, documents_changed=moved)
         return Applied(
             settled, changes.children, documents_changed=moved, degraded=degraded_in(roles),
-            refusals=refusals_in(clean, roles),
+            refusals=refusals_in(clean, roles), outcomes=roles,
         )  # fmt: skip
 
     def _followed(

@@ -11,6 +11,10 @@ CLAIM: Final = "claim"
 """The name of a claim's part: ``claim:<claim_id>``."""
 
 
+PROJECTED: Final = ("topic", "claims")
+"""The members of ``data`` that the parts are made of: what was written, which verdicts leave as it is."""
+
+
 def project_reasoning(item: Item) -> list[Part]:
     """Project a reasoning item as its prose and, each a part of its own, as its claims."""
     block = written_block(item.data)

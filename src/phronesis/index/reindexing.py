@@ -1,6 +1,6 @@
 """Making the search documents of a kind anew from its items: what projecting each version in its turn would give."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -20,7 +20,7 @@ from phronesis.storage.documents import (
     insert_documents,
     stray_documents,
 )
-from phronesis.storage.items import items_of_kind
+from phronesis.storage.items import each_item, ids_of_kind
 from phronesis.storage.lanes import Lane, list_lanes, lock_lane, mark_documents, next_epoch
 from phronesis.storage.log import seqs_of_entries
 
@@ -55,27 +55,33 @@ class Reindexer:
             while True:
                 with self.database.transaction(tenant, "derive") as unit:
                     lane = lock_lane(unit, lane_id)
-                    batch = items_of_kind(unit, lane, kind, after=after, limit=BATCH)
+                    batch = ids_of_kind(unit, lane, kind, after=after, limit=BATCH)
                     self._repair(unit, lane, batch, counted, done)
                     if len(batch) < BATCH:
                         self._finish(unit, lane, kind, done, before)
                         break
-                    after = batch[-1].id
+                    after = next(reversed(batch))
         return done
 
-    def _repair(self, unit: Unit, lane: Lane, items: Sequence[Item], counted: str, done: Reindexed) -> None:
-        ids = [item.id for item in items]
-        stored = {row.id: row for row in documents_of_items(unit, lane.lane_id, ids)}
-        right = {row.id: row for row in self._documents(unit, lane, items)}
-        wrong = [row.id for row in stored.values() if right.get(row.id) != row]
-        missing = [row for row in right.values() if stored.get(row.id) != row]
-        delete_documents(unit, lane.lane_id, [stored[one] for one in wrong])
-        delete_vectors(unit, lane.lane_id, wrong)
+    def _repair(self, unit: Unit, lane: Lane, made_by: Mapping[str, str], counted: str, done: Reindexed) -> None:
+        """Put the documents of some items right, which are given with the entries that made them."""
+        stored = {row.id: row for row in documents_of_items(unit, lane.lane_id, list(made_by))}
+        missing: list[DocumentRow] = []
+        wrong = []
+        # What is right is not kept: collecting garbage would go through all of it, again and again.
+        for row in self._documents(unit, lane, made_by):
+            done.documents += 1
+            done.counted += row.current_to is None and part_name(row.part) == counted
+            found = stored.pop(row.id, None)
+            if found != row:
+                missing.append(row)
+                wrong += [] if found is None else [found]
+        done.repaired += len(missing) + len(stored)
+        wrong += stored.values()
+        delete_documents(unit, lane.lane_id, wrong)
+        delete_vectors(unit, lane.lane_id, [row.id for row in wrong])
         insert_documents(unit, lane.lane_id, missing)
-        done.items += len(items)
-        done.documents += len(right)
-        done.counted += sum(row.current_to is None and part_name(row.part) == counted for row in right.values())
-        done.repaired += len({*wrong, *(row.id for row in missing)})
+        done.items += len(made_by)
 
     def _finish(self, unit: Unit, lane: Lane, kind: str, done: Reindexed, before: int) -> None:
         """Remove what belongs to no item, and have every process read the lane's documents anew."""
@@ -87,11 +93,12 @@ class Reindexer:
             mark_documents(unit, lane.lane_id, seq=lane.applied_seq)
             next_epoch(unit, lane.lane_id)
 
-    def _documents(self, unit: Unit, lane: Lane, items: Sequence[Item]) -> list[DocumentRow]:
-        deltas = deltas_of_items(unit, lane.lane_id, [item.id for item in items])
-        entries = {item.entry_id for item in items} | {delta.entry_id for found in deltas.values() for delta in found}
+    def _documents(self, unit: Unit, lane: Lane, made_by: Mapping[str, str]) -> Iterator[DocumentRow]:
+        deltas = deltas_of_items(unit, lane.lane_id, list(made_by))
+        entries = {*made_by.values(), *(delta.entry_id for found in deltas.values() for delta in found)}
         seqs = seqs_of_entries(unit, sorted(entries))
-        return [row for item in items for row in self._of_item(item, deltas.get(item.id, ()), seqs)]
+        for item in each_item(unit, lane, made_by):
+            yield from self._of_item(item, deltas.get(item.id, ()), seqs)
 
     def _of_item(self, item: Item, deltas: Sequence[Delta], seqs: Mapping[str, int]) -> list[DocumentRow]:
         first, later = (deltas[0].entry_id if deltas else item.entry_id), deltas[1:]
@@ -104,7 +111,7 @@ class Reindexer:
             )
             if closed:
                 at, seq = to_micros(delta.recorded_at), seqs[delta.entry_id]
-                rows = [row if row.current_to is not None else replace(row, current_to=at, changed_seq=seq)
+                rows = [row if row.current_to is not None else row._replace(current_to=at, changed_seq=seq)
                         for row in rows]  # fmt: skip
             rows += fresh
         return rows
@@ -112,4 +119,5 @@ class Reindexer:
 
 def _before(item: Item, later: Sequence[Delta], at: datetime) -> Item:
     """Give an item as it was before some of its changes, last changed ``at``."""
-    return replace(as_of(item, list(later)[::-1]), updated_at=at)
+    before = as_of(item, list(later)[::-1])
+    return before if before.updated_at == at else replace(before, updated_at=at)

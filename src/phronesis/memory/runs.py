@@ -160,7 +160,9 @@ class Runs(Inside):
     def _learn_result(self, written: Written, run_id: str) -> LearnResult:
         if written.pending:
             return LearnResult(entry_id=written.entry.id, run_id=run_id, pending=True)
-        return self._stages.runs.learned(self._tenant, written.entry.id)
+        if written.applied is None:
+            return self._stages.runs.learned(self._tenant, written.entry.id)
+        return self._stages.runs.just_learned(self._tenant, written.entry, written.applied)
 
     def _same_learn(self, conflict: IdempotencyConflict, payload: Mapping[str, Any]) -> LearnResult:
         """Give the learn that a key names already, when it was of this run.

@@ -1,16 +1,17 @@
 """Items in the database: reading by id, by lane, by key; writing versions."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, cast
 
 import sqlalchemy as sa
 
+from phronesis.core.instants import to_micros
 from phronesis.core.items import ROW_FIELDS, Item
 from phronesis.storage.database import Unit
 from phronesis.storage.lanes import Lane
-from phronesis.storage.prepared import fetch
+from phronesis.storage.prepared import each, fetch, run_each
 from phronesis.storage.schema import items
 from phronesis.storage.statements import batches, insert, list_value, listed
 
@@ -21,11 +22,15 @@ _UPDATE: Final = (
     .values({name: sa.bindparam(name) for name in ROW_FIELDS if name != "id"})
 )
 _VERSIONS: Final = (
-    sa.select(items.c.id, items.c.version, items.c.recorded_at)
+    sa.select(items.c.id, items.c.version)
     .where(
         items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"), items.c.kind == sa.bindparam("k"),
         items.c.kind != sa.literal_column("'message'"), items.c.status == sa.bindparam("a"), items.c.ended.is_(None),
         items.c.quarantine.is_(None),
+        sa.or_(
+            items.c.recorded_at < sa.bindparam("at"),
+            sa.and_(items.c.recorded_at == sa.bindparam("at"), items.c.id < sa.bindparam("id")),
+        ),
     )
     .order_by(items.c.recorded_at, items.c.id)
 )  # fmt: skip
@@ -33,13 +38,15 @@ _VERSIONS: Final = (
 
 def read_items(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Item]:
     """Give those of ``ids`` that the lane holds."""
-    out: dict[str, Item] = {}
+    return {item.id: item for item in each_item(unit, lane, ids)}
+
+
+def each_item(unit: Unit, lane: Lane, ids: Iterable[str]) -> Iterator[Item]:
+    """Give those of ``ids`` that the lane holds, in any order, each read when it is asked for."""
     for batch in batches(dict.fromkeys(ids)):
         bound = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, batch)}
-        for row in fetch(unit, _by_ids(unit.dialect), bound):
-            item = as_item(zip(ROW_FIELDS, row, strict=True), lane)
-            out[item.id] = item
-    return out
+        for row in each(unit, _by_ids(unit.dialect), bound):
+            yield as_item(zip(ROW_FIELDS, row, strict=True), lane)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +77,14 @@ def _states(dialect: str) -> sa.Select[Any]:
     )
 
 
-class ItemVersion(NamedTuple):
-    """An item by its id, its version, and when it was recorded, in microseconds."""
+def read_versions(unit: Unit, lane: Lane, kind: str, *, before: Item) -> list[tuple[str, int]]:
+    """Give id and version of a lane's items of a kind, not of messages, that ordinary reads show, oldest first.
 
-    id: str
-    version: int
-    recorded_at: int
-
-
-def read_versions(unit: Unit, lane: Lane, kind: str) -> list[ItemVersion]:
-    """Give the versions of a lane's items of a kind, not of messages, that ordinary reads show, oldest first."""
-    bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "a": "active"}
-    return [ItemVersion(*row) for row in fetch(unit, _VERSIONS, bound)]
+    Those that were recorded ``before`` an item. Rows as they come: a learn asks for as many as the lane has runs.
+    """
+    bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "a": "active", "at": to_micros(before.recorded_at),
+             "id": before.id}  # fmt: skip
+    return cast("list[tuple[str, int]]", fetch(unit, _VERSIONS, bound))
 
 
 def live_by_stage(unit: Unit, lane: Lane, kind: str, stages: Sequence[str]) -> list[Item]:
@@ -157,6 +160,21 @@ def items_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) 
     return read_where(unit, lane, items.c.kind == kind, items.c.id > after, order=(items.c.id,), limit=limit)
 
 
+def ids_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) -> dict[str, str]:
+    """Give, of the items that `items_of_kind` gives, the ids and, by them, the entries that made them."""
+    bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "after": after}
+    return dict(cast("list[tuple[str, str]]", fetch(unit, _of_kind(limit), bound)))
+
+
+@cache
+def _of_kind(limit: int) -> sa.Select[Any]:
+    found = sa.select(items.c.id, items.c.entry_id).where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+        items.c.kind == sa.bindparam("k"), items.c.id > sa.bindparam("after"),
+    )  # fmt: skip
+    return found.order_by(items.c.id).limit(sa.literal_column(str(limit))).offset(sa.literal_column("0"))
+
+
 def lane_of_item(unit: Unit, item_id: str) -> int | None:
     """Give the number of the lane that holds an item of this tenant, or None."""
     query = sa.select(items.c.lane_id).where(items.c.tenant_id == unit.tenant, items.c.id == item_id)
@@ -175,7 +193,7 @@ def update_items(unit: Unit, updated: Sequence[Item]) -> None:
         for item in updated:
             row = _row(item)
             rows.append({"b_tenant": unit.tenant, "b_id": row.pop("id"), **row})
-        unit.run(_UPDATE, rows)
+        run_each(unit, _UPDATE, rows)
 
 
 def as_item(row: Any, lane: Lane) -> Item:

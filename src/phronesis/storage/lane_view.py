@@ -16,7 +16,7 @@ from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.storage import conversations, deltas, erasing, relations
 from phronesis.storage.database import Unit
-from phronesis.storage.items import ItemVersion, of_kinds, read_items, read_versions, read_where
+from phronesis.storage.items import of_kinds, read_items, read_versions, read_where
 from phronesis.storage.lanes import Lane
 from phronesis.storage.log import entries_of_verb, read_outcomes
 from phronesis.storage.schema import items
@@ -57,9 +57,9 @@ class LaneView:
         """Give one item, or None."""
         return self.items([item_id]).get(item_id)
 
-    def versions(self, kind: str) -> list[ItemVersion]:
-        """Give which live items of a kind there are, and at which version, oldest first, without what they say."""
-        return read_versions(self.unit, self.lane, kind)
+    def versions(self, kind: str, *, before: Item) -> list[tuple[str, int]]:
+        """Give id and version of the live items of a kind that were recorded ``before`` an item, oldest first."""
+        return read_versions(self.unit, self.lane, kind, before=before)
 
     def find(
         self,

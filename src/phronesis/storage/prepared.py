@@ -5,7 +5,7 @@ some twenty statements, so the ones that every write runs go past it: same state
 ``docs/decisions/0005-statements-at-the-driver.md`` holds what was measured.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Final
@@ -129,6 +129,12 @@ def run_many(unit: Unit, statement: Any, rows: Sequence[Mapping[str, Any]]) -> N
         unit.driver.cursor().executemany(form.text, [form.values(row) for row in rows])
 
 
+def run_each(unit: Unit, statement: Any, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Run a statement that names its bind parameters, for each row of them."""
+    form = _form(unit, statement, ())
+    unit.driver.cursor().executemany(form.text, [form.values(row) for row in rows])
+
+
 def run_one(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> None:
     """Run a statement that gives no rows; ``bound`` are its bind parameters."""
     form = _form(unit, statement, ())
@@ -137,6 +143,11 @@ def run_one(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> None:
 
 def fetch(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> list[Sequence[Any]]:
     """Run a select; gives its rows."""
+    return list(each(unit, statement, bound))
+
+
+def each(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
+    """Run a select; gives its rows one by one, so that the JSON of one that is done with is not held any longer."""
     form = _form(unit, statement, ())
     rows = unit.driver.cursor(**form.cursor).execute(form.text, form.values(bound)).fetchall()
-    return [form.read(row) for row in rows] if form.reading else list(rows)
+    return map(form.read, rows) if form.reading else iter(rows)

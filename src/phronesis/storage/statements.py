@@ -53,7 +53,7 @@ def insert(unit: Unit, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> No
         run_many(unit, _inserting(table), rows)
 
 
-def listed(column: sa.Column[str], dialect: str, name: str = "ids") -> sa.ColumnElement[bool]:
+def listed(column: sa.ColumnElement[str], dialect: str, name: str = "ids") -> sa.ColumnElement[bool]:
     """Give "the column is one of a list" with the whole list bound as one value, so that the statement stays the same.
 
     PostgreSQL takes an array, SQLite a JSON text: bind with ``list_value``.

@@ -70,7 +70,7 @@ class Aggregating:
             before = to_micros(entry.recorded_at)
             again = view.lane.applied_seq >= entry.seq  # prepared anew, in a lane that went on: as it was then
             table, _ = self.tables.of(view, self.embedders.serving(bench.tenant), before=before, fresh=again)
-            part = _part(view, entry, table)
+            part = _everything(view, table, again=True) if again else _part(view, entry, table)
             if part is None:
                 return [Outcome(role=CLUSTERS, made_by=MADE_BY, body={"clusters": [], "touched": [], "looked_at": 0})]
             return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=_grouped(view, table, part))]
@@ -92,8 +92,7 @@ def _part(view: LaneView, entry: Entry, table: EventTable) -> Part | None:
     if entry.payload.get("full") or last == 0 or len(news) > FULLY * len(table.alive):
         if not news and not entry.payload.get("full"):
             return None
-        rows = table.everything()
-        return Part(rows, [one.id for one in view.versions(PATTERN)], bonds_among(view, table.ids, table.row_of))
+        return _everything(view, table)
     if not news:
         return None
     near = set(news)
@@ -105,6 +104,12 @@ def _part(view: LaneView, entry: Entry, table: EventTable) -> Part | None:
     members = {edge.from_id for edge in view.edges_to(patterns, MEMBER_OF)}
     ids = sorted(near | members)
     return Part(table.rows(ids), patterns, bonds_among(view, ids, table.row_of))
+
+
+def _everything(view: LaneView, table: EventTable, *, again: bool = False) -> Part:
+    """Give all there is; of a lane that went on since, the patterns that ended meanwhile too."""
+    touched = [item.id for item in view.find(kinds=(PATTERN,), live=not again)]
+    return Part(table.everything(), touched, bonds_among(view, table.ids, table.row_of))
 
 
 def _grouped(view: LaneView, table: EventTable, part: Part) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from phronesis.core.reasoning.standing import (
     current_block,
     rewritten,
     standings,
+    status_of,
     written_block,
     written_of,
 )
@@ -65,7 +66,7 @@ class Bearing:
         block = written_block(self.item.with_fields(fields).data) if fields else before
         rows += self._rows(block, [*evidence, *rows])
         written = block
-        for claim_id in self._fallen(block, ordered):
+        for claim_id in self._fallen(before, block, ordered):
             block = limited(block, claim_id, self._limitations()[claim_id])
         block = replace(block, claims=tuple(claim for claim in block.claims if claim.claim_id not in gone))
         if block != written:
@@ -112,19 +113,22 @@ class Bearing:
             and self.run.run_id not in named[row["claim_id"]]
         ]
 
-    def _fallen(self, block: ReasoningBlock, evidence: Sequence[EvidenceRow]) -> list[str]:
-        """Give the claims that were conclusions and are none any more, and that nobody said more of."""
+    def _fallen(self, written: ReasoningBlock, block: ReasoningBlock, evidence: Sequence[EvidenceRow]) -> list[str]:
+        """Give the claims that were conclusions and are none any more, and that nobody said more of.
+
+        ``written`` is what was written before, ``block`` what is now.
+        """
         limitations = self._limitations()
         if not limitations:
             return []
         standing = standings(block.claims, evidence)
-        before = {claim.claim_id: claim for claim in current_block(self.item).claims}
+        before = {claim.claim_id: claim for claim in written.claims}
         return [
             claim.claim_id
             for claim in block.claims
             if claim.claim_id in limitations
             and (old := before.get(claim.claim_id)) is not None
-            and old.status == "conclusion"
+            and (status_of(self.item, claim.claim_id) or old.status) == "conclusion"
             and standing[claim.claim_id]["status"] == "hypothesis"
             and (old.conditions, old.limitations) == (claim.conditions, claim.limitations)
         ]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from phronesis.core.canonical import decode
+from phronesis.core.changes import Delta
 from phronesis.core.entries import Entry
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
@@ -30,6 +31,7 @@ from phronesis.derive.learning.learn import DROPPED, FACTS, PROPOSED, REFUSED, V
 from phronesis.derive.learning.teaching import ASKED
 from phronesis.derive.learning.telling import Telling
 from phronesis.derive.runs import RUN, find_run, run_of
+from phronesis.derive.step import Applied
 from phronesis.errors import NotFound
 from phronesis.recall.browse import Asked, find_item, page_of
 from phronesis.recall.evidence import snippet
@@ -110,8 +112,20 @@ class RunBook:
         """Give what a learn came to, as it left the lane."""
         with self.database.transaction(tenant, "read") as unit:
             entry = load_entry(unit, entry_id)
-            lane = get_lane(unit, entry.lane_id)
-            return _result(unit, lane, entry)
+            outcomes: dict[str, list[Mapping[str, Any]]] = {}
+            for row in read_outcomes(unit, [entry.id])[entry.id]:
+                outcomes.setdefault(row["role"], []).append(decode(row["body"]))
+            deltas = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)}
+            return _result(unit, _Done(entry, outcomes, deltas, {}))
+
+    def just_learned(self, tenant: str, entry: Entry, applied: Applied) -> LearnResult:
+        """Give the same of a learn that this call applied: what it read and wrote need not be read again."""
+        settled = applied.settled
+        outcomes = {role: [outcome.body for outcome in listed] for role, listed in applied.outcomes.items()}
+        deltas = {delta.item_id: delta for delta in settled.deltas}
+        moved = {item.id: item for item in (*settled.created, *settled.updated)}
+        with self.database.transaction(tenant, "read") as unit:
+            return _result(unit, _Done(entry, outcomes, deltas, moved))
 
     def _record(self, unit: Unit, lane: Lane, name: LaneName, item: Item) -> RunRecord:
         run = run_of(item)
@@ -181,15 +195,24 @@ def _read_anywhere(unit: Unit, item_ids: Mapping[str, Any]) -> list[Item]:
     return [item for item in out if item.kind == REASONING]
 
 
-def _result(unit: Unit, lane: Lane, entry: Entry) -> LearnResult:
-    outcomes: dict[str, list[Mapping[str, Any]]] = {}
-    for row in read_outcomes(unit, [entry.id])[entry.id]:
-        outcomes.setdefault(row["role"], []).append(decode(row["body"]))
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A learn with its outcomes by role, its deltas by item, and items that are known to be as it left them."""
+
+    entry: Entry
+    outcomes: Mapping[str, Sequence[Mapping[str, Any]]]
+    deltas: Mapping[str, Delta]
+    left: Mapping[str, Item]
+
+
+def _result(unit: Unit, done: _Done) -> LearnResult:
+    entry, outcomes, deltas = done.entry, done.outcomes, done.deltas
+    lane = get_lane(unit, entry.lane_id)
     rows = outcomes.get(VERDICTS, ())
     run_id = str(entry.payload.get("run_id", ""))
-    deltas = {delta.item_id: delta for delta in deltas_of_entry(unit, lane.lane_id, entry.id)}
-    held = read_items(unit, lane, [row["item_id"] for row in rows]).values()
-    left = {item.id: item for item in known_at(unit, lane.lane_id, held, to_micros(entry.recorded_at))}
+    held = read_items(unit, lane, [row["item_id"] for row in rows if row["item_id"] not in done.left]).values()
+    known = known_at(unit, lane.lane_id, held, to_micros(entry.recorded_at))
+    left = {**done.left, **{item.id: item for item in known}}
     judged = []
     for row in rows:
         item = left.get(row["item_id"])

@@ -7,7 +7,7 @@ plainly wrong, by two runs at least, leaves the block.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from phronesis.core.changes import Changes
@@ -73,14 +73,15 @@ class Learning:
                 return ()
             [run] = items_before(view, [item], entry)
             used = self._used(view, entry, run)
-            is_full = len(self.candidates.chosen(view, used, (), entry=entry)[0]) == self.candidates.cap
-        # What the run used comes first: where that is enough, nothing more is sought.
-        found = [] if is_full else self.candidates.found(bench.tenant, lane, self.telling.summary(run))
-        with bench.view() as view:
-            chosen, ways = self.candidates.chosen(view, used, found, entry=entry)
-            seen = Candidacy({item.id: item for item in chosen}, ways)
-            question = self._question(view, entry, run, chosen)
-        taught = self._taught(bench.tenant, entry, run, question)
+            seen = self._seen(view, entry, used, ())
+        # What the run used comes first: where that is enough, nothing more is sought or read.
+        if len(seen.items) < self.candidates.cap:
+            found = self.candidates.found(bench.tenant, lane, self.telling.summary(run))
+            with bench.view() as view:
+                seen = self._seen(view, entry, used, found)
+        known = {item.id: current_block(item) for item in seen.items.values()}
+        question = Question(entry=entry, run_id=run.run_id or "", facts=self.telling.facts(run), known=known)
+        taught = self._taught(bench, run, question)
         lesson = taught if taught is not None and taught.answered else None
         with bench.view() as view:
             outcomes = self._outcomes(view, run, seen, question, lesson)
@@ -91,22 +92,25 @@ class Learning:
         made = [edge.from_id for edge in view.edges_to([run.id], "derived_from") if edge.from_kind == "item"]
         return [*used_ids(run_of(run), entry.payload.get("read", ())), *sorted(made)]
 
-    def _question(self, view: LaneView, entry: Entry, run: Item, chosen: Sequence[Item]) -> Question:
-        known = {item.id: current_block(item) for item in chosen}
-        evidence = evidence_before(view, known, entry)
-        used = {item_id: frozenset(row.part for row in rows) for item_id, rows in evidence.items()}
-        return Question(entry=entry, run_id=run.run_id or "", facts=self.telling.facts(run), known=known, used=used)
+    def _seen(self, view: LaneView, entry: Entry, used: Iterable[str], found: Sequence[str]) -> Candidacy:
+        chosen, ways = self.candidates.chosen(view, used, found, entry=entry)
+        return Candidacy({item.id: item for item in chosen}, ways)
 
-    def _taught(self, tenant: str, entry: Entry, run: Item, question: Question) -> Taught | None:
+    def _taught(self, bench: Bench, run: Item, question: Question) -> Taught | None:
         """Ask the model, if one is to be asked. A run without feedback bears on nothing: there is nothing to ask."""
         if feedback_of(run) is None:
             return None
-        reference = entry.payload.get("model")
+        reference = question.entry.payload.get("model")
         try:
             asker = self.asker(reference)
         except InputError:  # the policy has changed since
             return unknown_model(str(reference))
-        return None if asker is None else teach(asker, tenant, question)
+        if asker is None:
+            return None
+        with bench.view() as view:
+            evidence = evidence_before(view, question.known, question.entry)
+        used = {item_id: frozenset(row.part for row in rows) for item_id, rows in evidence.items()}
+        return teach(asker, bench.tenant, replace(question, used=used))
 
     def _outcomes(
         self, view: LaneView, run: Item, seen: Candidacy, question: Question, lesson: Taught | None

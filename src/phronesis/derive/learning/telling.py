@@ -4,7 +4,6 @@ from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
 from phronesis.core.reasoning.facts import TOP_PRODUCTS, FactsBuilder, FactsView, top_products
 from phronesis.core.reasoning.runs import Feedback, Run
@@ -41,13 +40,11 @@ class Telling:
 
         ``kept`` holds those that were read before, by item and version.
         """
-        place = (to_micros(item.recorded_at), item.id)
-        before = [(found.id, found.version) for found in view.versions(RUN) if (found.recorded_at, found.id) < place]
-        known = {key: kept[key] for key in before if key in kept}
-        for found in view.items(key[0] for key in before if key not in known).values():
-            seen = None if found.data.get("feedback") is None else self.view(found)
-            known[found.id, found.version] = kept[found.id, found.version] = seen
-        return [seen for key in before if (seen := known.get(key)) is not None]
+        before = view.versions(RUN, before=item)
+        unread = [key[0] for key in before if key not in kept]
+        for found in view.items(unread).values() if unread else ():
+            kept[found.id, found.version] = None if found.data.get("feedback") is None else self.view(found)
+        return [seen for key in before if (seen := kept.get(key)) is not None]
 
     def _facts(self, run: Run, feedback: Feedback) -> Any:
         facts = self.builder.facts(run, feedback)
