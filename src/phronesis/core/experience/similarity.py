@@ -99,6 +99,34 @@ class EditDistance:
         return np.array(found, dtype=np.float32).reshape(len(rows), len(against))
 
 
+class Unlike:
+    """1 where two events both have marks and share none, else 0: errors of two kinds are not one lesson.
+
+    Marks are few, so that sets of marks are compared once and rows by the number of their set.
+    """
+
+    name = "unlike"
+
+    def __init__(self, marks: Sequence[AbstractSet[str]]) -> None:
+        kinds = {frozenset(one) for one in marks}
+        order = sorted(kinds, key=sorted)
+        number = {one: n for n, one in enumerate(order)}
+        self._numbers = np.array([number[frozenset(one)] for one in marks], dtype=np.int64)
+        apart = [[bool(one and other and not one & other) for other in order] for one in order]
+        self._apart = np.array(apart, dtype=np.float32).reshape(len(order), len(order))
+
+    @property
+    def size(self) -> int:
+        """How many events there are."""
+        return len(self._numbers)
+
+    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+        """Give 0 or 1."""
+        against = self._numbers if others is None else self._numbers[others]
+        out: Floats = self._apart[self._numbers[rows]][:, against]
+        return out
+
+
 def _unedited(first: str, second: str) -> float:
     one, other = first[:MAX_EDITED], second[:MAX_EDITED]
     if one == other:

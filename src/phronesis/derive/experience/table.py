@@ -16,8 +16,9 @@ from phronesis.core.experience.centring import Centre
 from phronesis.core.experience.grouping import Belonging, Bonds, Grouper
 from phronesis.core.experience.neighbours import NOBODY, Neighbours
 from phronesis.core.experience.records import L1
-from phronesis.core.experience.similarity import Cosine, Floats, Rows, Term, WeightedSum
+from phronesis.core.experience.similarity import Cosine, Floats, Rows, Term, Unlike, WeightedSum
 from phronesis.core.experience.words import Bags, TermCosine
+from phronesis.core.items import Item
 from phronesis.derive.experience.marks import spoken_of
 from phronesis.derive.experience.unrelated import TEXTS
 from phronesis.errors import ModelError
@@ -50,6 +51,10 @@ half. With `BOTH` and `WORDS` tuned on tests/labelled/experience/dev.jsonl (docs
 BOTH: Final = Belonging(shared=14.0, threshold=12.0, alone=5.5)
 WORDS: Final = Belonging(shared=20.0, threshold=14.5, alone=5.5)
 
+OTHER_ERROR: Final = 20.0
+"""What is taken off two events of which an adapter knows that their errors are of different kinds: more than they can
+have in common, since the sentences that adapters make are much alike."""
+
 _NUMBERS: Final = 10_000
 
 Bag = tuple[npt.NDArray[np.int32], Floats]
@@ -73,6 +78,7 @@ class EventTable:
     _documents: list[str] = field(default_factory=list)
     _numbers: dict[int, int] = field(default_factory=dict)
     _bags: list[Bag] = field(default_factory=list)
+    _marks: list[frozenset[str]] = field(default_factory=list)
     _words: TermCosine | None = None
     _raw: Floats = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     _centre: Centre | None = None
@@ -123,8 +129,10 @@ class EventTable:
         fresh = self._documents_changed(view, before)
         vectors = self._vectors(view, encoder, fresh)
         self._raw = vectors if not len(self._raw) else np.concatenate((self._raw, vectors))
+        held = view.items(document.item_id for document in fresh)
         added = [self._append(document.item_id, document.id, document.recorded_at, self._bag(document.terms))
                  for document in fresh]  # fmt: skip
+        self._marks += [_marks_of(held.get(document.item_id)) for document in fresh]
         successes = labelled_ids(view.unit, self.lane_id, L1, "success")
         added += self._relabelled(successes)
         known = len(self._groups)
@@ -181,6 +189,7 @@ class EventTable:
         moved = [row for row in rows if row < len(self._groups) and row in self.alive]
         if moved:
             self._raw = np.concatenate((self._raw, self._raw[moved]))
+            self._marks += [self._marks[row] for row in moved]
         self.leave(moved)
         return [self._append(self.ids[row], self._documents[row], self.recorded[row], self._bags[row])
                 for row in moved]  # fmt: skip
@@ -223,10 +232,21 @@ class EventTable:
 
     def _metric(self) -> WeightedSum:
         assert self._words is not None  # noqa: S101
+        terms = [Term(Unlike(self._marks), -OTHER_ERROR)] if any(self._marks) else []
         if self._centre is None:
-            return WeightedSum([Term(self._words, 1.0 / WORDS_UNIT, WORDS_OFFSET)])
+            return WeightedSum([Term(self._words, 1.0 / WORDS_UNIT, WORDS_OFFSET), *terms])
         dense = Term(Cosine(self._centred), 1.0 / (DENSE_UNIT * self._centre.spread))
-        return WeightedSum([dense, Term(self._words, WORDS_WEIGHT / WORDS_UNIT, WORDS_OFFSET)])
+        return WeightedSum([dense, Term(self._words, WORDS_WEIGHT / WORDS_UNIT, WORDS_OFFSET), *terms])
+
+
+def _marks_of(item: Item | None) -> frozenset[str]:
+    """Give what an adapter knows of an event's kind of error: a family by name, else the errors that it read."""
+    if item is None or item.data.get("field_origin", {}).get("result") != "rule":
+        return frozenset()
+    family = item.data.get("family")
+    if family:
+        return frozenset((family,))
+    return frozenset(one for one in item.data.get("artifacts", ()) if one.startswith("error_type:"))
 
 
 @cache
