@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
@@ -10,7 +11,7 @@ import click
 
 from phronesis.errors import InputError
 from phronesis.interfaces.cli import render_experience as render
-from phronesis.interfaces.cli.options import Scope, Store, with_owner, with_store
+from phronesis.interfaces.cli.options import LIMIT, JsonValue, Scope, Store, gathered, with_owner, with_store
 from phronesis.interfaces.cli.progress import Progress, waiting
 
 if TYPE_CHECKING:
@@ -21,8 +22,40 @@ RECORDS: Final = "records"
 SOURCES: Final = ("chat", "lean", "log", "manual", "math_proof", "run")
 """The types of `phronesis.derive.sources.shelf`, which is not imported for ``--help``; a test holds them together."""
 
+FEEDBACKS: Final = ("useful", "not_useful", "correct", "incorrect", "label", "merge", "split")
+LABELS: Final = ("success", "failure", "unknown")
+
 CHUNK: Final = 200
 """Records of one call: each call is one entry, all or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """Which events are meant: the names of the verb's own arguments."""
+
+    artifacts: tuple[str, ...]
+    label: str | None
+    source_type: str | None
+    since: str | None
+    until: str | None
+    as_of: str | None
+
+    def named(self) -> dict[str, Any]:
+        """Give what was named, as arguments of the verb."""
+        pairs = ((f.name, getattr(self, f.name)) for f in fields(self))
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in pairs if value}
+
+
+_narrowing = gathered(
+    "narrowing",
+    Narrowing,
+    click.option("--artifact", "artifacts", metavar="NAME", multiple=True, help="About this file, lemma or error."),
+    click.option("--label", type=click.Choice(LABELS), help="Only these events."),
+    click.option("--source", "source_type", metavar="TYPE", help="Only from this type of source."),
+    click.option("--since", metavar="TIME", help="Only what happened from then on."),
+    click.option("--until", metavar="TIME", help="Only what happened before."),
+    click.option("--as-of", metavar="TIME", help="What was known then."),
+)
 
 
 @click.command()
@@ -64,6 +97,73 @@ def aggregate(*, full: bool, scope: Scope, store: Store) -> None:
             found = memory.aggregate(full=full, actor="user", **scope.named())
         memory.flush()
     store.answer(found, render.say_patterns)
+
+
+@click.command()
+@with_owner
+@with_store
+def abstract(*, scope: Scope, store: Store) -> None:
+    """Make principles of patterns that agree: if, then, because, watch out."""
+    with store.open() as memory:
+        with waiting("looking at patterns"):
+            found = memory.abstract(actor="user", **scope.named())
+        memory.flush()
+    store.answer(found, render.say_principles)
+
+
+@click.command()
+@click.argument("situation", required=False, default="")
+@click.option("--goal", metavar="TEXT", default="", help="What is to be reached.")
+@click.option("--constraint", "constraints", metavar="TEXT", multiple=True,
+              help="What must not be done, such as 'no internet'; may be repeated.")  # fmt: skip
+@click.option("--prefer", "preferences", metavar="TEXT", multiple=True, help="What is liked better; may be repeated.")
+@LIMIT
+@_narrowing
+@with_owner
+@with_store
+def query(*, situation: str, goal: str, limit: int, narrowing: Narrowing, scope: Scope, store: Store,
+          **wishes: Sequence[str]) -> None:  # fmt: skip
+    """Ask what worked and what did not in SITUATION, and what it rests on.
+
+    Every line names the file and the lines, or the record, that it comes from.
+    """
+    with store.open() as memory:
+        answer = memory.query(situation=situation, goal=goal, limit=limit, **wishes, **narrowing.named(),
+                              **scope.named())  # fmt: skip
+    store.answer(answer, render.say_answer)
+
+
+@click.command()
+@click.argument("target_id", metavar="ID")
+@click.argument("kind", type=click.Choice(FEEDBACKS))
+@click.option("--value", metavar="JSON", type=JsonValue(text=True),
+              help="Of label: success, failure or unknown; of merge: patterns; of split: lists of events.")  # fmt: skip
+@click.option("--reason", metavar="TEXT", help="Kept in the history.")
+@with_store
+def feedback(*, target_id: str, kind: str, value: Any, reason: str | None, store: Store) -> None:
+    """Say of an event, a pattern or a principle what it is worth.
+
+    'merge' and 'split' are carried out by the next 'aggregate', and kept from then on.
+    """
+    with store.open() as memory:
+        result = memory.feedback(target_id, kind, value=value, reason=reason, actor="user")
+        memory.flush()
+    store.answer(result, render.say_feedback)
+
+
+@click.command()
+@click.option("--kind", "kinds", metavar="KIND", multiple=True, help="Only l1, pattern or principle; may be repeated.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done; nothing is written.")
+@with_owner
+@with_store
+def forget(*, kinds: Sequence[str], dry_run: bool, scope: Scope, store: Store) -> None:
+    """Let go of experience that nobody needs: downweight, then archive, then delete.
+
+    What was archived or deleted can still be read by its id; 'erase' removes words.
+    """
+    with store.open() as memory:
+        result = memory.forget(kinds=list(kinds) or None, dry_run=dry_run, actor="user", **scope.named())
+    store.answer(result, render.say_forgotten)
 
 
 def _text(file: BinaryIO) -> str:

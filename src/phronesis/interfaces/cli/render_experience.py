@@ -1,15 +1,17 @@
 """Experience as a person reads it. The records are imported by whoever has one: not for ``--help``."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from phronesis.interfaces.cli.render import say
 from phronesis.interfaces.cli.text import cut, on_one_line, table, terminal_columns
 
 if TYPE_CHECKING:
-    from phronesis.core.experience.records import IngestMeta, L1Event, Pattern
-    from phronesis.core.experience.results import Aggregation
+    from phronesis.core.experience.answers import Advice, Answer, LearnedEvidence, Reference
+    from phronesis.core.experience.records import IngestMeta, L1Event, Pattern, Principle
+    from phronesis.core.experience.results import Aggregation, FeedbackResult, ForgetResult
+    from phronesis.core.results import Evidence
 
 
 def say_ingested(told: "Sequence[tuple[L1Event, IngestMeta]]") -> None:
@@ -28,26 +30,128 @@ def say_ingested(told: "Sequence[tuple[L1Event, IngestMeta]]") -> None:
 
 
 def say_patterns(found: "Aggregation") -> None:
-    """Print what an aggregation changed."""
+    """Print what an aggregation changed, the largest patterns first."""
+    _say_moved(found, "nothing new to group", _pattern)
+
+
+def say_principles(found: "Aggregation") -> None:
+    """Print what an abstraction changed."""
+    _say_moved(found, "no principle is new, and none changed", _principle)
+
+
+def _say_moved(found: "Aggregation", nothing: str, lines_of: Callable[[str, Any], Iterator[str]]) -> None:
     if found.pending:
         say(f"recorded as entry {found.entry_id}; it will be interpreted later")
         return
     groups = (("new", found.new), ("changed", found.changed), ("retired", found.retired))
     if not any(items for _, items in groups):
-        say("nothing new to group")
+        say(nothing)
         return
+    width = terminal_columns()
     for title, items in groups:
-        for one in items:
-            say(*_pattern(title, one))
+        for one in sorted(items, key=_weight):
+            say(*(cut(line, width) for line in lines_of(title, one)))
     say("", f"to take it back: phronesis rollback {found.entry_id}")
 
 
-def _pattern(title: str, pattern: Any) -> Iterator[str]:
-    yield f"{title}: {pattern.outcome}, {len(pattern.members)} events, alike in {pattern.view}  {pattern.citation}"
+def _weight(one: Any) -> tuple[int, str]:
+    return (-len(getattr(one, "members", ()) or one.data.get("support", {}).get("sources", ())), one.id)
+
+
+def _pattern(title: str, pattern: "Pattern") -> Iterator[str]:
+    known = f"  {standing(pattern)}" if standing(pattern) else ""
+    alike = f"{len(pattern.members)} events, alike in {pattern.view}"
+    yield f"{title}: {pattern.outcome}, {alike}{known}  {pattern.citation}"
     yield f"    {on_one_line(pattern.summary)}"
     yield from (f"    {on_one_line(line)}" for line in pattern.recommendation.splitlines())
     for one in pattern.counterexamples:
         yield f"    against it: {_short(one['attempt'])}  {one['source_ref']}"
+
+
+def _principle(title: str, one: "Principle") -> Iterator[str]:
+    yield f"{title}: confidence {one.confidence:.2f}, from {len(one.patterns)} patterns  {one.citation}"
+    yield from (f"    {line}" for line in said(one))
+
+
+def said(one: "Principle") -> Iterator[str]:
+    """Give what a principle says, a part a line."""
+    parts = (("if", one.condition), ("then", one.action), ("because", one.because), ("watch out", one.watch_out),
+             ("cost", one.cost), ("risk", one.risk))  # fmt: skip
+    yield from (f"{name}: {on_one_line(text)}" for name, text in parts if text)
+
+
+def say_answer(answer: "Answer") -> None:
+    """Print an answer: events first, then what was learned of them, what to do and not to do, and what says otherwise."""
+    if answer.abstained:
+        say("nothing known is about that; what came nearest:" if answer.l1_evidence else "nothing known is about that")
+    _section("events", [_event(one) for one in answer.l1_evidence])
+    _section("patterns", [line for one in answer.l2_patterns for line in _learned(one, [one.item.content])])
+    _section("principles", [line for one in answer.l3_principles
+                            for line in _learned(one, list(said(cast("Principle", one.item))))])  # fmt: skip
+    _section("try", [line for one in answer.recommended_attempts for line in _advice(one)])
+    _section("avoid", [line for one in answer.avoid for line in _advice(one)])
+    _section("left out", [f"{_short(one.attempt)}: {on_one_line(one.reason)}" for one in answer.excluded])
+    _section("in conflict", [f"{on_one_line(one.about)}: {_refs(one.side)} against {_refs(one.against)}"
+                             for one in answer.conflicts])  # fmt: skip
+
+
+def _section(title: str, lines: Sequence[str]) -> None:
+    if lines:
+        width = terminal_columns()
+        say("", title, *(cut(f"    {line}", width) for line in lines))
+
+
+def _event(found: "Evidence") -> str:
+    source = found.sources[0].source_ref if found.sources else ""
+    return f"{found.score:.2f}  {found.item.label}  {source}  {_short(found.item.content)}  {found.item.citation}"
+
+
+def _learned(found: "LearnedEvidence", told: Sequence[str]) -> Iterator[str]:
+    mark = "  needs validation" if found.needs_validation else ""
+    yield f"{found.score:.2f}  {on_one_line(told[0])}  {found.item.citation}{mark}"
+    yield from (f"      {line}" for line in told[1:])
+    yield from (f"      from {source.source_ref}" for source in found.sources[:3] if source.source_ref)
+
+
+def _advice(one: "Advice") -> Iterator[str]:
+    yield f"{_short(one.attempt)}  ({on_one_line(one.why)})"
+    if one.lesson:
+        yield f"      lesson: {on_one_line(one.lesson)}"
+    if one.evidence:
+        yield f"      from {_refs(one.evidence)}"
+
+
+def _refs(found: "Sequence[Reference]") -> str:
+    shown = ", ".join(one.source_ref or f"mem:{one.id}" for one in found[:3])
+    return shown + (f" and {len(found) - 3} more" if len(found) > 3 else "")  # noqa: PLR2004 - as many as a line holds
+
+
+def say_feedback(result: "FeedbackResult") -> None:
+    """Print what feedback changed, and what waits."""
+    if result.pending:
+        say(f"recorded as entry {result.entry_id}; it will be interpreted later")
+        return
+    for one in result.items:
+        say(f"{one.kind} {one.citation}: confidence {one.confidence:.2f}, {one.label or 'no label'}")
+    if result.scheduled:
+        say("the next 'aggregate' carries it out")
+    say(f"to take it back: phronesis rollback {result.entry_id}")
+
+
+def say_forgotten(result: "ForgetResult") -> None:
+    """Print what was let go, or would be."""
+    if result.pending:
+        say(f"recorded as entry {result.entry_id}; it will be interpreted later")
+        return
+    if not result.rows:
+        say("nothing is to be forgotten")
+        return
+    would = "would " if result.dry_run else ""
+    rows = [(f"{would}{row.action}", f"mem:{row.item_id}", on_one_line(row.reason)) for row in result.rows]
+    width = terminal_columns()
+    say(*(cut(line, width) for line in table(rows)))
+    if result.entry_id is not None:
+        say("", f"to take it back: phronesis rollback {result.entry_id}")
 
 
 def _short(text: str) -> str:
