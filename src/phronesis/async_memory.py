@@ -125,6 +125,7 @@ class AsyncMemory:
     quarantine_list = _verb(Memory.quarantine_list)
     quarantine_reject = _verb(Memory.quarantine_reject)
     quarantine_release = _verb(Memory.quarantine_release)
+    query = _verb(Memory.query)
     rebuild = _verb(Memory.rebuild)
     rebuild_claim_index = _verb(Memory.rebuild_claim_index)
     record_run = _verb(Memory.record_run)

@@ -93,6 +93,7 @@ from phronesis.models.embedders import Embedders, load_embedder
 from phronesis.models.roster import Roster
 from phronesis.models.token_counter import load_token_counter
 from phronesis.recall.browse import Browser
+from phronesis.recall.experience.answering import ExperienceSearch
 from phronesis.recall.experience.book import ExperienceBook
 from phronesis.recall.mirrored import MirroredSearch
 from phronesis.recall.reranking import Reranking, Search
@@ -225,6 +226,7 @@ def open_memory(
         traits=TraitBook(database),
         sources=SOURCES,
         experience=ExperienceBook(database),
+        asking=ExperienceSearch(database, embedders, finding.indexes, time),
         clock=time,
     )
     return Memory(stages, settings.tenant)

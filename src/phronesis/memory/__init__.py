@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from phronesis.config import PolicySource
+from phronesis.memory.asking import Asking
 from phronesis.memory.experience import Experience
 from phronesis.memory.keeping import Keeping
 from phronesis.memory.migrating import Migrating
@@ -19,7 +20,7 @@ from phronesis.memory.writing import Writing
 __all__ = ["Memory"]
 
 
-class Memory(Writing, Reading, Traits, Reasoning, Runs, Experience, Migrating, Quarantining, Keeping):
+class Memory(Writing, Reading, Traits, Reasoning, Runs, Experience, Asking, Migrating, Quarantining, Keeping):
     """A memory of one tenant in one database. Thread-safe; use it as a context manager, or ``close`` it.
 
     Every write is in the log, synced to disk, before the call returns. Reading changes nothing.

@@ -33,6 +33,7 @@ from phronesis.index.reindexing import Reindexer
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.models.roster import Roster
 from phronesis.recall.browse import Browser, gated_in
+from phronesis.recall.experience.answering import ExperienceSearch
 from phronesis.recall.experience.book import ExperienceBook
 from phronesis.recall.reranking import Search
 from phronesis.recall.search import Query
@@ -72,6 +73,7 @@ class Stages:
     traits: TraitBook
     sources: Sources
     experience: ExperienceBook
+    asking: ExperienceSearch
     roster: Roster
     clock: Callable[[], datetime]
 

@@ -207,12 +207,34 @@ class LaneIndex:
 
         The same narrow search comes again and again, and thousands of ids are slow to read.
         """
+        return self._remembered(question, seq, ask)[laid.items]
+
+    def remembered_rows(self, question: Hashable, seq: int, ask: Callable[[], Iterable[str]]) -> Mask:
+        """Give likewise which rows are of the items that ``ask`` gives, for who needs no layout."""
+        return self._remembered(question, seq, ask)[_numbers(self._columns.items)]
+
+    def rows_of_kinds(self, kinds: Iterable[str], moment: int | None = None) -> Mask:
+        """Give which rows are of items of some kinds, and current at ``moment`` (microseconds) or never removed."""
+        numbers = [self.kinds[kind] for kind in kinds if kind in self.kinds]
+        mask: Mask = self.lexical.alive & np.isin(_numbers(self._columns.kinds), numbers)
+        return mask if moment is None else mask & self.mask_at(moment)
+
+    def rows_of_days(self, first: int, last: int) -> Mask:
+        """Give which rows speak from a day (an ordinal) between two, both included."""
+        days = _numbers(self._columns.days)
+        return (first <= days) & (days <= last)
+
+    def rows_of_items(self, item_ids: Iterable[str]) -> Rows:
+        """Give the numbers of the rows of some items, ascending."""
+        return np.flatnonzero(self._chosen(item_ids)[_numbers(self._columns.items)])
+
+    def _remembered(self, question: Hashable, seq: int, ask: Callable[[], Iterable[str]]) -> Mask:
         known = self._answers.get(question)
         if known is None or known[0] != seq:
             if len(self._answers) >= ANSWERS:
                 self._answers.clear()
             known = self._answers[question] = (seq, self._chosen(ask()))
-        return known[1][laid.items]
+        return known[1]
 
     def _chosen(self, item_ids: Iterable[str]) -> Mask:
         chosen = np.zeros(len(self.items), dtype=np.bool_)

@@ -169,3 +169,23 @@ def precisionmembench(data: Path, *, as_json: bool) -> None:
         render.say_json(report)
     else:
         render.say(report.to_markdown())
+
+
+@bench.command()
+@click.option("--data", required=True, metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path),
+              help="A copy of Reflexion's ALFWorld logs: env_results_trial_N.json.")  # fmt: skip
+@click.option("--embedder", default="auto", show_default=True, help="The encoder beside words alone; none: words only.")
+@_JSON
+def experience(data: Path, *, embedder: str, as_json: bool) -> None:
+    """Lessons found by another lesson of their task, and by the task's name."""
+    from phronesis.evals.experience import run_experience  # noqa: PLC0415 - numpy and the encoders: not for --help
+    from phronesis.models.local_embedders import load_local_embedder  # noqa: PLC0415 - the same
+
+    chosen = load_local_embedder(embedder)
+    embedders = {"words": None} if chosen is None else {"words": None, chosen.name: chosen}
+    with Progress() as progress:
+        report = run_experience(data, embedders=embedders, on_progress=progress)
+    if as_json:
+        render.say_json(report)
+    else:
+        render.say(report.to_markdown())

@@ -1,0 +1,202 @@
+"""From what was found to what to do: attempts to make, attempts not to make again, and those that may not be (EMB-11).
+
+A success is recommended, a failure is to be avoided, and what was learned from a failure is recommended too. A pattern
+or a principle speaks for its events: those are not told of again beside it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from phronesis.core.experience.answers import Advice, Excluded, Reference
+from phronesis.core.experience.describing import is_chinese, said
+from phronesis.core.experience.limits import Ban, TermsOf, clauses_of
+from phronesis.core.experience.rates import success_rate
+from phronesis.core.experience.records import L1Event, Pattern, Principle
+
+RELEVANT: Final = 0.4
+"""Share of the best score below which nothing is advised: what is found last is shown as evidence, and no advice."""
+
+MAX_REFERENCES: Final = 16
+"""Events that one piece of advice names."""
+
+_MARKS: Final = ("Do: ", "Avoid: ", "Open: ", "建议：", "避免：", "未定：")
+_LESSONS: Final = ("Lesson: ", "教训：")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A record that was found: its score, and the events it rests on (an event's own reference for itself)."""
+
+    record: L1Event | Pattern | Principle
+    score: float
+    events: Sequence[Reference] = ()
+    needs_validation: bool = False
+
+
+@dataclass(slots=True)
+class Advised:
+    """What there is to say, the best first."""
+
+    recommended: list[Advice] = field(default_factory=list)
+    avoid: list[Advice] = field(default_factory=list)
+    excluded: list[Excluded] = field(default_factory=list)
+
+
+def advise(found: Sequence[Found], bans: Sequence[Ban], terms_of: TermsOf, *, limit: int) -> Advised:
+    """Give advice from what was found, at most ``limit`` of each kind.
+
+    ``found`` is ordered by score, the best first, all layers together.
+    """
+    best = max((one.score for one in found), default=0.0)
+    relevant = [one for one in found if one.score > 0 and one.score >= RELEVANT * best]
+    work = _Work(bans, terms_of)
+    for one in relevant:
+        if isinstance(one.record, Principle):
+            work.principle(one, one.record)
+        elif isinstance(one.record, Pattern):
+            work.pattern(one, one.record)
+    tried = _tried(relevant)
+    for one in relevant:
+        if isinstance(one.record, L1Event):
+            work.event(one, one.record, tried)
+    return Advised(
+        recommended=sorted(work.out.recommended, key=_order)[:limit], avoid=sorted(work.out.avoid, key=_order)[:limit],
+        excluded=work.out.excluded[:limit],
+    )  # fmt: skip
+
+
+def _order(advice: Advice) -> float:
+    return -advice.score
+
+
+class _Work:
+    """Advice as it is gathered; each thing is said once."""
+
+    def __init__(self, bans: Sequence[Ban], terms_of: TermsOf) -> None:
+        self.out = Advised()
+        self._bans = bans
+        self._terms_of = terms_of
+        self._told: set[tuple[str, str]] = set()
+        self._spoken_for: set[str] = set()
+
+    def principle(self, found: Found, record: Principle) -> None:
+        """Advise what a principle says, or warn of what it warns of."""
+        advice = Advice(
+            attempt=record.action, why=_joined(record.condition, record.because), score=found.score,
+            lesson=_joined(record.watch_out, record.risk), evidence=found.events, patterns=tuple(record.patterns),
+            principles=(record.id,), needs_validation=found.needs_validation,
+        )  # fmt: skip
+        if record.label == "failure":
+            self._avoid(advice)
+        else:
+            self._recommend(advice, record.action)
+
+    def pattern(self, found: Found, record: Pattern) -> None:
+        """Advise what worked several times, or warn of what failed, and advise what was learned from that."""
+        attempt, lesson = _parts(record.recommendation)
+        advice = Advice(
+            attempt=attempt or record.summary, why=record.summary, score=found.score, lesson=lesson,
+            evidence=found.events, patterns=(record.id,), success_rate=record.success_rate,
+            needs_validation=found.needs_validation,
+        )  # fmt: skip
+        told = False
+        if record.outcome == "success":
+            told = self._recommend(advice, f"{advice.attempt}\n{record.summary}")
+        elif record.outcome == "failure":
+            told = self._avoid(advice)
+            self._learn(advice)
+        if told:
+            self._spoken_for |= {one for one, _ in record.members}
+
+    def event(self, found: Found, record: L1Event, tried: Mapping[str, Sequence[L1Event]]) -> None:
+        """Advise what worked once, or warn of what failed, and advise what was learned from that."""
+        if record.id in self._spoken_for:
+            return
+        alike = tried[_key(record.attempt)]
+        advice = Advice(
+            attempt=said(record.attempt), why=said(record.result), score=found.score,
+            lesson=said(record.reflection) if _key(record.reflection) != _key(record.attempt) else "",
+            evidence=_references(alike, record), success_rate=_rate(alike),
+        )  # fmt: skip
+        if record.label == "success":
+            self._recommend(advice, record.attempt)
+        elif record.label == "failure":
+            if _key(record.reflection) == _key(record.attempt):  # all that is known of it is what was learned
+                self._recommend(advice, record.attempt)
+                return
+            self._avoid(advice)
+            self._learn(advice)
+
+    def _learn(self, failure: Advice) -> None:
+        """Recommend the lesson of a failure."""
+        if failure.lesson:
+            why = ("从失败中得知：" if is_chinese(failure.attempt) else "learned from a failure: ") + failure.attempt
+            self._recommend(
+                Advice(attempt=failure.lesson, why=why, score=failure.score, evidence=failure.evidence,
+                       patterns=failure.patterns, needs_validation=failure.needs_validation), failure.lesson,
+            )  # fmt: skip
+
+    def _recommend(self, advice: Advice, words: str) -> bool:
+        clauses = clauses_of(words, self._terms_of) if self._bans else []
+        broken = [ban for ban in self._bans if ban.met_by(clauses)]
+        if broken:
+            if self._first("excluded", advice.attempt):
+                self.out.excluded.append(Excluded(attempt=advice.attempt, constraint=broken[0].constraint,
+                                                  reason=broken[0].reason, evidence=advice.evidence))  # fmt: skip
+            return False
+        if self._first("recommended", advice.attempt):
+            self.out.recommended.append(advice)
+        return True
+
+    def _avoid(self, advice: Advice) -> bool:
+        if self._first("avoid", advice.attempt):
+            self.out.avoid.append(advice)
+        return True
+
+    def _first(self, where: str, attempt: str) -> bool:
+        """Whether there is something to say that was not said there."""
+        key = (where, _key(attempt))
+        if not key[1] or key in self._told:
+            return False
+        self._told.add(key)
+        return True
+
+
+def _tried(found: Iterable[Found]) -> dict[str, list[L1Event]]:
+    """Give the events by what was tried."""
+    out: dict[str, list[L1Event]] = {}
+    for one in found:
+        if isinstance(one.record, L1Event):
+            out.setdefault(_key(one.record.attempt), []).append(one.record)
+    return out
+
+
+def _key(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _references(events: Sequence[L1Event], first: L1Event) -> tuple[Reference, ...]:
+    ordered = [first, *(event for event in events if event.id != first.id)]
+    return tuple(Reference(event.id, event.source_ref) for event in ordered[:MAX_REFERENCES])
+
+
+def _rate(events: Sequence[L1Event]) -> dict[str, Any]:
+    decided = [event.label for event in events if event.label in ("success", "failure")]
+    return success_rate(decided.count("success"), len(decided))
+
+
+def _parts(recommendation: str) -> tuple[str, str]:
+    """Give what a pattern's recommendation says to do or not to do, and its lesson, without the words before them."""
+    doing, lesson = [], ""
+    for line in recommendation.splitlines():
+        mark = next((one for one in (*_MARKS, *_LESSONS) if line.startswith(one)), "")
+        if mark in _LESSONS:
+            lesson = line.removeprefix(mark)
+        else:
+            doing.append(line.removeprefix(mark))
+    return " ".join(doing), lesson
+
+
+def _joined(*texts: str) -> str:
+    return " ".join(text for text in texts if text)

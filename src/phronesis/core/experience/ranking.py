@@ -1,0 +1,127 @@
+"""How well an event, a pattern or a principle answers a question: the weights, and what each brings (EMB-14).
+
+    score = relevance · (1 + usefulness + confidence + freshness + trust + preference - counter)
+
+Relevance is a sum of shares of 0 and more; what is known of the source alone lifts or lowers it and never makes
+something relevant. The requirement names the signals, no numbers: the weights of words, meaning and views were tuned
+on tests/labelled/experience/dev.jsonl and on the reflections of Reflexion's ALFWorld runs (docs/benchmarks.md); the
+others are our choice, small enough that all together they do not turn over a relevance that is half as large again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+WORDS: Final = 1.0
+"""Of BM25 as a share of the most that the question's terms can come to."""
+
+MEANING: Final = 1.0
+"""Of the cosine of the whole, standardised over the scope's experience, `FULL` standard deviations being 1."""
+
+VIEWS: Final = 0.5
+"""Of the best cosine of a view that the question is about, standardised like the whole."""
+
+FULL: Final = 4.0
+"""Standard deviations above the mean at which a cosine counts fully."""
+
+EXACT: Final = 2.0
+"""Of an event whose situation, goal or episode is what was asked, to the letter: more than all words and meaning."""
+
+LATEST: Final = 1.0
+"""Where nothing but a name was asked: of the latest lesson under it; half of it for the one before, a third …"""
+
+ARTIFACTS: Final = 0.5
+"""Of holding all the artifacts that the question names."""
+
+GRAPH: Final = 0.3
+"""Of the strength with which the walk over the graph came to it from something else."""
+
+USEFULNESS: Final = 0.3
+"""Taken off at usefulness 0, added at 1: what people said of it. Nothing at `NEUTRAL`."""
+
+NEUTRAL: Final = 0.5
+
+CONFIDENCE: Final = 0.1
+"""Of a confidence of 1: how sure an event's label is, how many events are behind a pattern."""
+
+FRESHNESS: Final = 0.1
+"""Of what is of now; halved every `HALF_LIFE_DAYS`."""
+
+HALF_LIFE_DAYS: Final = 180.0
+"""Half a year: tools and code change in seasons; six times the half-life of talk (`scoring.bonuses`)."""
+
+COUNTER: Final = 0.3
+"""Taken off where all that is known speaks against it."""
+
+TRUST: Final = 0.1
+"""Of the most trusted source, an operator: a person counts above a machine (EMB-16)."""
+
+PREFERENCE: Final = 0.4
+"""Of what was said to be preferred, or taken off of what was said not to be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signals:
+    """What is known of one candidate, in [0, 1] each.
+
+    ``latest`` is 1 / its place among what the asked name stands for, the latest lesson first, and 0 where more than a
+    name was asked; ``preference`` is in [-1, 1]; ``age`` in days.
+    """
+
+    words: float = 0.0
+    meaning: float | None = None
+    views: float = 0.0
+    exact: bool = False
+    latest: float = 0.0
+    artifacts: float = 0.0
+    graph: float = 0.0
+    usefulness: float = NEUTRAL
+    confidence: float = 0.0
+    age: float = 0.0
+    counter: float = 0.0
+    trust: float = 0.0
+    preference: float = 0.0
+
+
+def relevance_of(signals: Signals) -> dict[str, float]:
+    """Give the shares that make something relevant; without an encoder (meaning None) words weigh for both."""
+    words = WORDS * signals.words
+    return {
+        "words": words if signals.meaning is not None else words * (WORDS + MEANING) / WORDS,
+        "meaning": MEANING * (signals.meaning or 0.0),
+        "views": VIEWS * signals.views,
+        "exact": EXACT * signals.exact,
+        "latest": LATEST * signals.latest,
+        "artifacts": ARTIFACTS * signals.artifacts,
+        "graph": GRAPH * signals.graph,
+    }
+
+
+def shares_of(signals: Signals) -> dict[str, float]:
+    """Give every share of a score; their sum is the score. Shares that are 0 are left out."""
+    relevant = relevance_of(signals)
+    size = sum(relevant.values())
+    lifts = {
+        "usefulness": USEFULNESS * 2.0 * (signals.usefulness - NEUTRAL),
+        "confidence": CONFIDENCE * signals.confidence,
+        "freshness": FRESHNESS * 0.5 ** (max(0.0, signals.age) / HALF_LIFE_DAYS),
+        "trust": TRUST * signals.trust,
+        "preference": PREFERENCE * signals.preference,
+        "counter": -COUNTER * signals.counter,
+    }
+    shares = relevant | {name: size * lift for name, lift in lifts.items()}
+    return {name: share for name, share in shares.items() if share}
+
+
+def score_of(shares: Mapping[str, float]) -> float:
+    """Give the score that shares come to."""
+    return sum(shares.values())
+
+
+def weights() -> dict[str, Any]:
+    """Give the constants as plain JSON values, as ``explain`` shows them."""
+    return {
+        "words": WORDS, "meaning": MEANING, "views": VIEWS, "exact": EXACT, "latest": LATEST, "artifacts": ARTIFACTS,
+        "graph": GRAPH, "usefulness": USEFULNESS, "confidence": CONFIDENCE, "freshness": FRESHNESS,
+        "half_life_days": HALF_LIFE_DAYS, "counter": COUNTER, "trust": TRUST, "preference": PREFERENCE,
+    }  # fmt: skip

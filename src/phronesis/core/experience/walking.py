@@ -1,0 +1,114 @@
+"""Going out from what was found along the edges of the graph: breadth first, bounded in depth and width (EMB-13).
+
+It needs no vectors. What it knows of the graph comes through a small port, so that it can be told what the graph was
+at another time, or only that part of it which may be shown.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+DEPTH: Final = 3
+"""Steps: from an event to its pattern, on to the principle, and down again to another pattern."""
+
+WIDTH: Final = 24
+"""Nodes from which each step goes on: the strongest."""
+
+CROSS: Final = 0.8
+"""What is left of a strength across a step to another layer: a pattern is about what its members are about."""
+
+SAME: Final = 0.6
+"""What is left of it within a layer: a similar event is about something a little different."""
+
+THROUGH: Final = 0.5
+"""What is left of it on a step to or from an artifact: two events that name one file share a place, not a lesson."""
+
+LEAST: Final = 0.05
+"""Strengths below are not followed: three steps over edges of half weight come to that."""
+
+ARTIFACT: Final = 0
+"""The layer of what is no experience; events are of layer 1, patterns of 2, principles of 3."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An edge as seen from one of its ends; ``weight`` in [0, 1]."""
+
+    near: str
+    far: str
+    type: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What a walk must know of a node: its layer, when it came to be (microseconds), and its usefulness in [0, 1]."""
+
+    id: str
+    layer: int
+    at: int = 0
+    usefulness: float = 0.5
+
+
+class Graph(Protocol):
+    """The graph as a walk sees it."""
+
+    def links(self, ids: Sequence[str]) -> Sequence[Link]:
+        """Give the edges at any of some nodes, whichever way they point, in a fixed order."""
+        ...
+
+    def nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
+        """Give those of some nodes that may be shown."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A node that was reached: how strongly, in how many steps, and from which node by which type of edge."""
+
+    node: Node
+    strength: float
+    hops: int
+    via: str | None = None
+    by: str | None = None
+
+
+def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width: int = WIDTH) -> dict[str, Reached]:
+    """Give what is reached from ``seeds`` (strengths in [0, 1] by id), seeds that may be shown too, by id.
+
+    Of two ways to a node the shorter one counts, of equally long ones the stronger. Each step goes on from the
+    ``width`` strongest nodes that it reached; of equals from the more useful, then from the newer.
+    """
+    found = {one: Reached(node, seeds[one], 0) for one, node in graph.nodes(list(seeds)).items()}
+    front = _best(list(found.values()), width)
+    for hop in range(1, depth + 1):
+        if not front:
+            break
+        near = {one.node.id: one for one in front}
+        told = [(link, near[link.near]) for link in graph.links(list(near)) if link.far not in found]
+        nodes = graph.nodes(list(dict.fromkeys(link.far for link, _ in told)))
+        level: dict[str, Reached] = {}
+        for link, start in told:
+            node = nodes.get(link.far)
+            if node is None:
+                continue
+            strength = start.strength * link.weight * _kept(start.node.layer, node.layer)
+            if strength >= LEAST and (node.id not in level or strength > level[node.id].strength):
+                level[node.id] = Reached(node, strength, hop, start.node.id, link.type)
+        front = _best(list(level.values()), width)
+        found |= {one.node.id: one for one in front}
+    return found
+
+
+def _kept(near: int, far: int) -> float:
+    if ARTIFACT in (near, far):
+        return THROUGH
+    return SAME if near == far else CROSS
+
+
+def _best(reached: Sequence[Reached], width: int) -> list[Reached]:
+    return sorted(reached, key=_order)[:width]
+
+
+def _order(one: Reached) -> tuple[float, float, int, str]:
+    return (-one.strength, -one.node.usefulness, -one.node.at, one.node.id)

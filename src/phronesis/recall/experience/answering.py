@@ -1,0 +1,159 @@
+"""From a question to an answer: seeds, the graph around them, ranking, and advice whose every line reaches a source."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from phronesis.core.experience.answers import Answer
+from phronesis.core.experience.ranking import weights
+from phronesis.core.experience.walking import CROSS, DEPTH, SAME, THROUGH, WIDTH
+from phronesis.core.instants import to_micros
+from phronesis.core.results import Degraded
+from phronesis.core.scoring.arrays import Floats, Spread
+from phronesis.errors import ModelError
+from phronesis.index.experience import view_part
+from phronesis.models.embedder import Embedder
+from phronesis.models.embedders import Embedders
+from phronesis.recall.experience.asked import Asked
+from phronesis.recall.experience.chains import Chains
+from phronesis.recall.experience.graph import LaneGraph
+from phronesis.recall.experience.names import TaskNames
+from phronesis.recall.experience.pool import Pool
+from phronesis.recall.experience.seeds import Corner, corners, read_meaning, read_words
+from phronesis.recall.experience.showing import Shown, shown
+from phronesis.recall.experience.views import LOOKED_AT, likeness_to, read_views, view_shares, view_weights
+from phronesis.recall.lanes import searched_lanes
+from phronesis.recall.scope_index import ScopeIndexes
+from phronesis.storage.database import Database, Unit
+from phronesis.storage.lanes import ActiveModel
+
+WEAK: Final = 0.15
+"""The best share of the question's words below which words support no answer."""
+
+CLEAR: Final = 0.75
+"""The best share of meaning from which meaning alone supports one: three standard deviations, as in a search."""
+
+FEW: Final = 20
+"""Documents of experience below which standard deviations say nothing: there any word of the question supports one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoded:
+    """The vectors of a question and of what is preferred, or what went wrong."""
+
+    encoder: Embedder | None
+    question: Floats | None = None
+    preferred: Floats | None = None
+    degraded: tuple[Degraded, ...] = ()
+
+
+@dataclass(slots=True)
+class ExperienceSearch:
+    """Answers questions over the experience of the lanes that a scope sees. Thread-safe; it never writes."""
+
+    database: Database
+    embedders: Embedders
+    indexes: ScopeIndexes
+    clock: Callable[[], datetime]
+    names: TaskNames = field(default_factory=TaskNames)
+
+    def answer(self, tenant: str, asked: Asked) -> Answer:
+        """Give what experience says to a question."""
+        while True:
+            encoded = self._encoded(tenant, asked)
+            with self.database.transaction(tenant, "read") as unit, self.indexes.lock:
+                seen, model = searched_lanes(unit, asked.scope)
+                if model is not None and self.embedders.moved(tenant, model[0]):
+                    continue  # reembedded since the last search: the question is encoded again
+                found = [(lane, self.indexes.of(unit, lane, history=asked.wanted.past)) for lane in seen]
+                lanes = corners(unit, found, asked)
+                if not lanes:
+                    told = _explained(asked, lanes, encoded, None) if asked.explain else None
+                    return Answer(abstained=True, degraded=encoded.degraded, explain=told)
+                return self._answered(unit, asked, lanes, encoded, _usable(model, encoded))
+
+    def _answered(
+        self, unit: Unit, asked: Asked, lanes: Sequence[Corner], encoded: _Encoded, model: ActiveModel | None
+    ) -> Answer:
+        read_words(lanes, asked.text)
+        spread = None
+        if model is not None and encoded.question is not None:
+            spread = read_meaning(unit, lanes, encoded.question, model)
+        now = to_micros(self.clock()) if asked.wanted.as_of is None else asked.wanted.as_of
+        graph = LaneGraph(unit, [one.lane for one in lanes], asked)
+        pool = Pool(asked, lanes, graph, Chains(graph), now)
+        pool.gather(self.names)
+        meant = _look_closer(pool, encoded, model, spread)
+        pool.walk()
+        pool.like(meant)
+        ranked = pool.ranked()
+        abstained = _abstains(pool)
+        result: Shown = shown(pool, ranked, abstained=abstained)
+        told = _explained(asked, lanes, encoded, result.explain) if asked.explain else None
+        return Answer(
+            l1_evidence=result.events, l2_patterns=result.patterns, l3_principles=result.principles,
+            recommended_attempts=result.advised.recommended, avoid=result.advised.avoid,
+            excluded=result.advised.excluded, conflicts=result.conflicts, abstained=abstained, explain=told,
+            degraded=encoded.degraded,
+        )  # fmt: skip
+
+    def _encoded(self, tenant: str, asked: Asked) -> _Encoded:
+        """Encode the question, once; without a vector, and said so, where the encoder's server is away."""
+        encoder = self.embedders.serving(tenant)
+        if encoder is None or not asked.text:
+            return _Encoded(encoder)
+        try:
+            preferred = encoder.embed_query(asked.preferred) if asked.preferred else None
+            return _Encoded(encoder, encoder.embed_query(asked.text), preferred)
+        except ModelError as error:
+            return _Encoded(encoder, degraded=(Degraded("embed", error.code, "words", encoder.name),))
+
+
+def _usable(model: ActiveModel | None, encoded: _Encoded) -> ActiveModel | None:
+    """Give the model whose vectors can be compared with the question's; with another one words alone decide."""
+    same = model is not None and encoded.encoder is not None and model.model_id == encoded.encoder.name
+    return model if same else None
+
+
+def _look_closer(
+    pool: Pool, encoded: _Encoded, model: ActiveModel | None, spread: Spread | None
+) -> Mapping[str, float]:
+    """Compare the best events by their views; gives how far they are as preferred, by meaning."""
+    if model is None or spread is None or encoded.question is None:
+        return {}
+    together = {one: sum(pool.met[one][0:1]) + (pool.met[one][1] or 0.0) for one in pool.met}
+    best = sorted(together, key=lambda one: (one not in pool.exact, -together[one], one))[:LOOKED_AT]
+    views = read_views(pool.graph, best, model.model_id)
+    pool.views = view_shares(views, view_weights(pool.asked), encoded.question, spread)
+    if encoded.preferred is None:
+        return {}
+    return likeness_to(views, view_part("attempt"), encoded.preferred, spread)
+
+
+def _abstains(pool: Pool) -> bool:
+    """Tell whether nothing supports an answer; slots alone are always answered by what they hold."""
+    if not pool.asked.text or pool.exact or any(pool.signals(one).artifacts for one in pool.items):
+        return not pool.items
+    words = max((one[0] for one in pool.met.values()), default=0.0)
+    meaning = max((one[1] or 0.0 for one in pool.met.values()), default=0.0)
+    if sum(int(lane.rows.sum()) for lane in pool.lanes) < FEW:
+        return words == 0.0
+    return words < WEAK and meaning < CLEAR
+
+
+def _explained(
+    asked: Asked, lanes: Sequence[Corner], encoded: _Encoded, rest: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    dense = any(one.meaning is not None for one in lanes)
+    return {
+        "channels": ["names", "artifacts", "words", *(["meaning", "views"] if dense else []), "graph"],
+        "weights": weights(),
+        "walk": {"depth": DEPTH, "width": WIDTH, "cross_layer": CROSS, "same_layer": SAME, "artifact": THROUGH},
+        "embedder": encoded.encoder.name if encoded.encoder is not None else None,
+        "lanes": [{"user_id": one.lane.user_id, "namespace": one.lane.namespace, "documents": int(one.rows.sum())}
+                  for one in lanes],
+        "constraints": {"read": [{"constraint": ban.constraint, "ruled_out": ban.phrase} for ban in asked.bans],
+                        "unread": list(asked.unread)},
+        **(rest or {}),
+    }  # fmt: skip

@@ -1,0 +1,138 @@
+"""What patterns and principles rest on: down to the events, with where each can be looked up (EMB-12)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from phronesis.core.experience.answers import Reference
+from phronesis.core.experience.records import L1, PATTERN, PRINCIPLE, Pattern, Principle, pattern_of, principle_of
+from phronesis.core.instants import to_micros
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.results import Source
+from phronesis.recall.experience.graph import LaneGraph
+from phronesis.recall.past import evidence_at
+
+SHOWN_SOURCES: Final = 16
+"""Events that are shown as the sources of one pattern or principle: the most typical, and the latest of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """What one pattern or principle rests on: its events, the most typical first, and what is against it."""
+
+    record: Pattern | Principle
+    sources: Sequence[Source]
+    events: Sequence[Reference]
+    against: Sequence[Reference]
+    counter: float
+    """The share of all that was counted, by weight, that speaks against it."""
+    typical: str | None = None
+    latest: str | None = None
+
+    @property
+    def needs_validation(self) -> bool:
+        """Whether it reaches no event that still stands."""
+        return not self.events
+
+
+@dataclass(slots=True)
+class Chains:
+    """Follows evidence down, at the times that a question asks for. What it has read, it reads once."""
+
+    graph: LaneGraph
+    _rows: dict[str, Sequence[EvidenceRow]] = field(default_factory=dict)
+
+    def of(self, items: Iterable[Item]) -> dict[str, Chain]:
+        """Give the chains of some patterns and principles, by id."""
+        held = [item for item in items if item.kind in (PATTERN, PRINCIPLE)]
+        self._read(held)
+        below = {row.source_key for item in held if item.kind == PRINCIPLE for row in self._rows[item.id]}
+        patterns = self.graph.known(sorted(below))
+        self._read(list(patterns.values()))
+        return {item.id: self._pattern(item) if item.kind == PATTERN else self._principle(item, patterns.keys())
+                for item in held}  # fmt: skip
+
+    def _read(self, items: Sequence[Item]) -> None:
+        moment = self.graph.asked.wanted.as_of
+        for lane in self.graph.lanes:
+            ids = [item.id for item in items if item.id not in self._rows and self.graph.lane_of(item.id) == lane]
+            found = evidence_at(self.graph.unit, lane.lane_id, ids, moment) if ids else {}
+            self._rows.update((one, found.get(one, ())) for one in ids)
+        named = [_first(_typical_first(self._rows[item.id], side)) for item in items for side in ("support", "contra")]
+        self.graph.then([row.source_key for rows in named for row in rows])  # all at once: one by one takes longer
+
+    def _pattern(self, item: Item) -> Chain:
+        rows = self._rows[item.id]
+        record = pattern_of(item, [(row.source_key, row.weight) for row in rows if row.polarity == "support"])
+        support = _typical_first(rows, "support")
+        stands = self._standing(support)
+        contra = _typical_first(rows, "contra")[:SHOWN_SOURCES]
+        against = self._standing(contra)
+        latest = max(stands, key=lambda row: (_when(row), row.source_key), default=None)
+        return Chain(
+            record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(map(_reference, against)),
+            _share(rows), stands[0].source_key if stands else None, None if latest is None else latest.source_key,
+        )  # fmt: skip
+
+    def _principle(self, item: Item, patterns: Iterable[str]) -> Chain:
+        rows, known = self._rows[item.id], set(patterns)
+        support = [row.source_key for row in _typical_first(rows, "support")]
+        counter = [row.source_key for row in _typical_first(rows, "contra")]
+        record = principle_of(item, patterns=support, counter=counter)
+        direct = self._standing([row for row in _typical_first(rows, "support") if row.source_key not in known])
+        stands = _each_in_turn([
+            direct, *(self._standing(_typical_first(self._rows[one], "support")) for one in support if one in known)
+        ])[:SHOWN_SOURCES]  # fmt: skip
+        against = [Reference(one) for one in counter if one in known]
+        against += [_reference(row) for one in counter if one in known
+                    for row in self._standing(_typical_first(self._rows[one], "support"))[:2]]  # fmt: skip
+        return Chain(record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(against), _share(rows))
+
+    def _standing(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
+        """Give the rows whose events still stand: the most typical, and the latest. Archived ones can be looked up."""
+        return self._held(_first(rows)) or self._held(rows)[:SHOWN_SOURCES]
+
+    def _held(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
+        found = self.graph.then([row.source_key for row in rows])
+        stands = {one for one, item in found.items() if item.kind == L1 and item.ended is None}
+        return [row for row in rows if row.source_key in stands and row.source_ref]
+
+
+def _first(rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
+    """Give the most typical, and the latest."""
+    latest = max(rows, key=lambda row: (_when(row), row.source_key), default=None)
+    first = [*rows[: SHOWN_SOURCES - 1], *([latest] if latest is not None else [])]
+    return list({row.source_key: row for row in first}.values())
+
+
+def _typical_first(rows: Sequence[EvidenceRow], polarity: str) -> list[EvidenceRow]:
+    return sorted((row for row in rows if row.polarity == polarity), key=lambda row: (-row.weight, row.source_key))
+
+
+def _share(rows: Sequence[EvidenceRow]) -> float:
+    contra = sum(row.weight for row in rows if row.polarity == "contra")
+    total = contra + sum(row.weight for row in rows if row.polarity == "support")
+    return contra / total if total > 0 else 0.0
+
+
+def _when(row: EvidenceRow) -> int:
+    return to_micros(row.occurred_at or row.recorded_at)
+
+
+def _source(row: EvidenceRow) -> Source:
+    return Source(entry_id=row.source_entry_id or row.entry_id, source_ref=row.source_ref, occurred_at=row.occurred_at)
+
+
+def _reference(row: EvidenceRow) -> Reference:
+    return Reference(row.source_key, row.source_ref)
+
+
+def _each_in_turn(lists: Sequence[Sequence[EvidenceRow]]) -> list[EvidenceRow]:
+    """Give the rows of several lists, the first of each, then the second of each …, each event once."""
+    longest = max(map(len, lists), default=0)
+    mixed = [one[n] for n in range(longest) for one in lists if n < len(one)]
+    out: dict[str, EvidenceRow] = {}
+    for row in mixed:
+        out.setdefault(row.source_key, row)
+    return list(out.values())

@@ -1,0 +1,127 @@
+"""The graph of experience as a walk sees it: what may be shown of the lanes of a scope, now or at another time."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from phronesis.core.experience.drafts import ARTIFACT_TYPES
+from phronesis.core.experience.ranking import NEUTRAL
+from phronesis.core.experience.records import ABOUT, CONTRADICTS, L1, MEMBER_OF, PATTERN, PRINCIPLE, REFINES, SUPPORTS
+from phronesis.core.experience.walking import ARTIFACT, Link, Node
+from phronesis.core.instants import to_micros
+from phronesis.core.items import Item
+from phronesis.recall.experience.asked import Asked, stands
+from phronesis.recall.past import known_at
+from phronesis.storage.database import Unit
+from phronesis.storage.experience import EdgeEnd, holders, strongest_edges
+from phronesis.storage.items import read_items
+from phronesis.storage.lanes import Lane
+from phronesis.storage.log import find_entries
+
+LAYERS: Final = {L1: 1, PATTERN: 2, PRINCIPLE: 3}
+SIMILAR: Final = "similar"
+FOLLOWED: Final = (MEMBER_OF, SUPPORTS, REFINES, SIMILAR, CONTRADICTS, ABOUT)
+"""Types of edges that a walk goes along."""
+
+APART: Final = "cannot_link"
+"""The grade of an edge between events that a person said do not belong together: it leads nowhere."""
+
+EACH: Final = 12
+"""Edges of one type and way that are followed from a node, the heaviest: a pattern of thousands has some that stand
+for it."""
+
+MOST_HOLDERS: Final = 64
+"""An artifact that more events of a lane are about says nothing of any of them, and is not gone through."""
+
+_PREFIXES: Final = tuple(f"{kind}:" for kind in ARTIFACT_TYPES)
+
+
+@dataclass(slots=True)
+class LaneGraph:
+    """The graph of the lanes that a question sees. What it has read, it reads once."""
+
+    unit: Unit
+    lanes: Sequence[Lane]
+    asked: Asked
+    _read: dict[str, Item | None] = field(default_factory=dict)
+    _lane_of: dict[str, Lane] = field(default_factory=dict)
+
+    def items(self, ids: Iterable[str]) -> dict[str, Item]:
+        """Give those of some items that a read shows and that are what was asked for, by id."""
+        return {one: item for one, item in self.known(ids).items() if self.asked.fits(item)}
+
+    def known(self, ids: Iterable[str]) -> dict[str, Item]:
+        """Give those of some items that a read shows, whatever was asked for, by id."""
+        return {one: item for one, item in self.then(ids).items() if stands(item, self.asked.wanted)}
+
+    def then(self, ids: Iterable[str]) -> dict[str, Item]:
+        """Give those of some items that were known at the time asked for and are not in quarantine, as they were then.
+
+        What had ended or was archived is among them.
+        """
+        wanted = list(dict.fromkeys(ids))
+        missing = [one for one in wanted if one not in self._read]
+        for lane in self.lanes if missing else ():
+            found = read_items(self.unit, lane, missing)
+            self._lane_of.update((one, lane) for one in found)
+            kept = [item for item in found.values() if item.quarantine is None]
+            if self.asked.wanted.as_of is not None:
+                kept = known_at(self.unit, lane.lane_id, kept, self.asked.wanted.as_of)
+            self._read.update((item.id, item) for item in kept)
+        for one in missing:
+            self._read.setdefault(one, None)
+        return {one: item for one in wanted if (item := self._read[one]) is not None}
+
+    def lane_of(self, item_id: str) -> Lane:
+        """Give the lane of an item that was read."""
+        return self._lane_of[item_id]
+
+    def nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
+        """Give events, patterns, principles and artifacts that may be shown."""
+        artifacts = [one for one in ids if one.startswith(_PREFIXES)]
+        held = self.items([one for one in ids if not one.startswith(_PREFIXES)])
+        found = {one: Node(one, LAYERS[item.kind], _when(item), usefulness_of(item)) for one, item in held.items()
+                 if item.kind in LAYERS}  # fmt: skip
+        return found | {one: Node(one, ARTIFACT) for one in artifacts}
+
+    def links(self, ids: Sequence[str]) -> Sequence[Link]:
+        """Give the edges at some nodes that were there at the time asked for."""
+        artifacts = [one for one in ids if one.startswith(_PREFIXES)]
+        out: list[Link] = []
+        for lane in self.lanes:
+            own = [one for one in ids if self._lane_of.get(one) == lane]
+            ends = strongest_edges(self.unit, lane.lane_id, own, FOLLOWED, each=EACH) if own else []
+            for artifact in artifacts:
+                ends += holders(self.unit, lane.lane_id, artifact, ABOUT, most=MOST_HOLDERS)
+            out += [Link(end.near, end.far, end.type, min(1.0, max(0.0, end.weight)))
+                    for end in self._then(lane, ends) if end.grade != APART]  # fmt: skip
+        return out
+
+    def contradicting(self, ids: Sequence[str]) -> list[tuple[str, str]]:
+        """Give the pairs among some items of which one contradicts the other, each once."""
+        held, out = set(ids), dict[frozenset[str], tuple[str, str]]()
+        for lane in self.lanes:
+            own = [one for one in ids if self._lane_of.get(one) == lane]
+            ends = strongest_edges(self.unit, lane.lane_id, own, (CONTRADICTS,), each=EACH) if own else []
+            for end in self._then(lane, ends):
+                if end.far in held:
+                    out.setdefault(frozenset((end.near, end.far)), (end.near, end.far))
+        return list(out.values())
+
+    def _then(self, lane: Lane, ends: Sequence[EdgeEnd]) -> Sequence[EdgeEnd]:
+        """Give the edges that an entry recorded by then drew; what was taken away since is not brought back."""
+        moment = self.asked.wanted.as_of
+        if moment is None or not ends:
+            return ends
+        rows = find_entries(self.unit, lane.lane_id, sorted({end.entry_id for end in ends}))
+        drawn = {row.entry_id for row in rows if row.recorded_at <= moment}
+        return [end for end in ends if end.entry_id in drawn]
+
+
+def usefulness_of(item: Item) -> float:
+    """Give what feedback made of an item's usefulness, in [0, 1]; neutral where nobody said anything."""
+    return min(1.0, max(0.0, float(item.data.get("usefulness", NEUTRAL))))
+
+
+def _when(item: Item) -> int:
+    return to_micros(item.occurred_at or item.recorded_at)

@@ -1,0 +1,148 @@
+"""Everything that may answer a question, gathered lane by lane and over the graph, each with what is known of it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from phronesis.core.experience.limits import clauses_of
+from phronesis.core.experience.ranking import Signals, relevance_of, score_of, shares_of
+from phronesis.core.experience.records import L1, PATTERN
+from phronesis.core.experience.walking import ARTIFACT, Reached, walk
+from phronesis.core.instants import to_micros
+from phronesis.core.items import Item, Trust
+from phronesis.index.tokens import tokenize
+from phronesis.recall.experience.asked import Asked
+from phronesis.recall.experience.chains import Chain, Chains
+from phronesis.recall.experience.graph import LaneGraph, usefulness_of
+from phronesis.recall.experience.names import TaskNames, called, is_called
+from phronesis.recall.experience.seeds import Corner, about, named_artifacts
+
+SEEDS: Final = 24
+"""Nodes from which the walk over the graph starts: the most relevant."""
+
+_DAY: Final = 86_400_000_000
+
+
+@dataclass(slots=True)
+class Pool:
+    """What may answer: items by id, and what is known of each."""
+
+    asked: Asked
+    lanes: Sequence[Corner]
+    graph: LaneGraph
+    chains: Chains
+    now: int
+    items: dict[str, Item] = field(default_factory=dict)
+    met: dict[str, tuple[float, float | None]] = field(default_factory=dict)
+    exact: dict[str, int] = field(default_factory=dict)
+    """Events that are called as was asked, with their place: 1 for the latest lesson."""
+    artifacts: tuple[str, ...] = ()
+    views: Mapping[str, float] = field(default_factory=dict)
+    liked: Mapping[str, float] = field(default_factory=dict)
+    reached: Mapping[str, Reached] = field(default_factory=dict)
+    chain_of: dict[str, Chain] = field(default_factory=dict)
+
+    def gather(self, names: TaskNames) -> None:
+        """Take up what meets the question: by name, by words and meaning, by the artifacts it names."""
+        found: list[str] = []
+        asked = {called(text) for text in (self.asked.situation, self.asked.goal)} - {""}
+        for lane in self.lanes:
+            for name in sorted(asked):
+                found += names.events(self.graph.unit, lane.lane, name)
+        named = self.graph.items(found)
+        self.exact = _latest_first([item for item in named.values() if any(is_called(item, name) for name in asked)])
+        self.artifacts = named_artifacts(self.asked)
+        ids = [*self.exact, *about(self.graph.unit, self.lanes, self.artifacts)]
+        for lane in self.lanes:
+            ids += lane.best() if self.asked.text else lane.newest()
+        self.take(ids)
+
+    def take(self, ids: Iterable[str]) -> None:
+        """Take items into the pool that may be shown."""
+        fresh = {one: item for one, item in self.graph.items(ids).items() if one not in self.items}
+        self.items |= fresh
+        for lane in self.lanes:
+            self.met |= lane.met([one for one in fresh if self.graph.lane_of(one) == lane.lane])
+
+    def walk(self) -> None:
+        """Go out from the most relevant over the graph, and down from each pattern to what explains it."""
+        relevant = {one: sum(relevance_of(self.signals(one)).values()) for one in self.items}
+        best = sorted((one for one in relevant if relevant[one] > 0), key=lambda one: (-relevant[one], one))[:SEEDS]
+        most = relevant[best[0]] if best else 1.0
+        seeds = {one: relevant[one] / most for one in best} | dict.fromkeys(self.artifacts, 1.0)
+        found = walk(self.graph, seeds)
+        self.reached = {one: step for one, step in found.items() if step.hops and step.node.layer != ARTIFACT}
+        self.take(self.reached)
+        self.chain_of = self.chains.of(self.items.values())
+        ends = [end for chain in self.chain_of.values() for end in (chain.typical, chain.latest) if end is not None]
+        self.take(ends)
+
+    def signals(self, item_id: str) -> Signals:
+        """Give what is known of an item of the pool."""
+        item = self.items[item_id]
+        words, meaning = self.met.get(item_id, (0.0, None if all(one.meaning is None for one in self.lanes) else 0.0))
+        chain, place = self.chain_of.get(item_id), self.exact.get(item_id)
+        held = set(item.data.get("artifacts") or item.data.get("signature", {}).get("artifacts", ()))
+        step = self.reached.get(item_id)
+        return Signals(
+            words=words, meaning=meaning, views=self.views.get(item_id, 0.0), exact=place is not None,
+            latest=1.0 / place if place is not None and self.by_name else 0.0,
+            artifacts=len(held.intersection(self.artifacts)) / len(self.artifacts) if self.artifacts else 0.0,
+            graph=0.0 if step is None else step.strength, usefulness=usefulness_of(item), confidence=item.confidence,
+            age=(self.now - to_micros(item.occurred_at or item.recorded_at)) / _DAY,
+            counter=0.0 if chain is None else chain.counter, trust=item.trust / Trust.OPERATOR,
+            preference=self.liked.get(item_id, 0.0),
+        )  # fmt: skip
+
+    @property
+    def by_name(self) -> bool:
+        """Whether nothing but a name was asked that events bear."""
+        return bool(self.exact) and len({called(one) for one in (self.asked.situation, self.asked.goal)} - {""}) == 1
+
+    def like(self, meant: Mapping[str, float]) -> None:
+        """Note how far everything is as preferred: by its words, and by what was ``meant`` where that says more."""
+        liking = self.asked.liking
+        if liking is not None:
+            self.liked = {one: liking(clauses_of(_doing(item), tokenize)) or meant.get(one, 0.0)
+                          for one, item in self.items.items()}  # fmt: skip
+
+    def ranked(self) -> list[tuple[str, dict[str, float]]]:
+        """Give all that is relevant, best first, each with the shares of its score."""
+        scored = [(one, shares_of(self.signals(one))) for one in self.items]
+        if not self.asked.text:
+            scored.sort(key=lambda one: (-_place(self.items[one[0]])[1], one[0]))
+            return scored
+        kept = [(one, shares) for one, shares in scored if score_of(shares) > 0]
+        return sorted(kept, key=lambda one: (-round(score_of(one[1]), 6), *_newest(self.items[one[0]])))
+
+
+def _doing(item: Item) -> str:
+    """Give the words of what is tried or advised."""
+    if item.kind == L1:
+        return str(item.data.get("attempt", ""))
+    return str(item.data.get("recommendation" if item.kind == PATTERN else "action", ""))
+
+
+def _newest(item: Item) -> tuple[int, int, str]:
+    place = _place(item)
+    return (-place[1], -place[2], item.id)
+
+
+def _place(item: Item) -> tuple[bool, int, int]:
+    """Give whether an event tells a lesson, when it happened, and its place in its episode."""
+    seq = -1 if item.position is None else item.position
+    return (bool(item.data.get("reflection")), to_micros(item.occurred_at or item.recorded_at), seq)
+
+
+def _latest_first(events: Sequence[Item]) -> dict[str, int]:
+    """Give the places of events of one name: lessons first, then the later ones, in an episode by its own order."""
+    episodes: dict[str, int] = {}
+    for event in events:
+        episode = event.run_id or event.id
+        episodes[episode] = max(episodes.get(episode, 0), _place(event)[1])
+
+    def key(event: Item) -> tuple[bool, int, int, int, str]:
+        told, at, seq = _place(event)
+        return (told, episodes[event.run_id or event.id], seq, at, event.id)
+
+    return {event.id: n for n, event in enumerate(sorted(events, key=key, reverse=True), 1)}

@@ -1,0 +1,140 @@
+"""From what was ranked to what is shown: evidence with sources, what says otherwise, and advice."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from phronesis.core.experience.advising import Advised, Found, advise
+from phronesis.core.experience.answers import Conflict, LearnedEvidence, Reference
+from phronesis.core.experience.disputes import contrary_conflict, counter_conflict, opposed, outcome_conflicts, sides
+from phronesis.core.experience.drafts import VIEWS
+from phronesis.core.experience.ranking import score_of
+from phronesis.core.experience.records import L1, PATTERN, L1Event, Pattern, event_of
+from phronesis.core.items import Item
+from phronesis.core.results import Evidence, Match
+from phronesis.index.projections import ALIKE, PROSE
+from phronesis.index.tokens import tokenize
+from phronesis.recall.evidence import snippet, sources_of
+from phronesis.recall.experience.pool import Pool
+
+DIGITS: Final = 6
+
+Shares = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The parts of an answer."""
+
+    events: Sequence[Evidence]
+    patterns: Sequence[LearnedEvidence]
+    principles: Sequence[LearnedEvidence]
+    advised: Advised
+    conflicts: Sequence[Conflict]
+    explain: Mapping[str, Any]
+
+
+def shown(pool: Pool, ranked: Sequence[tuple[str, Shares]], *, abstained: bool) -> Shown:
+    """Show the best of each layer, at most ``limit``; what several events say alike is shown once."""
+    limit = pool.asked.limit
+    events, repeated = _once(pool, [one for one in ranked if pool.items[one[0]].kind == L1])
+    learned = [one for one in ranked if one[0] in pool.chain_of]
+    patterns = [one for one in learned if pool.items[one[0]].kind == PATTERN][:limit]
+    principles = [one for one in learned if pool.items[one[0]].kind != PATTERN][:limit]
+    records = {one: event_of(pool.items[one]) for one, _ in events}
+    conflicts = _conflicts(pool, list(records.values()), [one for one, _ in (*patterns, *principles)], limit)
+    beside = sides(conflicts)
+    advised = Advised() if abstained else _advised(pool, records, ranked, {one for one, _ in (*patterns, *principles)})
+    return Shown(
+        events=_events(pool, events[:limit], records, beside),
+        patterns=[_learned(pool, one, shares, beside) for one, shares in patterns],
+        principles=[_learned(pool, one, shares, beside) for one, shares in principles],
+        advised=advised, conflicts=conflicts,
+        explain={"pool": len(pool.items), "reached": _ways(pool), "repeated": repeated},
+    )  # fmt: skip
+
+
+def _once(pool: Pool, events: Sequence[tuple[str, Shares]]) -> tuple[list[tuple[str, Shares]], dict[str, list[str]]]:
+    """Give events without those that say what a better one says, to the word and with the same outcome."""
+    first: dict[tuple[Any, ...], str] = {}
+    repeated: dict[str, list[str]] = {}
+    out = []
+    for one, shares in events:
+        item = pool.items[one]
+        key = (item.label, *(item.data.get(view) for view in VIEWS))
+        if key in first:
+            repeated.setdefault(first[key], []).append(one)
+        else:
+            first[key] = one
+            out.append((one, shares))
+    return out, repeated
+
+
+def _events(
+    pool: Pool, events: Sequence[tuple[str, Shares]], records: Mapping[str, L1Event], beside: Mapping[str, list[str]]
+) -> list[Evidence]:
+    sources: dict[str, Any] = {}
+    for lane in pool.graph.lanes:
+        own = [pool.items[one] for one, _ in events if pool.graph.lane_of(one) == lane]
+        sources.update(sources_of(pool.graph.unit, lane.lane_id, own, as_of=pool.asked.wanted.as_of) if own else {})
+    return [
+        Evidence(records[one], round(score_of(shares), DIGITS), _matched(pool, records[one], ALIKE),
+                 tuple(sources[one]), tuple(beside.get(one, ())), _why(pool, shares))
+        for one, shares in events
+    ]  # fmt: skip
+
+
+def _learned(pool: Pool, one: str, shares: Shares, beside: Mapping[str, list[str]]) -> LearnedEvidence:
+    chain = pool.chain_of[one]
+    return LearnedEvidence(
+        chain.record, round(score_of(shares), DIGITS), _matched(pool, chain.record, PROSE), tuple(chain.sources),
+        tuple(beside.get(one, ())), _why(pool, shares), needs_validation=chain.needs_validation,
+    )  # fmt: skip
+
+
+def _matched(pool: Pool, item: Item, part: str) -> tuple[Match, ...]:
+    words, meaning = pool.met.get(item.id, (0.0, None))
+    told = snippet(item.content, [word for word in tokenize(pool.asked.text) if len(word) > 1])
+    return (Match(item.id, part, told, round(1.0 - max(words, meaning or 0.0), DIGITS)),)
+
+
+def _why(pool: Pool, shares: Shares) -> dict[str, float] | None:
+    return {name: round(share, DIGITS) for name, share in shares.items()} if pool.asked.explain else None
+
+
+def _ways(pool: Pool) -> dict[str, Any]:
+    """Give how the walk came to each that it reached."""
+    return {one: {"from": step.via, "by": step.by, "hops": step.hops, "strength": round(step.strength, DIGITS)}
+            for one, step in pool.reached.items()}  # fmt: skip
+
+
+def _advised(
+    pool: Pool, records: Mapping[str, L1Event], ranked: Sequence[tuple[str, Shares]], learned: set[str]
+) -> Advised:
+    found = []
+    for one, shares in ranked:
+        if one in records:
+            found.append(Found(record=records[one], score=round(score_of(shares), DIGITS)))
+        elif one in learned:
+            chain = pool.chain_of[one]
+            found.append(Found(record=chain.record, score=round(score_of(shares), DIGITS), events=chain.events,
+                               needs_validation=chain.needs_validation))  # fmt: skip
+    return advise(found, pool.asked.bans, tokenize, limit=pool.asked.limit)
+
+
+def _conflicts(pool: Pool, events: Sequence[L1Event], learned: Sequence[str], limit: int) -> list[Conflict]:
+    """Give what says otherwise among what is shown, and what speaks against a pattern or a principle of it."""
+    near = events[: 2 * limit]
+    out = outcome_conflicts(opposed(near, tokenize))
+    known = {frozenset((one.id, other.id)) for conflict in out for one in conflict.side for other in conflict.against}
+    items = {event.id: event for event in near}
+    for one, other in pool.graph.contradicting(list(items)):
+        if frozenset((one, other)) not in known:
+            out.append(contrary_conflict(items[one].attempt, Reference(one, items[one].source_ref),
+                                         Reference(other, items[other].source_ref)))  # fmt: skip
+    for one in learned:
+        chain = pool.chain_of[one]
+        if chain.against:
+            told = chain.record.summary if isinstance(chain.record, Pattern) else chain.record.action
+            out.append(counter_conflict(told, [Reference(one), *chain.events[:limit]], chain.against))
+    return out
