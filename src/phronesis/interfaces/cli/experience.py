@@ -121,15 +121,15 @@ def abstract(*, scope: Scope, store: Store) -> None:
 @_narrowing
 @with_owner
 @with_store
-def query(*, situation: str, goal: str, limit: int, narrowing: Narrowing, scope: Scope, store: Store,
-          **wishes: Sequence[str]) -> None:  # fmt: skip
+def query(*, situation: str, goal: str, constraints: Sequence[str], preferences: Sequence[str], limit: int,
+          narrowing: Narrowing, scope: Scope, store: Store) -> None:  # fmt: skip
     """Ask what worked and what did not in SITUATION, and what it rests on.
 
     Every line names the file and the lines, or the record, that it comes from.
     """
     with store.open() as memory:
-        answer = memory.query(situation=situation, goal=goal, limit=limit, **wishes, **narrowing.named(),
-                              **scope.named())  # fmt: skip
+        answer = memory.query(situation=situation, goal=goal, constraints=constraints, preferences=preferences,
+                              limit=limit, **narrowing.named(), **scope.named())  # fmt: skip
     store.answer(answer, render.say_answer)
 
 

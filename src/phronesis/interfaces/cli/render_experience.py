@@ -81,7 +81,7 @@ def said(one: "Principle") -> Iterator[str]:
 
 
 def say_answer(answer: "Answer") -> None:
-    """Print an answer: events first, then what was learned of them, what to do and not to do, and what says otherwise."""
+    """Print an answer: events first, then what was learned of them, what to do and not, and what says otherwise."""
     if answer.abstained:
         say("nothing known is about that; what came nearest:" if answer.l1_evidence else "nothing known is about that")
     _section("events", [_event(one) for one in answer.l1_evidence])
