@@ -86,6 +86,7 @@ class AsyncMemory:
     async def __aexit__(self, *_error: object) -> None:
         await self.close()
 
+    abstract = _verb(Memory.abstract)
     add = _verb(Memory.add)
     add_reasoning = _verb(Memory.add_reasoning)
     archive = _verb(Memory.archive)

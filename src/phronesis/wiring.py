@@ -12,6 +12,7 @@ from phronesis.config import Policy, PolicySource, api_keys, index_key, load_set
 from phronesis.config.ranking import Ranking
 from phronesis.config.traits import TraitRules
 from phronesis.core.changes import Fold
+from phronesis.core.experience.principles import Worth
 from phronesis.core.experience.records import L1, PATTERN, PRINCIPLE
 from phronesis.core.instants import parse_moment
 from phronesis.core.reasoning.records import REASONING
@@ -32,11 +33,15 @@ from phronesis.derive import (
 from phronesis.derive.doctor import Doctor
 from phronesis.derive.editor import Editor
 from phronesis.derive.eraser import Eraser
+from phronesis.derive.experience.abstracting import Abstracting
 from phronesis.derive.experience.aggregating import Aggregating
 from phronesis.derive.experience.events import Reading
 from phronesis.derive.experience.events import handlers as experience_handlers
 from phronesis.derive.experience.marks import KIND as MARK
 from phronesis.derive.experience.patterns import handlers as pattern_handlers
+from phronesis.derive.experience.principles import FOLDS as PRINCIPLE_FOLDS
+from phronesis.derive.experience.principles import handlers as principle_handlers
+from phronesis.derive.experience.withdrawing import without_unheld
 from phronesis.derive.extracting.gate import Gate
 from phronesis.derive.extracting.rules import Rules
 from phronesis.derive.extraction import ByModel, ByRules
@@ -108,7 +113,7 @@ from phronesis.storage.shown import ShownContexts
 from phronesis.storage.used import UsedMemories
 from phronesis.truth.recorder import Recorder
 
-CONSEQUENCES: Final = (with_names, without_withdrawn)
+CONSEQUENCES: Final = (with_names, without_withdrawn, without_unheld)
 """What follows from changes, whatever verb wished them."""
 
 
@@ -120,11 +125,13 @@ def make_registry(
     reflect: Prepare | None = None,
     read: Prepare | None = None,
     aggregate: Prepare | None = None,
+    abstract: Prepare | None = None,
 ) -> Registry:
     """Give every verb's handler; a new engine is a new line here.
 
     ``extract`` prepares turns and added messages, ``learn`` what is learned from runs, ``migrate`` old memories,
-    ``reflect`` reflections, ``read`` the raw texts of sources, ``aggregate`` the patterns of events.
+    ``reflect`` reflections, ``read`` the raw texts of sources, ``aggregate`` the patterns of events,
+    ``abstract`` the principles of patterns.
     """
     handlers: list[Handler] = [
         *conversation.handlers(extract),
@@ -136,11 +143,12 @@ def make_registry(
         *reasoning.HANDLERS,
         *experience_handlers(read),
         *pattern_handlers(aggregate),
+        *principle_handlers(abstract),
         *erasure.HANDLERS,
         *correcting.HANDLERS,
     ]
     handlers += [*runs.HANDLERS, *learn_handlers(learn), *migrate_handlers(migrate), *reflect_handlers(reflect)]
-    folds = {**reasoning.FOLDS, **TRAIT_FOLDS}
+    folds = {**reasoning.FOLDS, **TRAIT_FOLDS, **PRINCIPLE_FOLDS}
     return with_keeping([*handlers, undo_handler(folds)], folds)
 
 
@@ -187,14 +195,12 @@ def open_memory(
     rewriter = Rewriter(roster.asker("migrate") or roster.asker("learn"))
     learn = Learning(telling, Candidates(finding.searcher, own.candidates, own.top_k), partial(roster.asker, "learn"))
     reflect = _reflecting(settings.policy.traits, roster, embedders, finding.searcher)
+    rules = settings.policy.experience.abstract
+    worth = Worth(min_members=rules.min_members, min_patterns=rules.min_patterns, change=rules.change)
     registry = make_registry(
-        _prepare(roster, settings.policy),
-        learn,
-        migrate=rewriter,
-        reflect=reflect,
-        read=Reading(SOURCES),
-        aggregate=Aggregating(embedders),
-    )
+        _prepare(roster, settings.policy), learn, migrate=rewriter, reflect=reflect, read=Reading(SOURCES),
+        aggregate=Aggregating(embedders), abstract=Abstracting(embedders, roster.asker("abstract"), worth),
+    )  # fmt: skip
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
     interpreter = Interpreter(database, recorder, stepper, time, erasure.effects(replayer))

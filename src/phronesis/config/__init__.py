@@ -1,6 +1,7 @@
 """Configuration: the settings of a process, and the policy of a team."""
 
 from phronesis.config.claim_index import ClaimIndex
+from phronesis.config.experience import AbstractRules, ExperienceRules
 from phronesis.config.gateways import Gateway
 from phronesis.config.policy import ROLES, ModelPrice, Policy, SpendingLimits
 from phronesis.config.roles import ChatRole, EmbedRole, RerankRole
@@ -20,9 +21,11 @@ __all__ = [
     "DEFAULT_TENANT",
     "ROLES",
     "SENSITIVE_TOPICS",
+    "AbstractRules",
     "ChatRole",
     "ClaimIndex",
     "EmbedRole",
+    "ExperienceRules",
     "Gateway",
     "ModelPrice",
     "Policy",

@@ -9,6 +9,7 @@ import pydantic
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from phronesis.config.claim_index import ClaimIndex
+from phronesis.config.experience import ExperienceRules
 from phronesis.config.gateways import Gateway, GatewayName, Part
 from phronesis.config.ranking import Ranking
 from phronesis.config.roles import RULES, ChatName, ChatRole, EmbedRole, RerankRole, Roles
@@ -42,6 +43,7 @@ _EXAMPLE: Final[pydantic.JsonValue] = {
         "review": "background",
         "index": {"backend": "chroma", "url": "http://127.0.0.1:8000"},
     },
+    "experience": {"abstract": {"min_members": 4}},
     "traits": {"hours": 12, "sensitive": {"also": ["the merger"], "allow": ["The Bipolar Bears"]}},
     "gateways": {
         "local": {"kind": "ollama"},
@@ -214,6 +216,9 @@ class Policy(Part):
     )
     traits: TraitRules = pydantic.Field(
         default_factory=TraitRules, title="Traits", description="What is inferred about a user, when, and what never."
+    )
+    experience: ExperienceRules = pydantic.Field(
+        default_factory=ExperienceRules, title="Experience", description="What is drawn from attempts."
     )
     gateways: dict[GatewayName, Gateway] = pydantic.Field(
         default_factory=dict,

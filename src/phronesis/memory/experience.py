@@ -1,18 +1,20 @@
 """The verbs of experience: what was tried and what came of it, and the patterns and principles in it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from phronesis.core.experience.nei import MAX_EVENTS, MAX_SEQ, NEI, checked_nei
-from phronesis.core.experience.records import L1, L1Event, event_of, meta_of
+from phronesis.core.experience.records import L1, PRINCIPLE, L1Event, event_of, meta_of
 from phronesis.core.experience.results import Aggregation, Episode, Ingested
 from phronesis.core.instants import isoformat, parse_past
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
 from phronesis.derive.experience.aggregating import AGGREGATE
 from phronesis.derive.experience.events import EVENTS, EXPERIENCE, SOURCE
+from phronesis.derive.experience.seeing import ABSTRACT
 from phronesis.derive.writer import Written
 from phronesis.errors import InputError, NotFound
 from phronesis.memory.inside import Inside
@@ -24,7 +26,7 @@ MAX_BYTES: Final = 8_000_000
 
 
 class Experience(Inside):
-    """ingest, ingest_source, get_episode, aggregate."""
+    """ingest, ingest_source, get_episode, aggregate, abstract."""
 
     def ingest(
         self,
@@ -141,6 +143,32 @@ class Experience(Inside):
         if written.pending:
             return Aggregation(written.entry.id, pending=True)
         return stages.experience.came_to(self._tenant, written.entry)
+
+    def abstract(
+        self,
+        *,
+        namespace: str | None = None,
+        user_id: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> Aggregation:
+        """Draw principles from the patterns there are: if, then, because, watch out.
+
+        Patterns of one topic that agree make one, what failed beside what worked; so does one strong pattern (policy
+        ``experience.abstract``). What contradicts a principle is named in ``watch_out``, lowers its confidence, and
+        makes a narrower one where a slot explains it; below .5 it dissolves. A principle's words change when its
+        support does. Gives what is new, what changed, what ended, and the mapping of patterns to principles. One entry
+        holds it, which ``rollback(result.entry_id)`` takes back. With nothing new nothing changes. ``degraded``: rules
+        stood in for a model.
+        """
+        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
+        call = self._call(actor, idempotency_key, wait)
+        written = self._write(call, lane, ABSTRACT, {})
+        if written.pending:
+            return Aggregation(written.entry.id, pending=True)
+        found = self._open_stages().experience.came_to(self._tenant, written.entry, PRINCIPLE)
+        return replace(found, degraded=self._degraded(written))
 
     def _ingested(self, written: Written) -> Ingested:
         if written.pending:

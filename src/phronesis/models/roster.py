@@ -35,6 +35,7 @@ USED: Final = (
     "reflect",
     "special_reflection",
     "questions",
+    "abstract",
     "learn",
     "migrate",
     "chat",

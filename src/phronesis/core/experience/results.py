@@ -6,7 +6,7 @@ from typing import overload
 
 from phronesis.core.experience.records import IngestMeta, L1Event
 from phronesis.core.items import Item
-from phronesis.core.results import Record
+from phronesis.core.results import Degraded, Record
 
 Told = tuple[L1Event, IngestMeta]
 
@@ -55,7 +55,8 @@ class Aggregation(Record):
     """What an aggregation, or an abstraction, came to: the patterns, or the principles, that it moved.
 
     ``mapping`` gives, for each event of a new or changed pattern, the ids of these patterns; for an abstraction, for
-    each pattern of a new or changed principle, the ids of these principles.
+    each pattern of a new or changed principle, the ids of these principles. ``degraded``: the roles in which rules
+    stood in for a model.
     """
 
     entry_id: str
@@ -64,3 +65,4 @@ class Aggregation(Record):
     retired: Sequence[Item] = ()
     mapping: Mapping[str, Sequence[str]] = field(default_factory=dict)
     pending: bool = False
+    degraded: Sequence[Degraded] = ()

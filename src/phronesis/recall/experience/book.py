@@ -37,12 +37,12 @@ class ExperienceBook:
         with self.database.transaction(tenant, "read") as unit:
             return as_records(unit, [item], as_of=as_of)[0]
 
-    def came_to(self, tenant: str, entry: Entry) -> Aggregation:
-        """Give what an aggregation or an abstraction changed."""
+    def came_to(self, tenant: str, entry: Entry, kind: str = PATTERN) -> Aggregation:
+        """Give what an aggregation changed among patterns, or an abstraction among principles (``kind``)."""
         with self.database.transaction(tenant, "read") as unit:
             made = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)}
             held = read_items(unit, get_lane(unit, entry.lane_id), list(made))
-            items = [held[one] for one in made if one in held and held[one].kind in (PATTERN, PRINCIPLE)]
+            items = [held[one] for one in made if one in held and held[one].kind == kind]
             records = as_records(unit, items)
         new = [one for one in records if made[one.id].op == "create"]
         retired = [one for one in records if one not in new and "ended" in made[one.id].patch]

@@ -1,0 +1,228 @@
+"""What a principle says, by rules: if … then … because … watch out …, in the language of its patterns (EMB-10).
+
+What stands behind it (counts, references, counterexamples, risk, cost) is always said by these rules; a model may only
+word the condition, the action and the reason.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from phronesis.core.experience.describing import is_chinese, said
+from phronesis.core.experience.principles import MAX_REFS, Cost, cost_of, references, risk_of, standing
+from phronesis.core.experience.records import L1Event
+from phronesis.core.experience.topics import FAILURE, SUCCESS, Drawn, SeenPattern, Slot
+
+MAX_NAMED: Final = 4
+"""Terms and artifacts that a condition names, and things to avoid or counterexamples that are told."""
+
+_ENDS: Final = " .。;；,，"
+
+_PHRASES: Final[Mapping[str, tuple[str, str]]] = {
+    "goal": ("the goal is: {}", "目标是：{}"),
+    "about": ("it is about {}", "涉及{}"),
+    "slot": ("{} plays a part", "涉及{}"),
+    "source": ("it is reported by {}", "来源为{}"),
+    "doing": ("you are about to: {}", "准备这样做：{}"),
+    "dont": ("do not: {}", "不要：{}"),
+    "worked": ("{} of {} attempts worked ({} sources: {})", "{}/{} 次尝试成功（{} 个来源：{}）"),
+    "failed": ("{} of {} attempts failed ({} sources: {})", "{}/{} 次尝试失败（{} 个来源：{}）"),
+    "avoid": ("avoid: {}; it failed in {} attempts ({})", "避免：{}；失败 {} 次（{}）"),
+    "except": ("not where {} plays a part: {}", "涉及{}时不适用：{}"),
+    "but_failed": ("the same failed: {} ({})", "同样的做法也失败过：{}（{}）"),
+    "but_worked": ("the same worked: {} ({})", "同样的做法也成功过：{}（{}）"),
+    "risk": ("failed in {} of {} such attempts ({} %, 95 % interval {}–{} %)",
+             "此类尝试 {}/{} 次失败（{}%，95% 区间 {}–{}%）"),
+    "more": ("and {} more", "另有 {} 次"),
+    "seconds": ("{} s (median of {})", "{} 秒（{} 次的中位数）"),
+    "attempts": ("{} attempts an episode (median of {})", "每轮 {} 次尝试（{} 轮的中位数）"),
+    "whole": ("If {}, then {}, because {}.", "如果{}，那么{}，因为{}。"),
+    "watch": ("Watch out: {}.", "注意：{}。"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """The words of a principle. ``reason`` is the lesson; the evidence is said behind it."""
+
+    condition: str
+    action: str
+    reason: str = ""
+    watch_out: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A principle in words, as its item holds them."""
+
+    condition: str
+    action: str
+    because: str
+    watch_out: str
+    cost: str
+    risk: str
+    avoid: Sequence[str]
+    counterexamples: Sequence[Mapping[str, Any]]
+    support: Mapping[str, int]
+    outcome: str
+    slot: Mapping[str, str] | None
+
+    def content(self, *, chinese: bool) -> str:
+        """Give it as one text: what is searched and read."""
+        speak = Speaker(chinese)
+        whole = speak("whole", *(_plain(part) for part in (self.condition, self.action, self.because)))
+        return f"{whole}\n{speak('watch', _plain(self.watch_out))}" if self.watch_out else whole
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Says things in English or Chinese."""
+
+    chinese: bool
+
+    def __call__(self, phrase: str, *parts: object) -> str:
+        """Fill a phrase in."""
+        return _PHRASES[phrase][self.chinese].format(*parts)
+
+    def listed(self, parts: Sequence[str]) -> str:
+        """Join several statements."""
+        return ("; ", "；")[self.chinese].join(part for part in parts if part)
+
+    def named(self, names: Sequence[str]) -> str:
+        """Join several names."""
+        return (", ", "、")[self.chinese].join(names)
+
+
+def speaks_chinese(drawn: Drawn) -> bool:
+    """Tell the language of a principle: that of its leading pattern."""
+    return is_chinese(drawn.lead.summary)
+
+
+def word(drawn: Drawn) -> Wording:
+    """Word a principle by rules."""
+    speak = Speaker(speaks_chinese(drawn))
+    lead = drawn.lead
+    centre = lead.events[0]
+    attempt = _plain(said(centre.attempt))
+    return Wording(
+        condition=_condition(drawn, speak),
+        action=attempt if lead.outcome == SUCCESS else speak("dont", attempt),
+        reason=_lesson(lead),
+    )  # fmt: skip
+
+
+def say(drawn: Drawn, wording: Wording) -> Said:
+    """Say a principle with the evidence for it: whatever the wording, that part is by rules."""
+    speak = Speaker(speaks_chinese(drawn))
+    watch_out, counterexamples = _watch_out(drawn, speak)
+    return Said(
+        condition=wording.condition, action=wording.action,
+        because=speak.listed([_plain(wording.reason), _evidence(drawn, speak)]),
+        watch_out=speak.listed([_plain(wording.watch_out), *watch_out]), cost=_cost(cost_of(drawn), speak),
+        risk=_risk(risk_of(drawn), speak), avoid=_avoided(drawn), counterexamples=counterexamples,
+        support=standing(drawn), outcome=drawn.lead.outcome,
+        slot=None if drawn.slot is None else {"kind": drawn.slot.kind, "value": drawn.slot.value},
+    )  # fmt: skip
+
+
+def narrowed(drawn: Drawn, wording: Wording) -> Wording:
+    """Give a wording whose condition names the slot of a narrower principle, where it does not yet."""
+    if drawn.slot is None or drawn.slot.value.casefold() in wording.condition.casefold():
+        return wording
+    speak = Speaker(speaks_chinese(drawn))
+    return replace(wording, condition=speak.listed([_plain(wording.condition), _slot(drawn.slot, speak)]))
+
+
+def _condition(drawn: Drawn, speak: Speaker) -> str:
+    lead = drawn.lead
+    goal = speak("goal", _plain(lead.goal)) if lead.goal else ""
+    about = _shared(drawn)
+    slot = "" if drawn.slot is None else _slot(drawn.slot, speak)
+    told = speak.listed([_plain(lead.situation), goal, speak("about", speak.named(about)) if about else "", slot])
+    return told or speak("doing", _plain(said(lead.events[0].attempt)))
+
+
+def _shared(drawn: Drawn) -> list[str]:
+    """Give what most supporting patterns name: families, artifacts, then terms where nobody said the situation."""
+    needed = len(drawn.support) / 2
+    names = [[*one.families, *(name.partition(":")[2] for name in one.artifacts)] for one in drawn.support]
+    if not drawn.lead.situation and not drawn.lead.goal:
+        names = [[*held, *one.terms] for held, one in zip(names, drawn.support, strict=True)]
+    counts = Counter(name for held in names for name in dict.fromkeys(held))
+    return [name for name in dict.fromkeys(name for held in names for name in held) if counts[name] >= needed][
+        :MAX_NAMED
+    ]
+
+
+def _slot(slot: Slot, speak: Speaker) -> str:
+    return speak("source" if slot.kind == "source_type" else "slot", slot.value)
+
+
+def _lesson(pattern: SeenPattern) -> str:
+    """Give the latest lesson that the pattern's events drew."""
+    told = [event for event in pattern.events if event.reflection]
+    latest = max(told, key=lambda event: (event.occurred_at or event.recorded_at, event.id), default=None)
+    return "" if latest is None else _plain(said(latest.reflection))
+
+
+def _evidence(drawn: Drawn, speak: Speaker) -> str:
+    """Say how the leading side's attempts came out, and where that can be looked up."""
+    outcome = drawn.lead.outcome
+    events = {event.id: event for one in drawn.support if one.outcome == outcome for event in one.events}
+    right = sum(event.label == outcome for event in events.values())
+    sources = len({event.source_ref or event.id for event in events.values()})
+    named = speak.named(references([*events.values()]))
+    return speak("worked" if outcome == SUCCESS else "failed", right, len(events), sources, named)
+
+
+def _avoided(drawn: Drawn) -> list[str]:
+    if drawn.lead.outcome == FAILURE:
+        return [_plain(said(one.events[0].attempt)) for one in drawn.support][:MAX_NAMED]
+    return [_plain(said(one.events[0].attempt)) for one in drawn.avoided][:MAX_NAMED]
+
+
+def _watch_out(drawn: Drawn, speak: Speaker) -> tuple[list[str], list[dict[str, Any]]]:
+    """Give what is to be avoided and what contradicts, in words and as references."""
+    told = []
+    if drawn.lead.outcome == SUCCESS:
+        told = [speak("avoid", _plain(said(one.summary)), len(one.events), speak.named(references(one.events)))
+                for one in drawn.avoided[:MAX_NAMED]]  # fmt: skip
+    told += [speak("except", slot.value, speak.named(references(one.events)))
+             for one in drawn.against if (slot := drawn.slots.get(one.id)) is not None]  # fmt: skip
+    counter = [event for one in drawn.against for event in one.events if event.label != drawn.lead.outcome]
+    counter += drawn.counter
+    fresh = sorted(counter, key=lambda event: (event.occurred_at or event.recorded_at, event.id), reverse=True)
+    for event in fresh[:MAX_NAMED]:
+        phrase = "but_failed" if event.label == FAILURE else "but_worked"
+        told.append(speak(phrase, _happened(event), event.source_ref or event.id))
+    if len(fresh) > MAX_NAMED:
+        told.append(speak("more", len(fresh) - MAX_NAMED))
+    return told, [
+        {"id": event.id, "source_ref": event.source_ref, "label": event.label} for event in fresh[: 2 * MAX_REFS]
+    ]
+
+
+def _happened(event: L1Event) -> str:
+    return _plain(said(event.result or event.attempt))
+
+
+def _risk(rate: Mapping[str, Any], speak: Speaker) -> str:
+    if rate["rate"] is None:
+        return ""
+    share, low, high = (round(100 * rate[name]) for name in ("rate", "low", "high"))
+    return speak("risk", rate["successes"], rate["trials"], share, low, high)
+
+
+def _cost(cost: Cost, speak: Speaker) -> str:
+    times = "" if cost.seconds is None else speak("seconds", _number(cost.seconds), cost.timed)
+    attempts = "" if cost.attempts is None else speak("attempts", _number(cost.attempts), cost.episodes)
+    return speak.listed([times, attempts])
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _plain(text: str) -> str:
+    return text.strip(_ENDS)

@@ -1,0 +1,183 @@
+"""How alike patterns are, and whether an event did what a pattern's events did.
+
+By words, and by meaning where there is an encoder.
+
+A pattern is compared as its most typical events: the sum of their words, the mean of their vectors, and what they name.
+Patterns of different outcomes are of one topic sooner than those of the same, which would else have been one pattern.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from phronesis.core.experience.centring import Centre
+from phronesis.core.experience.records import L1, L1Event
+from phronesis.core.experience.similarity import Cosine, Floats, Rows, Sets
+from phronesis.core.experience.topics import KNOWN, UNCLEAR, SeenPattern, denies, grouped
+from phronesis.core.experience.words import Bags, TermCosine
+from phronesis.derive.experience.table import DENSE_UNIT, Bag, unrelated_vectors
+from phronesis.derive.handler import Bench
+from phronesis.errors import ModelError
+from phronesis.index.projections import ALIKE
+from phronesis.index.tokens import term_hash, tokenize, unpack_terms
+from phronesis.models.embedder import Embedder
+from phronesis.models.embedders import Embedders
+from phronesis.storage.documents import active_model, changed_parts, document_texts, read_vectors
+
+TYPICAL: Final = 8
+"""Events of a pattern by which it is compared."""
+
+MAX_ATTEMPT: Final = 2_000
+"""Characters of an attempt that are compared."""
+
+WORDS_UNIT: Final = 0.12
+WORDS_OFFSET: Final = 0.05
+"""The root of the cosine of two patterns' words, of which unrelated ones have .05, in units of .12 beside vectors."""
+
+SAME: Final = (5.3, 0.40)
+OPPOSITE: Final = (4.9, 0.35)
+"""How alike two patterns of one topic are, with vectors and by words alone: of the same outcome, and of two. Chosen on
+tests/labelled/experience/dev.jsonl so that no patterns of two domains are joined; of the six matters there in which one
+thing works and another fails, five are found with vectors and one by words."""
+
+NAMED: Final = 0.5
+"""What naming the same artifacts, failure families and episodes adds, in thresholds: alone it joins none."""
+
+STAYS: Final = 0.15
+"""What having been one topic adds: a topic does not fall apart over a little."""
+
+
+@dataclass(slots=True)
+class TopicLikeness:
+    """Finds topics among patterns."""
+
+    embedders: Embedders
+    _unrelated: dict[str, Floats] = field(default_factory=dict)
+
+    def topics(self, bench: Bench, patterns: Sequence[SeenPattern], joined: Sequence[Sequence[str]]) -> list[list[int]]:
+        """Give the topics, by the places of their patterns; ``joined`` are patterns that were of one topic before."""
+        if not patterns:
+            return []
+        return grouped(self.alike(bench, patterns, joined))
+
+    def alike(self, bench: Bench, patterns: Sequence[SeenPattern], joined: Sequence[Sequence[str]]) -> Floats:
+        """Give how alike patterns are, in units of what makes a topic."""
+        rows = np.arange(len(patterns), dtype=np.int64)
+        typical = [event.id for one in patterns for event in one.events[:TYPICAL]]
+        bags, vectors = self._read(bench, typical)
+        words = TermCosine(Bags.of(_summed(patterns, bags))).matrix(rows)
+        dense = self._dense(patterns, vectors)
+        by_words = dense is None
+        likeness = words if dense is None else dense + (words - WORDS_OFFSET) / WORDS_UNIT
+        outcomes = np.array([one.outcome for one in patterns])
+        same = outcomes[:, None] == outcomes[None, :]
+        named = Sets([_named(one) for one in patterns]).matrix(rows)
+        alike = likeness / np.where(same, SAME[by_words], OPPOSITE[by_words]) + NAMED * named
+        place = {one.id: n for n, one in enumerate(patterns)}
+        for group in joined:
+            held = [place[one] for one in group if one in place]
+            alike[np.ix_(held, held)] += STAYS
+        out: Floats = alike.astype(np.float32)
+        return out
+
+    def _dense(
+        self, patterns: Sequence[SeenPattern], vectors: tuple[Embedder, Mapping[str, Floats]] | None
+    ) -> Floats | None:
+        if vectors is None:
+            return None
+        encoder, found = vectors
+        means = np.stack([np.mean([found[event.id] for event in one.events[:TYPICAL]], axis=0) for one in patterns])
+        centre = Centre.of(means.astype(np.float32), self._unrelated[encoder.name])
+        rows = np.arange(len(patterns), dtype=np.int64)
+        out: Floats = Cosine(centre.centred(means)).matrix(rows) / (DENSE_UNIT * centre.spread)
+        return out
+
+    def _read(
+        self, bench: Bench, ids: Sequence[str]
+    ) -> tuple[dict[str, bytes], tuple[Embedder, Mapping[str, Floats]] | None]:
+        """Give the events' words, and their vectors; None without an encoder, or while its server is away."""
+        encoder = self.embedders.serving(bench.tenant)
+        wanted = set(ids)
+        with bench.view() as view:
+            parts = [part for part in changed_parts(view.unit, view.lane_id, L1, ALIKE, after=0)
+                     if part.item_id in wanted and part.current_to is None]  # fmt: skip
+            terms = {part.item_id: part.terms for part in parts}
+            active = active_model(view.unit)
+            owners = {part.id: part.item_id for part in parts}
+            known = encoder is not None and active is not None and active[0] == encoder.name
+            stored = read_vectors(view.unit, view.lane_id, encoder.name, list(owners)) if encoder and known else []
+            found = {owners[row.document_id]: row.embedding for row in stored}
+            missing = {one: owner for one, owner in owners.items() if owner not in found}
+            texts = document_texts(view.unit, missing) if encoder is not None else {}
+        if encoder is None:
+            return terms, None
+        try:
+            for document, owner in missing.items():
+                found[owner] = encoder.embed_query(texts.get(document, ""))
+            if encoder.name not in self._unrelated:
+                self._unrelated[encoder.name] = unrelated_vectors(encoder)
+        except ModelError:
+            return terms, None
+        blank = np.zeros(encoder.dimension, np.float32)
+        return terms, (encoder, {one: found.get(one, blank) for one in wanted})
+
+
+def _summed(patterns: Sequence[SeenPattern], terms: Mapping[str, bytes]) -> list[Bag]:
+    numbers: dict[int, int] = {}
+    out = []
+    for one in patterns:
+        counts: Counter[int] = Counter()
+        for event in one.events[:TYPICAL]:
+            for term, count in unpack_terms(terms.get(event.id, b"")).tolist():
+                counts[numbers.setdefault(int(term), len(numbers))] += int(count)
+        out.append((np.array(list(counts), np.int32), np.array(list(counts.values()), np.float32)))
+    return out
+
+
+def _named(pattern: SeenPattern) -> frozenset[str]:
+    episodes = {f"episode:{event.episode_id}" for event in pattern.events if event.episode_id}
+    return frozenset({*pattern.artifacts, *pattern.families, *episodes})
+
+
+def repeats(topic: Sequence[SeenPattern]) -> dict[tuple[str, str], float]:
+    """Give which events did what the events of a pattern of the other outcome did, by the words of the attempts.
+
+    Words are weighed within the topic: what all its attempts share does not tell their actions apart.
+    """
+    events = {event.id: event for one in topic for event in (*one.events, *one.counter)}
+    if len({event.label for event in events.values()}) < len(KNOWN):
+        return {}
+    place = {one: n for n, one in enumerate(events)}
+    metric = TermCosine(Bags.of(_attempts(list(events.values()))))
+    out: dict[tuple[str, str], float] = {}
+    for one in topic:
+        own = [event for event in one.events if event.label == one.outcome][: 2 * TYPICAL]
+        others = [event for event in events.values() if event.label in KNOWN and event.label != one.outcome]
+        if one.outcome not in KNOWN or not own or not others:
+            continue
+        alike = metric.matrix(_rows(place, others), _rows(place, own))
+        senses = [denies(event.attempt) for event in own]
+        for event, row in zip(others, alike.tolist(), strict=True):
+            sense = denies(event.attempt)
+            best = max((score for score, other in zip(row, senses, strict=True) if other == sense), default=0.0)
+            if best >= UNCLEAR:
+                out[event.id, one.id] = best
+    return out
+
+
+def _rows(place: Mapping[str, int], events: Sequence[L1Event]) -> Rows:
+    return np.array([place[event.id] for event in events], dtype=np.int64)
+
+
+def _attempts(events: Sequence[L1Event]) -> list[Bag]:
+    numbers: dict[int, int] = {}
+    out = []
+    for event in events:
+        counts = Counter(
+            numbers.setdefault(term_hash(token), len(numbers)) for token in tokenize(event.attempt[:MAX_ATTEMPT])
+        )
+        out.append((np.array(list(counts), np.int32), np.array(list(counts.values()), np.float32)))
+    return out
