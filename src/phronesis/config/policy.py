@@ -9,6 +9,7 @@ import pydantic
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from phronesis.config.claim_index import ClaimIndex
+from phronesis.config.experience import ExperienceRules
 from phronesis.config.gateways import Gateway, GatewayName, Part
 from phronesis.config.ranking import Ranking
 from phronesis.config.roles import RULES, ChatName, ChatRole, EmbedRole, RerankRole, Roles
@@ -43,6 +44,7 @@ _EXAMPLE: Final[pydantic.JsonValue] = {
         "index": {"backend": "chroma", "url": "http://127.0.0.1:8000"},
     },
     "traits": {"hours": 12, "sensitive": {"also": ["the merger"], "allow": ["The Bipolar Bears"]}},
+    "experience": {"forget": {"half_life_days": 90, "keep_sources": ["manual"]}},
     "gateways": {
         "local": {"kind": "ollama"},
         "openai": {"kind": "openai", "api_key_env": "OPENAI_API_KEY", "timeout": 30},
@@ -214,6 +216,9 @@ class Policy(Part):
     )
     traits: TraitRules = pydantic.Field(
         default_factory=TraitRules, title="Traits", description="What is inferred about a user, when, and what never."
+    )
+    experience: ExperienceRules = pydantic.Field(
+        default_factory=ExperienceRules, title="Experience", description="What is made of experience, and forgotten."
     )
     gateways: dict[GatewayName, Gateway] = pydantic.Field(
         default_factory=dict,

@@ -19,6 +19,7 @@ from phronesis.derive.background import Background
 from phronesis.derive.doctor import Doctor
 from phronesis.derive.editor import Call, Editor
 from phronesis.derive.eraser import Eraser
+from phronesis.derive.experience.forgetter import Forgetter
 from phronesis.derive.learning.bookkeeping import RunBook
 from phronesis.derive.migrating.migrator import Migrator
 from phronesis.derive.reflecting.reflector import Reflector
@@ -72,6 +73,7 @@ class Stages:
     traits: TraitBook
     sources: Sources
     experience: ExperienceBook
+    forgetter: Forgetter
     roster: Roster
     clock: Callable[[], datetime]
 
