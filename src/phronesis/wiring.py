@@ -9,11 +9,14 @@ from typing import Final
 from phronesis.compose.assembly import Assembler
 from phronesis.compose.core_memory import CorePolicy
 from phronesis.config import Policy, PolicySource, api_keys, index_key, load_settings
+from phronesis.config.experience import ForgetRules
 from phronesis.config.ranking import Ranking
 from phronesis.config.traits import TraitRules
 from phronesis.core.changes import Fold
+from phronesis.core.experience.forgetting import Law
 from phronesis.core.experience.principles import Worth
 from phronesis.core.experience.records import L1, PATTERN, PRINCIPLE
+from phronesis.core.experience.standing import STANDINGS
 from phronesis.core.instants import parse_moment
 from phronesis.core.reasoning.records import REASONING
 from phronesis.core.scope import make_scope
@@ -37,9 +40,11 @@ from phronesis.derive.experience.abstracting import Abstracting
 from phronesis.derive.experience.aggregating import Aggregating
 from phronesis.derive.experience.events import Reading
 from phronesis.derive.experience.events import handlers as experience_handlers
+from phronesis.derive.experience.feedback import HANDLERS as FEEDBACK_HANDLERS
+from phronesis.derive.experience.forgetter import Forgetter
+from phronesis.derive.experience.forgetting import HANDLERS as FORGET_HANDLERS
 from phronesis.derive.experience.marks import KIND as MARK
 from phronesis.derive.experience.patterns import handlers as pattern_handlers
-from phronesis.derive.experience.principles import FOLDS as PRINCIPLE_FOLDS
 from phronesis.derive.experience.principles import handlers as principle_handlers
 from phronesis.derive.experience.withdrawing import without_unheld
 from phronesis.derive.extracting.gate import Gate
@@ -144,11 +149,13 @@ def make_registry(
         *experience_handlers(read),
         *pattern_handlers(aggregate),
         *principle_handlers(abstract),
+        *FEEDBACK_HANDLERS,
+        *FORGET_HANDLERS,
         *erasure.HANDLERS,
         *correcting.HANDLERS,
     ]
     handlers += [*runs.HANDLERS, *learn_handlers(learn), *migrate_handlers(migrate), *reflect_handlers(reflect)]
-    folds = {**reasoning.FOLDS, **TRAIT_FOLDS, **PRINCIPLE_FOLDS}
+    folds = {**reasoning.FOLDS, **TRAIT_FOLDS, **STANDINGS}
     return with_keeping([*handlers, undo_handler(folds)], folds)
 
 
@@ -233,6 +240,7 @@ def open_memory(
         sources=SOURCES,
         experience=ExperienceBook(database),
         asking=ExperienceSearch(database, embedders, finding.indexes, time),
+        forgetter=_forgetter(database, settings.policy.experience.forget),
         clock=time,
     )
     return Memory(stages, settings.tenant)
@@ -306,6 +314,11 @@ def _prepare(roster: Roster, policy: Policy) -> Prepare:
     if lines is None:
         return prepare
     return Summarising(prepare, lines, policy.summary.every_turns, policy.summary.max_tokens, suspicious=find_order)
+
+
+def _forgetter(database: Database, own: ForgetRules) -> Forgetter:
+    figures = {name: getattr(own, name) for name in ForgetRules.model_fields if name not in ("kinds", "keep_sources")}
+    return Forgetter(database, Law(**figures, keep_sources=frozenset(own.keep_sources)), own.kinds)
 
 
 def _core(policy: Policy) -> CorePolicy:

@@ -43,7 +43,7 @@ _EXAMPLE: Final[pydantic.JsonValue] = {
         "review": "background",
         "index": {"backend": "chroma", "url": "http://127.0.0.1:8000"},
     },
-    "experience": {"abstract": {"min_members": 4}},
+    "experience": {"abstract": {"min_members": 4}, "forget": {"half_life_days": 90, "keep_sources": ["manual"]}},
     "traits": {"hours": 12, "sensitive": {"also": ["the merger"], "allow": ["The Bipolar Bears"]}},
     "gateways": {
         "local": {"kind": "ollama"},
@@ -218,7 +218,7 @@ class Policy(Part):
         default_factory=TraitRules, title="Traits", description="What is inferred about a user, when, and what never."
     )
     experience: ExperienceRules = pydantic.Field(
-        default_factory=ExperienceRules, title="Experience", description="What is drawn from attempts."
+        default_factory=ExperienceRules, title="Experience", description="What is made of experience, and forgotten."
     )
     gateways: dict[GatewayName, Gateway] = pydantic.Field(
         default_factory=dict,

@@ -177,11 +177,12 @@ def settle(
     stamp = _Stamp(entry_id, actor, at)
     deltas: list[Delta] = []
     updated: list[Item] = []
+    evidence = _evidence_after(existing, changes) if folds else {}
     for item in (*created.values(), *touched):
         after = item.with_fields(wishes.fields.get(item.id, {}))
         fold = (folds or {}).get(item.kind)
         if fold is not None:
-            after = fold(after, _evidence_after(item.id, existing, changes))
+            after = fold(after, evidence.get(item.id, ()))
         if item.id in created:
             created[item.id] = after
             deltas.append(wishes.delta(stamp, after, len(deltas), op="create", patch={}))
@@ -283,9 +284,13 @@ def _exchanged(
     )
 
 
-def _evidence_after(item_id: str, existing: Existing, changes: Changes) -> list[EvidenceRow]:
-    rows = {row.identity: row for row in existing.evidence if row.item_id == item_id}
+def _evidence_after(existing: Existing, changes: Changes) -> dict[str, list[EvidenceRow]]:
+    """Give the evidence as it is afterwards, by item, in the order in which it was learned."""
+    rows = {row.identity: row for row in existing.evidence}
     for row in changes.dropped_evidence:
         rows.pop(row.identity, None)
-    rows.update({row.identity: row for row in changes.evidence if row.item_id == item_id})
-    return sorted(rows.values(), key=lambda row: (row.recorded_at, row.identity))
+    rows.update({row.identity: row for row in changes.evidence})
+    out: dict[str, list[EvidenceRow]] = {}
+    for row in sorted(rows.values(), key=lambda row: (row.recorded_at, row.identity)):
+        out.setdefault(row.item_id, []).append(row)
+    return out

@@ -14,8 +14,9 @@ EDGE_TYPES: Final = (
 
 NodeKind = Literal["item", "entry", "entity", "artifact"]
 Origin = Literal["human", "model", "rule"]
-Polarity = Literal["source", "support", "contra", "useful", "not_useful"]
-POLARITIES: Final = ("source", "support", "contra", "useful", "not_useful")
+Polarity = Literal["source", "support", "contra", "useful", "not_useful", "correct", "incorrect", "label"]
+POLARITIES: Final = ("source", "support", "contra", "useful", "not_useful", "correct", "incorrect", "label")
+"""What a row says. The last five are what somebody said of the item, or of a part of it (feedback)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,12 +15,13 @@ from phronesis.memory.reading import Reading
 from phronesis.memory.reasoning import Reasoning
 from phronesis.memory.runs import Runs
 from phronesis.memory.traits import Traits
+from phronesis.memory.upkeep import Upkeep
 from phronesis.memory.writing import Writing
 
 __all__ = ["Memory"]
 
 
-class Memory(Writing, Reading, Traits, Reasoning, Runs, Experience, Asking, Migrating, Quarantining, Keeping):
+class Memory(Writing, Reading, Traits, Reasoning, Runs, Experience, Asking, Upkeep, Migrating, Quarantining, Keeping):
     """A memory of one tenant in one database. Thread-safe; use it as a context manager, or ``close`` it.
 
     Every write is in the log, synced to disk, before the call returns. Reading changes nothing.

@@ -63,7 +63,8 @@ class Asking(Inside):
         bans, unread = bans_of([constraints] if isinstance(constraints, str) else constraints, tokenize)
         asked = Asked(
             scope=scope, situation=_text(situation, "situation"), goal=_text(goal, "goal"), bans=bans, unread=unread,
-            liking=liking(wishes, tokenize) if wishes else None, preferred="\n".join(one for one in wishes if isinstance(one, str)),
+            liking=liking(wishes, tokenize) if wishes else None,
+            preferred="\n".join(one for one in wishes if isinstance(one, str)),
             limit=checked_limit(limit, most=MAX_ANSWER), artifacts=_artifacts(artifacts), label=_label(label),
             source_type=None if source_type is None else check_id(source_type, field="source_type"),
             since=_moment(since, "since"), until=_moment(until, "until"),

@@ -19,6 +19,7 @@ from phronesis.derive.background import Background
 from phronesis.derive.doctor import Doctor
 from phronesis.derive.editor import Call, Editor
 from phronesis.derive.eraser import Eraser
+from phronesis.derive.experience.forgetter import Forgetter
 from phronesis.derive.learning.bookkeeping import RunBook
 from phronesis.derive.migrating.migrator import Migrator
 from phronesis.derive.reflecting.reflector import Reflector
@@ -74,6 +75,7 @@ class Stages:
     sources: Sources
     experience: ExperienceBook
     asking: ExperienceSearch
+    forgetter: Forgetter
     roster: Roster
     clock: Callable[[], datetime]
 

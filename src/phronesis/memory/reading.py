@@ -16,6 +16,7 @@ from phronesis.core.results import Explanation, HistoryEvent, SearchResult, Sess
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.traits.strength import TRAIT
+from phronesis.derive.experience.forgetting import FORGETTABLE
 from phronesis.memory.inside import Inside
 from phronesis.recall.lanes import visible_lanes
 from phronesis.recall.prospective import asked_at, due_items
@@ -69,8 +70,9 @@ class Reading(Inside):
         if wanted.kinds == [REASONING]:
             return self._search_claims(asked)
         result = self._open_stages().searcher.search(self._tenant, asked)
-        shown = [one.item.id for one in result if one.item.kind == TRAIT] if scope.user_id is not None else []
-        if shown:  # what is recalled is of use: the next reflection takes it up
+        kinds = (TRAIT, *FORGETTABLE) if scope.user_id is not None else FORGETTABLE
+        shown = [one.item.id for one in result if one.item.kind in kinds]
+        if shown:  # what is recalled is of use: the next reflection takes it up, and it is forgotten later
             self._stages.shown.note_search(self._tenant, scope.write_lane, item_ids=shown)
         return result
 

@@ -19,9 +19,15 @@ ABOUT: Final = "about"
 CONTRADICTS: Final = "contradicts"
 REFINES: Final = "refines"
 
+UNSAID: Final = 0.5
+"""How useful something is while nobody said."""
+
 
 class _Own:
-    """Shows an item with the fields that its kind has beside those of every item."""
+    """Shows an item with the fields that its kind has beside those of every item.
+
+    All three have ``usefulness``, in [0, 1], as feedback says, and ``weight``, 1 or less where it was downweighted.
+    """
 
     __slots__ = ()
 
@@ -52,6 +58,8 @@ class L1Event(Item):
     family: str | None = None
     episode_id: str | None = None
     seq: int | None = None
+    usefulness: float = UNSAID
+    weight: float = 1.0
 
     to_dict = _Own.to_dict
 
@@ -75,6 +83,8 @@ class Pattern(Item):
     counterexamples: Sequence[Mapping[str, Any]] = ()
     members: Sequence[tuple[str, float]] = ()
     success_rate: Mapping[str, Any] = field(default_factory=dict)
+    usefulness: float = UNSAID
+    weight: float = 1.0
 
     to_dict = _Own.to_dict
 
@@ -98,6 +108,8 @@ class Principle(Item):
     counter: Sequence[str] = ()
     support: Mapping[str, Any] = field(default_factory=dict)
     needs_validation: bool = False
+    usefulness: float = UNSAID
+    weight: float = 1.0
 
     to_dict = _Own.to_dict
 
@@ -123,6 +135,10 @@ _ITEM: Final = tuple(f.name for f in fields(Item))
 _ITEM_OF: Final = attrgetter(*_ITEM)
 
 
+def _weights(item: Item) -> dict[str, Any]:
+    return {"usefulness": item.data.get("usefulness", UNSAID), "weight": item.data.get("weight", 1.0)}
+
+
 def event_of(item: Item) -> L1Event:
     """Give an item of kind l1 as an event."""
     data = item.data
@@ -131,7 +147,7 @@ def event_of(item: Item) -> L1Event:
         **{view: data.get(view, "") for view in VIEWS},
         observations=data.get("observations"), field_origin=data.get("field_origin", {}),
         signals=tuple(data.get("signals", ())), artifacts=tuple(data.get("artifacts", ())), family=data.get("family"),
-        episode_id=item.run_id, seq=item.position,
+        episode_id=item.run_id, seq=item.position, **_weights(item),
     )  # fmt: skip
 
 
@@ -155,6 +171,7 @@ def pattern_of(item: Item, members: Sequence[tuple[str, float]] = ()) -> Pattern
         summary=data.get("summary", ""), signature=data.get("signature", {}),
         recommendation=data.get("recommendation", ""), counterexamples=tuple(data.get("counterexamples", ())),
         members=tuple(sorted(members, key=lambda one: (-one[1], one[0]))), success_rate=data.get("success_rate", {}),
+        **_weights(item),
     )  # fmt: skip
 
 
@@ -164,5 +181,5 @@ def principle_of(item: Item, *, patterns: Sequence[str] = (), counter: Sequence[
     told = {name: data.get(name, "") for name in ("condition", "action", "because", "watch_out", "cost", "risk")}
     return Principle(
         **dict(zip(_ITEM, _ITEM_OF(item), strict=True)), **told, patterns=tuple(patterns), counter=tuple(counter),
-        support=data.get("support", {}), needs_validation=not patterns,
+        support=data.get("support", {}), needs_validation=not patterns, **_weights(item),
     )  # fmt: skip

@@ -5,7 +5,7 @@ weights and words. Applying makes, continues and retires patterns. What was look
 rollback takes the mark back too, and the next call looks at it again.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Final
@@ -15,12 +15,11 @@ import numpy as np
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.experience.describing import describe
 from phronesis.core.experience.grouping import Bonds
-from phronesis.core.experience.rates import success_rate
 from phronesis.core.experience.records import MEMBER_OF, PATTERN, event_of
 from phronesis.core.experience.similarity import Floats, Rows
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
-from phronesis.derive.experience.bonds import bonds_among
+from phronesis.derive.experience.bonds import beside, bonds_among
 from phronesis.derive.experience.marks import marked
 from phronesis.derive.experience.table import EventTable, EventTables
 from phronesis.derive.experience.wording import readable
@@ -100,16 +99,28 @@ def _part(view: LaneView, entry: Entry, table: EventTable) -> Part | None:
     if table.neighbours is not None and len(fresh):
         nearest, _ = table.neighbours.lists(fresh)
         near |= {table.ids[row] for row in np.unique(nearest[nearest >= 0]).tolist()}
-    patterns = sorted({edge.to_id for edge in view.edges_from(sorted(near), MEMBER_OF)})
-    members = {edge.from_id for edge in view.edges_to(patterns, MEMBER_OF)}
-    ids = sorted(near | members)
-    return Part(table.rows(ids), patterns, bonds_among(view, ids, table.row_of))
+    ids, patterns = _reached(view, near)
+    return Part(table.rows(ids), patterns, bonds_among(view, ids, table))
+
+
+def _reached(view: LaneView, near: set[str]) -> tuple[list[str], list[str]]:
+    """Give the events that may be grouped anew with some, and their patterns.
+
+    Those are the members of the same patterns, and what people put together with any of them.
+    """
+    while True:
+        patterns = sorted({edge.to_id for edge in view.edges_from(sorted(near), MEMBER_OF)})
+        ids = near | {edge.from_id for edge in view.edges_to(patterns, MEMBER_OF)}
+        bonded = beside(view, ids) - ids
+        if not bonded:
+            return sorted(ids), patterns
+        near |= bonded
 
 
 def _everything(view: LaneView, table: EventTable, *, again: bool = False) -> Part:
     """Give all there is; of a lane that went on since, the patterns that ended meanwhile too."""
     touched = [item.id for item in view.find(kinds=(PATTERN,), live=not again)]
-    return Part(table.everything(), touched, bonds_among(view, table.ids, table.row_of))
+    return Part(table.everything(), touched, bonds_among(view, table.ids, table))
 
 
 def _grouped(view: LaneView, table: EventTable, part: Part) -> dict[str, Any]:
@@ -125,7 +136,7 @@ def _grouped(view: LaneView, table: EventTable, part: Part) -> dict[str, Any]:
         if len(held) < MIN_MEMBERS:
             continue
         counter = _counterexamples(table, rows)
-        clusters.append(_body(held, members, counter, view.items(one for one, _ in counter), table.rarity))
+        clusters.append(_body(held, members, counter, table.rarity))
     return {"clusters": clusters, "touched": list(part.touched), "looked_at": len(part.rows)}
 
 
@@ -157,20 +168,15 @@ def _body(
     held: Sequence[Item],
     members: Sequence[tuple[str, float]],
     counter: Sequence[tuple[str, float]],
-    against: Mapping[str, Item],
     rarity: Callable[[str], float],
 ) -> dict[str, Any]:
     events = [event_of(item) for item in held]
     outcome = outcome_of(item.label for item in held)
     described = describe(events, outcome, terms_of=readable, rarity=rarity)
-    tried = [*held, *against.values()]
     return {
         "members": [list(one) for one in members], "counter": [list(one) for one in counter],
         "outcome": outcome, "view": "attempt+result", "summary": described.summary,
         "signature": described.signature, "recommendation": described.recommendation, "content": described.content,
-        "success_rate": success_rate(
-            sum(item.label == "success" for item in tried), sum(item.label in ("success", "failure") for item in tried)
-        ),
     }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from phronesis.core.experience.drafts import VIEWS, Artifact, Draft
 from phronesis.core.experience.labelling import label_of
 from phronesis.core.experience.nei import MANUAL, artifacts_of
 from phronesis.core.experience.records import ABOUT, L1
+from phronesis.core.experience.standing import DECIDED
 from phronesis.core.ids import item_id
 from phronesis.core.instants import parse_moment
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
@@ -149,8 +150,9 @@ def _content(draft: Draft) -> str:
 def _item(view: LaneView, entry: Entry, told: Telling, artifacts: Sequence[Artifact]) -> Item:
     draft = told.draft
     at = draft.occurred_at or entry.recorded_at
+    decided = {"label": draft.label, "signals": list(draft.signals), "confidence": draft.confidence}
     data = {
-        **draft.texts, "observations": draft.observations, "field_origin": dict(draft.field_origin),
+        **draft.texts, DECIDED: decided, "observations": draft.observations, "field_origin": dict(draft.field_origin),
         "signals": list(draft.signals), "artifacts": [one.id for one in artifacts], "family": draft.family,
         "lines": None if draft.lines is None else list(draft.lines),
         "span": None if draft.span is None else list(draft.span),

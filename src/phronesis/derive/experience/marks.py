@@ -1,4 +1,4 @@
-"""Up to where a lane's experience was aggregated, or abstracted: an item, so that a rollback takes it back.
+"""Up to where a lane's experience was aggregated, abstracted or forgotten: an item, so that a rollback takes it back.
 
 It is archived from the start: no ordinary read is about it.
 """
@@ -22,11 +22,15 @@ MARK: Final = "up_to"
 FEEDBACK: Final = "feedback"
 """The verb by which people speak of events and patterns."""
 
-SPOKEN: Final = "events"
+SPOKEN: Final = "regroups"
 """The member of its payload that names the events whose grouping it changes."""
+
+ROLLBACK: Final = "rollback"
 
 AGGREGATED: Final = "aggregate"
 ABSTRACTED: Final = "abstract"
+FORGOTTEN: Final = "forget"
+"""What a mark is of: its item's key."""
 
 
 def _mark(view: LaneView, key: str) -> Item | None:
@@ -44,7 +48,7 @@ def mark(view: LaneView, entry: Entry, key: str = AGGREGATED) -> tuple[list[Item
     """Give the mark that an entry sets: a new item, or a change of the one there is."""
     before = _mark(view, key)
     if before is not None:
-        return [], [Patch(before.id, {f"data.{MARK}": entry.seq}, f"{key}d")]
+        return [], [Patch(before.id, {f"data.{MARK}": entry.seq}, "looked at")]
     item = Item(
         id=item_id(entry.id, KIND, key), kind=KIND, key=key, content=key, entry_id=entry.id,
         recorded_at=entry.recorded_at, updated_at=entry.recorded_at, importance=DEFAULT_IMPORTANCE[KIND],
@@ -54,9 +58,22 @@ def mark(view: LaneView, entry: Entry, key: str = AGGREGATED) -> tuple[list[Item
 
 
 def spoken_of(view: LaneView, seq: int) -> set[str]:
-    """Give the events that feedback after entry ``seq`` groups anew."""
-    rows = entries_of_verb(view.log or view.unit, view.lane_id, FEEDBACK, after=seq)
-    if not rows:
-        return set()
-    said = load_listed(view.log or view.unit, view.lane, [row.entry_id for row in rows])
-    return {one for entry in said.values() for one in entry.payload.get(SPOKEN) or ()}
+    """Give the events that feedback after entry ``seq`` groups anew, and those of feedback taken back since."""
+    log = view.log or view.unit
+    rows = entries_of_verb(log, view.lane_id, FEEDBACK, after=seq)
+    named = {row.entry_id for row in rows}
+    back = [row.entry_id for row in entries_of_verb(log, view.lane_id, ROLLBACK, after=seq)]
+    said = load_listed(log, view.lane, [*named, *back]) if rows or back else {}
+    waiting = [entry for entry in said.values() if entry.verb == ROLLBACK]
+    while waiting:  # a rollback may be of a rollback
+        targets = [one for entry in waiting if (one := _entry_of(view, entry.payload.get("target_id"))) not in said]
+        found = load_listed(log, view.lane, [one for one in targets if one is not None])
+        said |= found
+        waiting = [entry for entry in found.values() if entry.verb == ROLLBACK]
+    return {one for entry in said.values() if entry.verb == FEEDBACK for one in entry.payload.get(SPOKEN) or ()}
+
+
+def _entry_of(view: LaneView, target: str | None) -> str | None:
+    """Give the entry that a rollback takes back, or of which it takes one change back."""
+    delta = None if target is None else view.delta(target)
+    return target if delta is None else delta.entry_id

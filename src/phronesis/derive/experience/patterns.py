@@ -5,18 +5,22 @@ success and failure. Membership is evidence, each event with its weight; events 
 members are evidence against it.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.clustering import match_by_overlap
 from phronesis.core.entries import Entry, is_erased
+from phronesis.core.experience.forgetting import is_forgotten
 from phronesis.core.experience.records import CONTRADICTS, L1, MEMBER_OF, PATTERN
+from phronesis.core.experience.voices import echoes
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item
 from phronesis.core.relations import Edge, EvidenceRow, Polarity
 from phronesis.derive.experience.aggregating import AGGREGATE, CLUSTERS, MIN_MEMBERS
+from phronesis.derive.experience.bonds import SIMILAR, TOGETHER
 from phronesis.derive.experience.marks import mark
 from phronesis.derive.handler import Handler, Outcomes, Prepare
 from phronesis.storage.lane_view import LaneView
@@ -52,7 +56,7 @@ def apply_aggregate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes
     patterns = {one: item for one, item in view.items(said.body["touched"]).items() if item.live}
     groups = _groups(view, said.body["clusters"])
     evidence = view.evidence(patterns)
-    ids = _continued(groups, patterns, evidence)
+    ids = _continued(groups, _memberships(view, patterns, evidence), patterns)
     marks, moved = mark(view, entry)
     work = _Work(view, entry, evidence)
     for n, group in enumerate(groups):
@@ -78,20 +82,38 @@ def _groups(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> list[Group
     return out
 
 
+def _memberships(
+    view: LaneView, patterns: Mapping[str, Item], evidence: Mapping[str, Sequence[EvidenceRow]]
+) -> dict[str, set[str]]:
+    """Give the events of each pattern; those of one that is to be merged into another count as the other's."""
+    drawn = sorted(view.edges_from(patterns, SIMILAR), key=lambda edge: edge.identity)
+    into = {edge.from_id: edge.to_id for edge in drawn if edge.grade == TOGETHER and edge.to_id in patterns}
+    out: dict[str, set[str]] = {one: set() for one in patterns}
+    for one in patterns:
+        home, passed = one, {one}
+        while into.get(home) is not None and into[home] not in passed:
+            home = into[home]
+            passed.add(home)
+        out[home] |= {row.source_key for row in membership(evidence.get(one, ())) if row.polarity == "support"}
+    return out
+
+
 def _continued(
-    groups: Sequence[Group], patterns: Mapping[str, Item], evidence: Mapping[str, Sequence[EvidenceRow]]
+    groups: Sequence[Group], members: Mapping[str, AbstractSet[str]], patterns: Mapping[str, Item]
 ) -> dict[int, str]:
     """Give which pattern each group continues: never one of the other outcome."""
     out: dict[int, str] = {}
     for success in (True, False):
         places = [n for n, group in enumerate(groups) if group.success == success]
-        members = {
-            one: {row.source_key for row in evidence.get(one, ()) if row.polarity == "support"}
-            for one, item in patterns.items() if (item.label == "success") == success
-        }  # fmt: skip
-        matched = match_by_overlap([groups[n].members.keys() for n in places], members)
+        held = {one: members[one] for one, item in patterns.items() if (item.label == "success") == success}
+        matched = match_by_overlap([groups[n].members.keys() for n in places], held)
         out |= {places[n]: one for n, one in matched.items()}
     return out
+
+
+def membership(evidence: Iterable[EvidenceRow]) -> list[EvidenceRow]:
+    """Give the rows that say which events are for and against a pattern, without what people said of them and of it."""
+    return [row for row in evidence if row.part == "" and row.polarity in ("support", "contra")]
 
 
 class _Work:
@@ -104,6 +126,7 @@ class _Work:
         self.dropped_edges: list[Edge] = []
         self.evidence: list[EvidenceRow] = []
         self.dropped_evidence: list[EvidenceRow] = []
+        self._view = view
         self._scope = view.scope_fields()
         self._entry = entry
         self._before = evidence
@@ -117,31 +140,43 @@ class _Work:
             pattern = item.id
         else:
             self.patches.append(Patch(pattern, fields, AGGREGATED))
-        known = {row.identity: row for row in self._before.get(pattern, ())}
+        before = self._before.get(pattern, ())
+        known = {row.identity: row for row in membership(before)}
         wished = [*self._rows(pattern, group.members, group.weights, "support"),
                   *self._rows(pattern, group.counter, group.against, "contra")]  # fmt: skip
         for row in wished:
             old = known.pop(row.identity, None)
-            if old is None or abs(old.weight - row.weight) > MOVED:
+            if old is None or old.grade != row.grade or abs(old.weight - row.weight) > MOVED:
                 self.evidence.append(row)
                 self.edges.append(self._edge(row))
                 if old is not None:
                     self.dropped_evidence.append(old)
-        self._drop(known.values())
+        self._hear(pattern, [row.source_key for row in wished], before)
+        forgotten = self._view.items(row.source_key for row in known.values())
+        self._drop([row for row in known.values() if not is_forgotten(forgotten.get(row.source_key))])
+
+    def _hear(self, pattern: str, events: Sequence[str], before: Sequence[EvidenceRow]) -> None:
+        """Let a pattern know what was said of its events before they were its own; what was taken back goes."""
+        wished = {row.identity: row for rows in self._view.evidence(events).values() for row in rows}
+        echoed = {row.identity: row for said in wished.values() for row in echoes(said, pattern)}
+        held = {row.identity: row for row in before if row.part in set(events)}
+        self.evidence += [replace(row, entry_id=self._entry.id, recorded_at=self._entry.recorded_at)
+                          for key, row in echoed.items() if not _same_word(held.get(key), row)]  # fmt: skip
+        self.dropped_evidence += [row for key, row in held.items() if not _same_word(row, echoed.get(key))]
 
     def retire(self, patterns: Sequence[str]) -> None:
         """End patterns of which no group is left; what they were is in their history."""
         for pattern in patterns:
             ended = {"ended": "retired", "ended_by": self._entry.id, "valid_to": self._entry.recorded_at}
             self.patches.append(Patch(pattern, ended, RETIRED))
-            self._drop_edges(self._before.get(pattern, ()))
+            self._drop_edges(membership(self._before.get(pattern, ())))
 
-    def _drop(self, rows: Any) -> None:
+    def _drop(self, rows: Sequence[EvidenceRow]) -> None:
         self.dropped_evidence += rows
         self._drop_edges(rows)
 
-    def _drop_edges(self, rows: Any) -> None:
-        self.dropped_edges += [self._edge(row) for row in rows if row.polarity in ("support", "contra")]
+    def _drop_edges(self, rows: Sequence[EvidenceRow]) -> None:
+        self.dropped_edges += [self._edge(row) for row in rows]
 
     def _pattern(self, group: Group, fields: Mapping[str, Any]) -> Item:
         item = Item(
@@ -166,7 +201,7 @@ class _Work:
             EvidenceRow(
                 item_id=pattern, polarity=polarity, source_key=one, entry_id=self._entry.id,
                 recorded_at=self._entry.recorded_at, source_entry_id=item.entry_id, source_item_id=one,
-                source_ref=item.source_ref, weight=weights[one], occurred_at=item.occurred_at,
+                source_ref=item.source_ref, grade=item.label, weight=weights[one], occurred_at=item.occurred_at,
             )
             for one, item in events.items()
         ]  # fmt: skip
@@ -178,16 +213,17 @@ class _Work:
         )  # fmt: skip
 
 
+def _same_word(one: EvidenceRow | None, other: EvidenceRow | None) -> bool:
+    return one is not None and other is not None and (one.grade, one.origin) == (other.grade, other.origin)
+
+
 def _described(group: Group) -> dict[str, Any]:
     """Give the fields of a pattern that follow from its group."""
     body = group.body
-    counter = [{"id": one, "source_ref": item.source_ref, "attempt": item.data.get("attempt", "")[:240],
-                "weight": group.against[one]} for one, item in group.counter.items()]  # fmt: skip
     return {
         "content": body["content"],
         "label": body["outcome"],
         "trust": min(item.trust for item in group.members.values()),
-        "confidence": round(len(group.members) / (len(group.members) + 1), 4),
         "data.view": body["view"],
         "data.cluster_info": {
             "size": len(group.members), "centre": next(iter(group.members)), "method": "average link",
@@ -195,8 +231,6 @@ def _described(group: Group) -> dict[str, Any]:
         "data.summary": body["summary"],
         "data.signature": body["signature"],
         "data.recommendation": body["recommendation"],
-        "data.counterexamples": counter,
-        "data.success_rate": body["success_rate"],
     }  # fmt: skip
 
 

@@ -10,7 +10,8 @@ from phronesis.interfaces.cli.text import cut, on_one_line, table, terminal_colu
 if TYPE_CHECKING:
     from phronesis.core.experience.answers import Advice, Answer, LearnedEvidence, Reference
     from phronesis.core.experience.records import IngestMeta, L1Event, Pattern, Principle
-    from phronesis.core.experience.results import Aggregation, FeedbackResult, ForgetResult
+    from phronesis.core.experience.results import Aggregation
+    from phronesis.core.experience.upkeep import FeedbackResult, ForgetResult
     from phronesis.core.results import Evidence
 
 

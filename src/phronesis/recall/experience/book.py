@@ -1,9 +1,11 @@
 """Events, patterns and principles with what stands beside them: members, and what supports or contradicts."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from phronesis.core.entries import Entry
+from phronesis.core.experience.describing import said
 from phronesis.core.experience.records import (
     L1,
     PATTERN,
@@ -15,6 +17,7 @@ from phronesis.core.experience.records import (
     principle_of,
 )
 from phronesis.core.experience.results import Aggregation
+from phronesis.core.experience.standing import members_of
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.recall.past import evidence_at
@@ -65,18 +68,32 @@ def as_records(unit: Unit, items: Sequence[Item], *, as_of: int | None = None) -
     """Give items of one lane as the records of their kinds."""
     learned = [item.id for item in items if item.kind in (PATTERN, PRINCIPLE)]
     lane_id = lane_of_item(unit, learned[0]) if learned else None
-    rows = {} if lane_id is None else evidence_at(unit, lane_id, learned, as_of)
-    return [_record(item, rows.get(item.id, ())) for item in items]
+    if lane_id is None:
+        return [_record(item, ()) for item in items]
+    rows = evidence_at(unit, lane_id, learned, as_of)
+    against = read_items(unit, get_lane(unit, lane_id), [one["id"] for item in items for one in _counter(item)])
+    return [_record(_quoting(item, against), rows.get(item.id, ())) for item in items]
+
+
+def _counter(item: Item) -> Sequence[Mapping[str, Any]]:
+    return item.data.get("counterexamples", ()) if item.kind == PATTERN else ()
+
+
+def _quoting(item: Item, against: Mapping[str, Item]) -> Item:
+    """Give a pattern whose counterexamples say what was attempted."""
+    told = [{**one, "attempt": said(against[one["id"]].data.get("attempt", ""))} if one["id"] in against else one
+            for one in _counter(item)]  # fmt: skip
+    return replace(item, data={**item.data, "counterexamples": told}) if told else item
 
 
 def _record(item: Item, rows: Sequence[EvidenceRow]) -> Item:
     if item.kind == L1:
         return event_of(item)
     if item.kind == PATTERN:
-        return pattern_of(item, [(row.source_key, row.weight) for row in rows if row.polarity == "support"])
+        return pattern_of(item, members_of(item, rows))
     if item.kind == PRINCIPLE:
         return principle_of(
-            item, patterns=[row.source_key for row in rows if row.polarity == "support"],
-            counter=[row.source_key for row in rows if row.polarity == "contra"],
+            item, patterns=[row.source_key for row in rows if row.polarity == "support" and not row.part],
+            counter=[row.source_key for row in rows if row.polarity == "contra" and not row.part],
         )  # fmt: skip
     return item
