@@ -56,7 +56,7 @@ def _say_moved(found: "Aggregation", nothing: str, lines_of: Callable[[str, Any]
 
 
 def _weight(one: Any) -> tuple[int, str]:
-    return (-len(getattr(one, "members", ()) or one.data.get("support", {}).get("sources", ())), one.id)
+    return (-len(one.members if one.kind == "pattern" else one.patterns), one.id)
 
 
 def _pattern(title: str, pattern: "Pattern") -> Iterator[str]:
@@ -86,7 +86,10 @@ def say_answer(answer: "Answer") -> None:
     if answer.abstained:
         say("nothing known is about that; what came nearest:" if answer.l1_evidence else "nothing known is about that")
     _section("events", [_event(one) for one in answer.l1_evidence])
-    _section("patterns", [line for one in answer.l2_patterns for line in _learned(one, [one.item.content])])
+    _section(
+        "patterns",
+        [line for one in answer.l2_patterns for line in _learned(one, list(_told(cast("Pattern", one.item))))],
+    )
     _section("principles", [line for one in answer.l3_principles
                             for line in _learned(one, list(said(cast("Principle", one.item))))])  # fmt: skip
     _section("try", [line for one in answer.recommended_attempts for line in _advice(one)])
@@ -112,6 +115,12 @@ def _learned(found: "LearnedEvidence", told: Sequence[str]) -> Iterator[str]:
     yield f"{found.score:.2f}  {on_one_line(told[0])}  {found.item.citation}{mark}"
     yield from (f"      {line}" for line in told[1:])
     yield from (f"      from {source.source_ref}" for source in found.sources[:3] if source.source_ref)
+
+
+def _told(pattern: "Pattern") -> Iterator[str]:
+    known = f", {standing(pattern)}" if standing(pattern) else ""
+    yield f"{pattern.outcome}: {pattern.summary} ({len(pattern.members)} events{known})"
+    yield from map(on_one_line, pattern.recommendation.splitlines())
 
 
 def _advice(one: "Advice") -> Iterator[str]:
@@ -148,7 +157,7 @@ def say_forgotten(result: "ForgetResult") -> None:
         say("nothing is to be forgotten")
         return
     would = "would " if result.dry_run else ""
-    rows = [(f"{would}{row.action}", f"mem:{row.item_id}", on_one_line(row.reason)) for row in result.rows]
+    rows = [(f"{would}{row.action}", f"mem:{row.id}", on_one_line(row.reason)) for row in result.rows]
     width = terminal_columns()
     say(*(cut(line, width) for line in table(rows)))
     if result.entry_id is not None:
