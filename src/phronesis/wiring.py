@@ -9,7 +9,7 @@ from typing import Final
 from phronesis.compose.assembly import Assembler
 from phronesis.compose.core_memory import CorePolicy
 from phronesis.config import Policy, PolicySource, api_keys, index_key, load_settings
-from phronesis.config.experience import ForgetRules
+from phronesis.config.experience import ExperienceRules, ForgetRules
 from phronesis.config.ranking import Ranking
 from phronesis.config.traits import TraitRules
 from phronesis.core.changes import Fold
@@ -43,6 +43,7 @@ from phronesis.derive.experience.events import handlers as experience_handlers
 from phronesis.derive.experience.feedback import HANDLERS as FEEDBACK_HANDLERS
 from phronesis.derive.experience.forgetter import Forgetter
 from phronesis.derive.experience.forgetting import HANDLERS as FORGET_HANDLERS
+from phronesis.derive.experience.keeper import Keeper, Rhythm
 from phronesis.derive.experience.marks import KIND as MARK
 from phronesis.derive.experience.patterns import handlers as pattern_handlers
 from phronesis.derive.experience.principles import handlers as principle_handlers
@@ -241,6 +242,7 @@ def open_memory(
         experience=ExperienceBook(database),
         asking=ExperienceSearch(database, embedders, finding.indexes, time),
         forgetter=_forgetter(database, settings.policy.experience.forget),
+        keeper=_keeper(database, settings.policy.experience),
         clock=time,
     )
     return Memory(stages, settings.tenant)
@@ -314,6 +316,11 @@ def _prepare(roster: Roster, policy: Policy) -> Prepare:
     if lines is None:
         return prepare
     return Summarising(prepare, lines, policy.summary.every_turns, policy.summary.max_tokens, suspicious=find_order)
+
+
+def _keeper(database: Database, own: ExperienceRules) -> Keeper:
+    rhythm = Rhythm(own.aggregate_events, own.aggregate_hours, own.abstract_hours)
+    return Keeper(database, rhythm, background=own.background)
 
 
 def _forgetter(database: Database, own: ForgetRules) -> Forgetter:

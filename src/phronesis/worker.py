@@ -1,4 +1,4 @@
-"""The worker: a loop that interprets what is pending, makes the vectors that are missing, and reflects when due."""
+"""The worker: a loop that interprets what is pending, makes missing vectors, and learns when that is due."""
 
 import functools
 import logging
@@ -7,8 +7,9 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Protocol
 
+from phronesis.derive.writer import Writer
 from phronesis.errors import PhronesisError
 from phronesis.memory import Memory
 from phronesis.storage.lanes import Lane, list_behind, list_lanes
@@ -37,6 +38,14 @@ class Fault:
 
     code: str
     rounds: int
+
+
+class Visitor(Protocol):
+    """Learns from a lane by itself, where that is due."""
+
+    def visit(self, writer: Writer, tenant: str, lane: Lane, now: datetime) -> bool:
+        """Do what is due in a lane; tell whether anything was."""
+        ...
 
 
 class Worker:
@@ -107,19 +116,23 @@ class Worker:
                 done += lane.head_seq - lane.applied_seq
         made: list[int] = []
         self._guarded(tenant, VECTORS, lambda: made.append(stages.vectorizer.run(tenant, stopped=self._stop.is_set)))
-        done += self._reflect(tenant)
+        done += self._learn(tenant)
         mirror = stages.mirror
         if mirror is not None and not self._stop.is_set():
             self._guarded(tenant, OUTSIDE, lambda: mirror.follow(tenant))
         return done + sum(made)
 
-    def _reflect(self, tenant: str) -> int:
-        """Reflect on the users for whom it is due; a lane is looked at when it moved, and once an hour."""
+    def _learn(self, tenant: str) -> int:
+        """Reflect on users, group events and draw principles where that is due.
+
+        A lane is looked at when it moved, and once an hour.
+        """
         stages = self._memory.stages
-        if not stages.reflector.background or self._stop.is_set():
+        visitors = [one for one in (stages.reflector, stages.keeper) if one.background]
+        if not visitors or self._stop.is_set():
             return 0
         with stages.database.transaction(tenant, "read") as unit:
-            lanes = [lane for lane in list_lanes(unit) if lane.user_id is not None]
+            lanes = list_lanes(unit)
         now = stages.clock()
         made: list[bool] = []
         for lane in lanes:
@@ -129,12 +142,12 @@ class Worker:
             self._looked_at[tenant, lane.lane_id] = (lane.head_seq, now)
             if lane.applied_seq < lane.head_seq:  # it cannot be interpreted just now
                 continue
-            self._guarded(tenant, lane.lane_id, functools.partial(self._visit, tenant, lane, now, made))
+            self._guarded(tenant, lane.lane_id, functools.partial(self._visit, visitors, tenant, lane, now, made))
         return sum(made)
 
-    def _visit(self, tenant: str, lane: Lane, now: datetime, made: list[bool]) -> None:
-        stages = self._memory.stages
-        made.append(stages.reflector.visit(stages.writer, tenant, lane, now))
+    def _visit(self, visitors: Sequence[Visitor], tenant: str, lane: Lane, now: datetime, made: list[bool]) -> None:
+        for visitor in visitors:
+            made.append(visitor.visit(self._memory.stages.writer, tenant, lane, now))
 
     def _guarded(self, tenant: str, lane_id: int, task: Callable[[], object]) -> bool:
         """Do one lane's work; whatever goes wrong is noted, and the next lane has its turn."""

@@ -20,6 +20,7 @@ from phronesis.derive.doctor import Doctor
 from phronesis.derive.editor import Call, Editor
 from phronesis.derive.eraser import Eraser
 from phronesis.derive.experience.forgetter import Forgetter
+from phronesis.derive.experience.keeper import Keeper
 from phronesis.derive.learning.bookkeeping import RunBook
 from phronesis.derive.migrating.migrator import Migrator
 from phronesis.derive.reflecting.reflector import Reflector
@@ -76,6 +77,7 @@ class Stages:
     experience: ExperienceBook
     asking: ExperienceSearch
     forgetter: Forgetter
+    keeper: Keeper
     roster: Roster
     clock: Callable[[], datetime]
 

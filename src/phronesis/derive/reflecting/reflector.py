@@ -86,7 +86,9 @@ class Reflector:
 
     def visit(self, writer: Writer, tenant: str, lane: Lane, now: datetime) -> bool:
         """Reflect on a user's lane where it is due, or where a day has passed over its traits; tell whether it was."""
-        name = LaneName("user", lane.user_id or "")
+        if lane.user_id is None:
+            return False
+        name = LaneName("user", lane.user_id)
         found = self.due(tenant, name, now, daily=True)
         if not found or not (found.new_memories or self._has_traits(tenant, name)):
             return False

@@ -1,0 +1,87 @@
+"""A worker groups events and draws principles when that is due, and not before."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from phronesis import Memory
+from phronesis.worker import Worker
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = datetime(2026, 5, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def opened(tmp_path: Path, clock: Clock, **rules: object) -> Memory:
+    policy = {"embedder": "none", "experience": {"aggregate_events": 4, **rules}}
+    return Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy=policy, clock=clock)
+
+
+@pytest.fixture
+def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
+    with opened(tmp_path, clock) as store:
+        yield store
+
+
+def tried(memory: Memory, count: int) -> None:
+    for n in range(count):
+        memory.ingest({"attempt": f"cached the wheel folder in job {n}", "source_ref": f"ci:{n}", "label": "failure",
+                       "result": "the stale wheel was installed again", "situation": "a build server"})  # fmt: skip
+
+
+def patterns(memory: Memory) -> int:
+    return len(list(memory.get_all(kinds=["pattern"])))
+
+
+def test_enough_new_events_are_grouped_and_abstracted(memory: Memory) -> None:
+    worker = Worker(memory)
+    tried(memory, 3)
+    worker.work()
+    assert patterns(memory) == 0
+    tried(memory, 1)
+    assert worker.work() > 0
+    assert patterns(memory) == 1
+    assert len(list(memory.get_all(kinds=["principle"]))) == 1
+    assert worker.work() == 0
+    assert not worker.faults
+
+
+def test_a_few_are_grouped_after_a_day(memory: Memory, clock: Clock) -> None:
+    worker = Worker(memory)
+    tried(memory, 2)
+    worker.work()
+    assert patterns(memory) == 0
+    clock.now += timedelta(hours=25)
+    worker.work()
+    assert patterns(memory) == 1
+
+
+def test_principles_are_drawn_more_seldom(memory: Memory, clock: Clock) -> None:
+    worker = Worker(memory)
+    tried(memory, 4)
+    worker.work()
+    (principle,) = memory.get_all(kinds=["principle"])
+    tried(memory, 8)
+    worker.work()
+    assert memory.get(principle.id).version == principle.version
+    clock.now += timedelta(days=8)
+    worker.work()
+    assert memory.get(principle.id).version > principle.version
+
+
+def test_the_policy_may_leave_it_to_callers(tmp_path: Path, clock: Clock) -> None:
+    with opened(tmp_path, clock, background=False) as memory:
+        tried(memory, 6)
+        Worker(memory).work()
+        assert patterns(memory) == 0
