@@ -146,8 +146,8 @@ class Worker:
         return sum(made)
 
     def _visit(self, visitors: Sequence[Visitor], tenant: str, lane: Lane, now: datetime, made: list[bool]) -> None:
-        for visitor in visitors:
-            made.append(visitor.visit(self._memory.stages.writer, tenant, lane, now))
+        writer = self._memory.stages.writer
+        made.extend(visitor.visit(writer, tenant, lane, now) for visitor in visitors)
 
     def _guarded(self, tenant: str, lane_id: int, task: Callable[[], object]) -> bool:
         """Do one lane's work; whatever goes wrong is noted, and the next lane has its turn."""

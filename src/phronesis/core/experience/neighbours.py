@@ -70,6 +70,11 @@ class Neighbours:
             self._keep(block, self.metric.matrix(block))
         return self._nearest[rows], self._scores[rows]
 
+    def naming(self, rows: Rows) -> Rows:
+        """Give the events whose lists, as far as they are known, name one of some events."""
+        known = np.flatnonzero(self._known)
+        return known[np.isin(self._nearest[known], rows).any(axis=1)]
+
     def _comparable(self, rows: Rows) -> _Masks:
         same: _Masks = self._groups[rows][:, None] == self._groups[None, :]
         same &= (self._groups != NOBODY)[None, :]

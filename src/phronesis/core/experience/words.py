@@ -1,8 +1,8 @@
 """How alike events are by their words: the cosine of weighted terms, over an inverted index that grows.
 
 A term weighs (1 + ln tf) * idf, idf as in BM25 (`core.lexical.idf_of`), and a row is scaled to length 1 (Salton &
-Buckley 1988). The square root of the cosine is given: two texts that share one rare word of twenty have a cosine of
-.05, and what tells unrelated events from related ones lies there.
+Buckley 1988), or part of the way there. The square root of the cosine is given: two texts that share one rare word of
+twenty have a cosine of .05, and what tells unrelated events from related ones lies there.
 """
 
 from collections.abc import Sequence
@@ -20,10 +20,13 @@ and its postings are most of the work."""
 
 FEW: Final = 500
 
-LATE: Final = 64
+LATE: Final = 4
 LATE_SHARE: Final = 20
-"""Events that may be added before an index is built anew: 64, or a twentieth of it. Building takes a fifth of a second
+"""Events that may be added before an index is built anew: 4, or a twentieth of it. Building takes a fifth of a second
 for 20,000 events."""
+
+Terms = npt.NDArray[np.int32]
+"""Numbers of terms."""
 
 _Ints = npt.NDArray[np.int64]
 
@@ -33,17 +36,32 @@ class Bags:
     """Events as bags of terms, row by row: ``starts`` has one number more than there are rows."""
 
     starts: _Ints
-    terms: npt.NDArray[np.int32]
+    terms: Terms
     counts: Floats
 
     @classmethod
-    def of(cls, bags: Sequence[tuple[npt.NDArray[np.int32], Floats]]) -> "Bags":
+    def of(cls, bags: Sequence[tuple[Terms, Floats]]) -> "Bags":
         """Give the bags of some rows: each its terms' numbers and how often they stand there."""
         lengths = [len(terms) for terms, _ in bags]
         starts = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))).astype(np.int64)
-        terms = np.concatenate([terms for terms, _ in bags]) if bags else np.zeros(0, np.int32)
-        counts = np.concatenate([counts for _, counts in bags]) if bags else np.zeros(0, np.float32)
+        terms = np.concatenate((np.zeros(0, np.int32), *(terms for terms, _ in bags)))
+        counts = np.concatenate((np.zeros(0, np.float32), *(counts for _, counts in bags)))
         return cls(starts, terms.astype(np.int32), counts.astype(np.float32))
+
+    def __add__(self, later: "Bags") -> "Bags":
+        """Give these rows, and later ones behind them."""
+        starts = np.concatenate((self.starts, self.starts[-1] + later.starts[1:]))
+        return Bags(starts, np.concatenate((self.terms, later.terms)), np.concatenate((self.counts, later.counts)))
+
+    def since(self, row: int) -> "Bags":
+        """Give the rows from one on."""
+        begin = self.starts[row]
+        return Bags(self.starts[row:] - begin, self.terms[begin:], self.counts[begin:])
+
+    def summed(self, values: Floats) -> npt.NDArray[np.float64]:
+        """Give the sum of each row's values, one value a term."""
+        owners = np.repeat(np.arange(self.size), np.diff(self.starts))
+        return np.bincount(owners, weights=values.astype(np.float64), minlength=self.size).astype(np.float64)
 
     @property
     def size(self) -> int:
@@ -54,6 +72,10 @@ class Bags:
 class TermCosine:
     """The square root of the cosine of two events' weighted terms, in [0, 1].
 
+    With ``scaled`` below 1 a row is scaled that part of the way to length 1, the rest to the average length (the pivot
+    of Singhal, Buckley & Mitra 1996, 'Pivoted Document Length Normalization'): what two long texts share says more than
+    what two short ones do. ``counted`` is whether it matters how often a term stands there.
+
     ``background`` are texts known to be unrelated, counted with the events: in a lane of five events that are all alike
     what they share would else seem to say nothing. Events that come later are added with the idf of those that were
     there; `outgrown` says when to build anew.
@@ -61,7 +83,9 @@ class TermCosine:
 
     name = "term_cosine"
 
-    def __init__(self, bags: Bags, background: Bags | None = None) -> None:
+    def __init__(
+        self, bags: Bags, background: Bags | None = None, *, counted: bool = True, scaled: float = 1.0
+    ) -> None:
         other = Bags.of([]) if background is None else background
         width = int(max(bags.terms.max(initial=-1), other.terms.max(initial=-1))) + 1
         df = np.bincount(bags.terms, minlength=width) + np.bincount(other.terms, minlength=width)
@@ -72,6 +96,9 @@ class TermCosine:
         self.built_of = bags.size
         self._idf = idf.astype(np.float32)
         self._new = np.float32(np.log(1.0 + (total + 0.5) / 1.5))
+        self._counted, self._scaled, self._pivot = counted, scaled, 1.0
+        lengths = self._lengths(bags, self._plain(bags))
+        self._pivot = float(lengths.mean()) if bags.size else 1.0
         self._bags = bags
         self._weights = self._weigh(bags)
         self._main = _Postings.of(bags, self._weights, first=0)
@@ -93,12 +120,9 @@ class TermCosine:
     def add(self, bags: Bags) -> None:
         """Add events behind those that are there."""
         self._weights = np.concatenate((self._weights, self._weigh(bags)))
-        starts = np.concatenate((self._bags.starts, self._bags.starts[-1] + bags.starts[1:]))
-        self._bags = Bags(starts, np.concatenate((self._bags.terms, bags.terms)),
-                          np.concatenate((self._bags.counts, bags.counts)))  # fmt: skip
-        begin = starts[self.built_of]
-        late = Bags(starts[self.built_of :] - begin, self._bags.terms[begin:], self._bags.counts[begin:])
-        self._tail = _Postings.of(late, self._weights[begin:], first=self.built_of)
+        self._bags += bags
+        late = self._bags.since(self.built_of)
+        self._tail = _Postings.of(late, self._weights[self._bags.starts[self.built_of] :], first=self.built_of)
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
         """Give the square roots of cosines."""
@@ -106,16 +130,26 @@ class TermCosine:
         out = np.array(found, dtype=np.float32).reshape(len(rows), self.size if others is None else len(others))
         return np.sqrt(np.minimum(out, 1.0))
 
-    def _weigh(self, bags: Bags) -> Floats:
+    def _plain(self, bags: Bags) -> Floats:
+        """Give what each term weighs in its row, before the row is scaled."""
         known = bags.terms < len(self._idf)
-        idf = np.where(known, self._idf[np.where(known, bags.terms, 0)] if len(self._idf) else 0.0, self._new)
-        weights = (1.0 + np.log(np.maximum(bags.counts, 1.0))) * idf
-        owners = np.repeat(np.arange(bags.size), np.diff(bags.starts))
-        lengths = np.sqrt(np.bincount(owners, weights=weights.astype(np.float64) ** 2, minlength=bags.size))
-        out: Floats = (weights / np.maximum(lengths, 1e-9)[owners]).astype(np.float32)
+        idf = np.full(len(bags.terms), self._new, np.float32)
+        idf[known] = self._idf[bags.terms[known]]
+        counted: Floats = (1.0 + np.log(np.maximum(bags.counts, 1.0))).astype(np.float32)
+        return idf * counted if self._counted else idf
+
+    @staticmethod
+    def _lengths(bags: Bags, weights: Floats) -> npt.NDArray[np.float64]:
+        out: npt.NDArray[np.float64] = np.maximum(np.sqrt(bags.summed(weights**2)), 1e-9)
         return out
 
-    def _held(self, row: int) -> tuple[npt.NDArray[np.int32], Floats]:
+    def _weigh(self, bags: Bags) -> Floats:
+        weights = self._plain(bags)
+        scales = self._lengths(bags, weights) ** self._scaled * self._pivot ** (1.0 - self._scaled)
+        out: Floats = (weights / np.repeat(scales, np.diff(bags.starts))).astype(np.float32)
+        return out
+
+    def _held(self, row: int) -> tuple[Terms, Floats]:
         begin, end = self._bags.starts[row], self._bags.starts[row + 1]
         return self._bags.terms[begin:end], self._weights[begin:end]
 
@@ -149,7 +183,7 @@ class _Postings:
     """Which rows hold a term, and how heavy it is there: ``first[t]`` is where those of term t begin."""
 
     first: npt.NDArray[np.int64]
-    holders: npt.NDArray[np.int32]
+    holders: Terms
     weights: Floats
 
     @classmethod
@@ -161,7 +195,7 @@ class _Postings:
         begins = np.searchsorted(bags.terms[order], np.arange(width + 1))
         return cls(begins, owners[order].astype(np.int32), weights[order])
 
-    def add_to(self, found: Floats, terms: npt.NDArray[np.int32], weights: Floats) -> None:
+    def add_to(self, found: Floats, terms: Terms, weights: Floats) -> None:
         width = len(self.first) - 1
         for term, weight in zip(terms.tolist(), weights.tolist(), strict=True):
             if weight and term < width:

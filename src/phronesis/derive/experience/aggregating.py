@@ -7,6 +7,7 @@ rollback takes the mark back too, and the next call looks at it again.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import log
 from threading import Lock
 from typing import Any, Final
 
@@ -43,6 +44,9 @@ WEIGHT_DIGITS: Final = 4
 FULLY: Final = 0.25
 """From this share of new events on, all are looked at: most patterns would be touched anyway."""
 
+GROWTH: Final = 1.1
+"""All events are looked at, too, each time that there are a tenth more: by then words are not as rare as they were."""
+
 COUNTER: Final = 0.5
 """How alike an event of the other outcome must be to a pattern's members, in units of the threshold and without shared
 neighbours, which events of two outcomes do not have, to be its counterexample."""
@@ -68,6 +72,8 @@ class Aggregating:
         with self._lock, bench.view() as view:
             before = to_micros(entry.recorded_at)
             again = view.lane.applied_seq >= entry.seq  # prepared anew, in a lane that went on: as it was then
+            if entry.payload.get("full"):
+                self.tables.forget(view)
             table, _ = self.tables.of(view, self.embedders.serving(bench.tenant), before=before, fresh=again)
             part = _everything(view, table, again=True) if again else _part(view, entry, table)
             if part is None:
@@ -88,7 +94,8 @@ def _part(view: LaneView, entry: Entry, table: EventTable) -> Part | None:
     """Give what an aggregation looks at; None where nothing is new."""
     last = marked(view)
     news = table.changed_since(view, last)
-    if entry.payload.get("full") or last == 0 or len(news) > FULLY * len(table.alive):
+    held = len(table.alive)
+    if entry.payload.get("full") or last == 0 or len(news) > FULLY * held or _grown(held - len(news), held):
         if not news and not entry.payload.get("full"):
             return None
         return _everything(view, table)
@@ -98,7 +105,8 @@ def _part(view: LaneView, entry: Entry, table: EventTable) -> Part | None:
     fresh = table.rows(news)
     if table.neighbours is not None and len(fresh):
         nearest, _ = table.neighbours.lists(fresh)
-        near |= {table.ids[row] for row in np.unique(nearest[nearest >= 0]).tolist()}
+        met = np.union1d(nearest[nearest >= 0], table.neighbours.naming(fresh))
+        near |= {table.ids[row] for row in met.tolist()}
     ids, patterns = _reached(view, near)
     return Part(table.rows(ids), patterns, bonds_among(view, ids, table))
 
@@ -115,6 +123,11 @@ def _reached(view: LaneView, near: set[str]) -> tuple[list[str], list[str]]:
         if not bonded:
             return sorted(ids), patterns
         near |= bonded
+
+
+def _grown(before: int, now: int) -> bool:
+    """Tell whether a lane passed one of the sizes at which everything is looked at, each a tenth above the last."""
+    return int(log(max(1, now), GROWTH)) > int(log(max(1, before), GROWTH))
 
 
 def _everything(view: LaneView, table: EventTable, *, again: bool = False) -> Part:

@@ -12,14 +12,14 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.core.experience.centring import Centre
 from phronesis.core.experience.grouping import Belonging, Bonds, Grouper
 from phronesis.core.experience.neighbours import NOBODY, Neighbours
 from phronesis.core.experience.records import L1
-from phronesis.core.experience.similarity import Cosine, Floats, Rows, Term, Unlike, WeightedSum
+from phronesis.core.experience.similarity import Floats, Rows, Term, Unlike, WeightedSum
 from phronesis.core.experience.words import Bags, TermCosine
 from phronesis.core.items import Item
 from phronesis.derive.experience.marks import spoken_of
+from phronesis.derive.experience.meaning import Meaning, read_vectors_of, unrelated_vectors
 from phronesis.derive.experience.unrelated import TEXTS
 from phronesis.errors import ModelError
 from phronesis.index.projections import ALIKE
@@ -27,11 +27,8 @@ from phronesis.index.tokens import pack_terms, term_hash, tokenize, unpack_terms
 from phronesis.models.embedder import Embedder
 from phronesis.storage.documents import (
     Compared,
-    active_model,
     changed_parts,
-    document_texts,
     labelled_ids,
-    read_vectors,
 )
 from phronesis.storage.lane_view import LaneView
 
@@ -39,17 +36,21 @@ SUCCESS: Final = 0
 OTHER: Final = 1
 """Groups of events: successes are clustered apart from failures and from what nobody knows (EMB-08)."""
 
-DENSE_UNIT: Final = 0.87
-"""Share of the spread of unrelated texts' cosines that is one unit of likeness."""
+DENSE_UNIT: Final = 1.3
+"""The spread of unrelated texts' cosines, so many times, is one unit of likeness: of wholes, and of lessons."""
 
 WORDS_UNIT: Final = 0.06
 WORDS_OFFSET: Final = 0.05
-WORDS_WEIGHT: Final = 0.5
+WORDS_WEIGHT: Final = 0.6
 """The square root of the cosine of terms, of which unrelated events have .05, in units of .06; with vectors it counts
-half. With `BOTH` and `WORDS` tuned on tests/labelled/experience/dev.jsonl (docs/benchmarks.md)."""
+less. With `BOTH` and `WORDS` tuned on tests/labelled/experience/dev.jsonl (docs/benchmarks.md)."""
 
-BOTH: Final = Belonging(shared=14.0, threshold=12.0, alone=5.5)
-WORDS: Final = Belonging(shared=20.0, threshold=14.5, alone=5.5)
+SCALED: Final = 0.5
+"""How far a text's length is taken off what it shares with others. With vectors it counts nothing how often it says a
+word: they know what it is about."""
+
+BOTH: Final = Belonging(shared=8.0, threshold=10.0, alone=6.5)
+WORDS: Final = Belonging(shared=18.0, threshold=14.0, alone=5.0)
 
 OTHER_ERROR: Final = 20.0
 """What is taken off two events of which an adapter knows that their errors are of different kinds: more than they can
@@ -80,15 +81,13 @@ class EventTable:
     _bags: list[Bag] = field(default_factory=list)
     _marks: list[frozenset[str]] = field(default_factory=list)
     _words: TermCosine | None = None
-    _raw: Floats = field(default_factory=lambda: np.zeros((0, 0), np.float32))
-    _centre: Centre | None = None
-    _centred: Floats = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    _meaning: Meaning = field(default_factory=Meaning)
     _groups: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
     def belonging(self) -> Belonging:
         """When events belong together, with vectors or by words alone."""
-        return WORDS if self._centre is None else BOTH
+        return BOTH if self._meaning.built else WORDS
 
     def rows(self, ids: Sequence[str]) -> Rows:
         """Give the rows of the events that are there and alive."""
@@ -126,9 +125,9 @@ class EventTable:
 
         ``unrelated`` gives the vectors of `TEXTS`. ModelError where a vector is missing and the encoder's server away.
         """
+        seen = self.seen_seq
         fresh = self._documents_changed(view, before)
-        vectors = self._vectors(view, encoder, fresh)
-        self._raw = vectors if not len(self._raw) else np.concatenate((self._raw, vectors))
+        self._meaning.take(read_vectors_of(view, self.lane_id, encoder, fresh, after=seen))
         held = view.items(document.item_id for document in fresh)
         added = [self._append(document.item_id, document.id, document.recorded_at, self._bag(document.terms))
                  for document in fresh]  # fmt: skip
@@ -187,36 +186,18 @@ class EventTable:
         other, self._successes = successes ^ self._successes, frozenset(successes)
         rows = sorted(self.row_of[one] for one in other if one in self.row_of)
         moved = [row for row in rows if row < len(self._groups) and row in self.alive]
-        if moved:
-            self._raw = np.concatenate((self._raw, self._raw[moved]))
-            self._marks += [self._marks[row] for row in moved]
+        self._meaning.repeat(moved)
+        self._marks += [self._marks[row] for row in moved]
         self.leave(moved)
         return [self._append(self.ids[row], self._documents[row], self.recorded[row], self._bags[row])
                 for row in moved]  # fmt: skip
 
-    def _vectors(self, view: LaneView, encoder: Embedder | None, fresh: Sequence[Compared]) -> Floats:
-        """Give the vectors of new events; those that are not stored yet are made."""
-        if encoder is None:
-            return np.zeros((len(fresh), 0), np.float32)
-        out = np.zeros((len(fresh), encoder.dimension), np.float32)
-        place = {document.id: n for n, document in enumerate(fresh)}
-        active = active_model(view.unit)
-        if active is not None and active[0] == encoder.name and place:
-            for row in read_vectors(view.unit, self.lane_id, encoder.name, list(place)):
-                out[place.pop(row.document_id)] = row.embedding
-        texts = document_texts(view.unit, {one.id: one.item_id for one in fresh if one.id in place})
-        for document, n in place.items():
-            out[n] = encoder.embed_query(texts.get(document, ""))
-        return out
-
     def _build(self, groups: npt.NDArray[np.int64], encoder: Embedder | None, unrelated: Callable[[], Floats]) -> None:
         self._groups = groups
-        self._words = TermCosine(
-            Bags.of(self._bags), Bags.of([self._bag(pack_terms(tokenize(text))) for text in TEXTS])
-        )
+        background = Bags.of([self._bag(pack_terms(tokenize(text))) for text in TEXTS])
+        self._words = TermCosine(Bags.of(self._bags), background, counted=encoder is None, scaled=SCALED)
         if encoder is not None:
-            self._centre = Centre.of(self._raw, unrelated())
-            self._centred = self._centre.centred(self._raw)
+            self._meaning.build(unrelated())
         self.neighbours = Neighbours(self._metric(), groups.copy())
 
     def _extend(self, added: Sequence[int], groups: npt.NDArray[np.int64], gone: Sequence[int]) -> None:
@@ -226,17 +207,16 @@ class EventTable:
             self.neighbours.forget(gone)
         if added:
             self._words.add(Bags.of([self._bags[row] for row in added]))
-            if self._centre is not None:
-                self._centred = np.concatenate((self._centred, self._centre.centred(self._raw[list(added)])))
+            self._meaning.extend()
             self.neighbours.grow(self._metric(), groups.copy())
 
     def _metric(self) -> WeightedSum:
         assert self._words is not None  # noqa: S101
         terms = [Term(Unlike(self._marks), -OTHER_ERROR)] if any(self._marks) else []
-        if self._centre is None:
+        if not self._meaning.built:
             return WeightedSum([Term(self._words, 1.0 / WORDS_UNIT, WORDS_OFFSET), *terms])
-        dense = Term(Cosine(self._centred), 1.0 / (DENSE_UNIT * self._centre.spread))
-        return WeightedSum([dense, Term(self._words, WORDS_WEIGHT / WORDS_UNIT, WORDS_OFFSET), *terms])
+        dense = [Term(cosine, 1.0 / (DENSE_UNIT * spread)) for cosine, spread in self._meaning.cosines()]
+        return WeightedSum([*dense, Term(self._words, WORDS_WEIGHT / WORDS_UNIT, WORDS_OFFSET), *terms])
 
 
 def _marks_of(item: Item | None) -> frozenset[str]:
@@ -254,11 +234,6 @@ def _passed_over() -> frozenset[int]:
     """Give the hashes of terms that say nothing of a lesson: bare numbers and single Latin letters."""
     letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
     return frozenset(map(term_hash, [*map(str, range(_NUMBERS)), *letters]))
-
-
-def unrelated_vectors(encoder: Embedder) -> Floats:
-    """Give the vectors of texts that have nothing in common, encoded as events are."""
-    return np.stack([encoder.embed_query(text) for text in TEXTS])
 
 
 @dataclass(slots=True)
@@ -293,6 +268,10 @@ class EventTables:
             while len(self._tables) > self.limit:
                 self._tables.pop(next(iter(self._tables)))
         return table, added
+
+    def forget(self, view: LaneView) -> None:
+        """Have a lane's table made anew: how rare words are, and how far texts are apart, from all there is now."""
+        self._tables.pop((view.unit.tenant, view.lane_id), None)
 
     def _vectors_of(self, encoder: Embedder | None) -> Floats:
         if encoder is None:

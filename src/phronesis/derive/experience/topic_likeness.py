@@ -18,7 +18,8 @@ from phronesis.core.experience.records import L1, L1Event
 from phronesis.core.experience.similarity import Cosine, Floats, Rows, Sets
 from phronesis.core.experience.topics import KNOWN, UNCLEAR, SeenPattern, denies, grouped
 from phronesis.core.experience.words import Bags, TermCosine
-from phronesis.derive.experience.table import DENSE_UNIT, Bag, unrelated_vectors
+from phronesis.derive.experience.meaning import unrelated_vectors
+from phronesis.derive.experience.table import DENSE_UNIT, Bag
 from phronesis.derive.handler import Bench
 from phronesis.errors import ModelError
 from phronesis.index.projections import ALIKE

