@@ -19,7 +19,7 @@ from phronesis.core.experience.similarity import Cosine, Floats, Rows, Sets
 from phronesis.core.experience.topics import KNOWN, UNCLEAR, SeenPattern, denies, grouped
 from phronesis.core.experience.words import Bags, TermCosine
 from phronesis.derive.experience.meaning import unrelated_vectors
-from phronesis.derive.experience.table import DENSE_UNIT, Bag
+from phronesis.derive.experience.table import Bag
 from phronesis.derive.handler import Bench
 from phronesis.errors import ModelError
 from phronesis.index.projections import ALIKE
@@ -27,6 +27,9 @@ from phronesis.index.tokens import term_hash, tokenize, unpack_terms
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.storage.documents import active_model, changed_parts, document_texts, read_vectors
+
+MEANT_UNIT: Final = 0.87
+"""Share of the spread of unrelated texts' cosines that is one unit of likeness."""
 
 TYPICAL: Final = 8
 """Events of a pattern by which it is compared."""
@@ -93,7 +96,7 @@ class TopicLikeness:
         means = np.stack([np.mean([found[event.id] for event in one.events[:TYPICAL]], axis=0) for one in patterns])
         centre = Centre.of(means.astype(np.float32), self._unrelated[encoder.name])
         rows = np.arange(len(patterns), dtype=np.int64)
-        out: Floats = Cosine(centre.centred(means)).matrix(rows) / (DENSE_UNIT * centre.spread)
+        out: Floats = Cosine(centre.centred(means)).matrix(rows) / (MEANT_UNIT * centre.spread)
         return out
 
     def _read(
