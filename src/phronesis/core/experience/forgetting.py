@@ -2,8 +2,8 @@
 
 Retention falls exponentially with the time since something was last of use (Ebbinghaus 1885), the slower the more often
 it was used, the more useful it was said to be, and the more its source is trusted; what speaks against it lowers it at
-once. What is retained badly is downweighted, then archived, and what has been archived for long is deleted: it ends, and
-stays readable by id and in history.
+once. What is retained badly is downweighted, then archived, and what has been archived for long is deleted: it ends,
+and stays readable by id and in history.
 """
 
 from collections.abc import Mapping

@@ -85,7 +85,7 @@ def heard(rows: Iterable[EvidenceRow]) -> Voices:
         if row.polarity in sums:
             sums[row.polarity] += HUMAN_WEIGHT if row.origin == "human" else MACHINE_WEIGHT
     last = max(labels, key=_when, default=None)
-    voices = Voices(**sums)
+    voices = Voices(useful=sums[USEFUL], not_useful=sums[NOT_USEFUL], correct=sums[CORRECT], incorrect=sums[INCORRECT])
     if last is None:
         return voices
     return replace(voices, label=last.grade, by=last.source_key, human=last.origin == "human")

@@ -20,7 +20,7 @@ from phronesis.core.experience.similarity import Floats, Rows
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
 from phronesis.derive.experience.bonds import beside, bonds_among
-from phronesis.derive.experience.marks import marked
+from phronesis.derive.experience.marks import marked, returning
 from phronesis.derive.experience.table import EventTable, EventTables
 from phronesis.derive.experience.wording import readable
 from phronesis.derive.handler import Bench
@@ -80,17 +80,18 @@ class Part:
     rows: Rows
     touched: Sequence[str]
     bonds: Bonds
+    returning: Sequence[str]
 
 
 def _part(view: LaneView, entry: Entry, table: EventTable) -> Part | None:
     """Give what an aggregation looks at; None where nothing is new."""
     last = marked(view)
-    news = table.changed_since(view, last)
+    news, back = table.changed_since(view, last), returning(view, last)
     if entry.payload.get("full") or last == 0 or len(news) > FULLY * len(table.alive):
         if not news and not entry.payload.get("full"):
             return None
         rows = table.everything()
-        return Part(rows, [one.id for one in view.versions(PATTERN)], bonds_among(view, table.ids, table))
+        return Part(rows, [one.id for one in view.versions(PATTERN)], bonds_among(view, table.ids, table), back)
     if not news:
         return None
     near = set(news)
@@ -99,7 +100,7 @@ def _part(view: LaneView, entry: Entry, table: EventTable) -> Part | None:
         nearest, _ = table.neighbours.lists(fresh)
         near |= {table.ids[row] for row in np.unique(nearest[nearest >= 0]).tolist()}
     ids, patterns = _reached(view, near)
-    return Part(table.rows(ids), patterns, bonds_among(view, ids, table))
+    return Part(table.rows(ids), patterns, bonds_among(view, ids, table), back)
 
 
 def _reached(view: LaneView, near: set[str]) -> tuple[list[str], list[str]]:
@@ -130,7 +131,12 @@ def _grouped(view: LaneView, table: EventTable, part: Part) -> dict[str, Any]:
             continue
         counter = _counterexamples(table, rows)
         clusters.append(_body(held, members, counter, table.rarity))
-    return {"clusters": clusters, "touched": list(part.touched), "looked_at": len(part.rows)}
+    return {
+        "clusters": clusters,
+        "touched": list(part.touched),
+        "looked_at": len(part.rows),
+        "returning": list(part.returning),
+    }
 
 
 def _typical(member: tuple[str, float]) -> tuple[float, str]:
