@@ -124,8 +124,8 @@ def trying(url: str, policy: Mapping[str, Any] | None = None) -> Iterator[Tried]
     """Open a store of events by words alone, which knows a verb that draws principles."""
     make, clock = wiring.make_registry, Clock()
 
-    def registry(*given: Any) -> Any:
-        own = make(*given)
+    def registry(*given: Any, **named: Any) -> Any:
+        own = make(*given, **named)
         kept = [handler for handler in own if handler.verb not in {"retry", "rederive"}]
         return wiring.with_keeping([*kept, Handler(verb="draw", apply=_principle)], own.folds)
 

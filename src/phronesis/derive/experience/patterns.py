@@ -58,7 +58,7 @@ def apply_aggregate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes
     if is_erased(entry.payload) or said is None or not said.body["looked_at"]:
         return Changes()
     patterns = {one: item for one, item in view.items(said.body["touched"]).items() if item.live}
-    back = view.items(said.body["returning"])
+    back = view.items(said.body.get("returning", ()))
     patterns |= {one: item for one, item in back.items() if item.ended == "retired" and not is_forgotten(item)}
     groups = _groups(view, said.body["clusters"])
     evidence = view.evidence(patterns)
