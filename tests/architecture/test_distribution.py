@@ -167,6 +167,7 @@ def _live(memory: Memory, folder: Path) -> None:
     memory.learn("r", user_id="ada")
     memory.erase(id=memory.get_run("r", user_id="ada").item_id)
     values = {"run_id": "r", "run": {"raw": "x"}, "feedback": {"pros": "x"},
+              "target_id": item.id, "kind": "useful",
               "id": item.id, "entry_id": fact.entry_id, "user_id": "grace", "query": "tea", "session_id": "s1",
               "user_message": "tea?", "path": folder / "export.jsonl", "model": HashingEmbedder(),
               "content": 'RBMEM_CLAIMS_V1\nCLAIMS_JSON=[{"claim_id":"c1","status":"fact",'

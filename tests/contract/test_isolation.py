@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
-from phronesis.errors import NotFound
+from phronesis.errors import InputError, NotFound
 from plain_mind import install
+from tried_events import MATTERS, Clock, attempt
 
 USERS = ["alice", "Alice", "alice-2", "ålice", "alice@corp.com", "a\u030alice", "alic", "ALICE", "%", "alice "]
 COMMON = "The password of the safe is"
@@ -184,6 +185,29 @@ def test_tenants_see_nothing_of_each_other_even_by_id(memory: Memory) -> None:
         assert other_case.get_all(across="tenant") == []
     assert memory.get(ids["alice"]).content == f"{COMMON} <alice>"
     assert memory.rebuild(verify=True).equal
+
+
+def test_feedback_and_forgetting_stay_in_their_lane_and_tenant(database_url: str) -> None:
+    clock = Clock()
+    with Memory.open(database_url, policy={"embedder": "none"}, tenant="acme", clock=clock) as memory:
+        told = [attempt(matter, n) for matter in MATTERS for n in range(4)]
+        patterns = {}
+        for user in ("alice", "Alice"):
+            memory.ingest(told, user_id=user)
+            patterns[user] = [one.id for one in memory.aggregate(user_id=user).new]
+        state = [item.to_dict() for item in memory.get_all(user_id="Alice", limit=100)]
+        with pytest.raises(InputError, match="no live pattern"):  # of another user: there is none in the target's lane
+            memory.feedback(patterns["alice"][0], "merge", value=patterns["Alice"][:1])
+        memory.feedback(patterns["alice"][0], "incorrect", actor="bob")
+        with memory.for_tenant("rival") as rival:
+            for kind in ("useful", "incorrect", "merge"):
+                with pytest.raises(NotFound):
+                    rival.feedback(patterns["alice"][0], kind)
+            clock.pass_days(1000)
+            assert rival.forget(user_id="alice").rows == ()
+        assert memory.forget(user_id="alice").counts == {"archive": 20}
+        assert memory.forget(user_id="bob", dry_run=True).rows == memory.forget(namespace="alice").rows == ()
+        assert [item.to_dict() for item in memory.get_all(user_id="Alice", limit=100)] == state
 
 
 def test_every_reading_verb_is_looked_at() -> None:

@@ -345,3 +345,9 @@ def test_rules_for_traits_that_cannot_be_are_refused(given: dict[str, Any], fiel
     told = refused({"traits": given})
     assert told.field == f"policy.traits.{field}"
     assert words in told.message
+
+
+def test_what_is_archived_is_downweighted_first() -> None:
+    assert load({"experience": {"forget": {"archive_below": 0.1}}}).experience.forget.downweight_below == 0.5
+    with pytest.raises(InputError, match="archive_below must not be above"):
+        load({"experience": {"forget": {"archive_below": 0.6}}})

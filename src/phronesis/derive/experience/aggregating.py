@@ -21,7 +21,7 @@ from phronesis.core.experience.similarity import Floats, Rows
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
 from phronesis.derive.experience.bonds import beside, bonds_among
-from phronesis.derive.experience.marks import marked
+from phronesis.derive.experience.marks import marked, returning
 from phronesis.derive.experience.table import EventTable, EventTables
 from phronesis.derive.experience.wording import readable
 from phronesis.derive.handler import Bench
@@ -88,17 +88,17 @@ class Part:
     rows: Rows
     touched: Sequence[str]
     bonds: Bonds
+    returning: Sequence[str]
 
 
 def _part(view: LaneView, entry: Entry, table: EventTable) -> Part | None:
     """Give what an aggregation looks at; None where nothing is new."""
     last = marked(view)
-    news = table.changed_since(view, last)
-    held = len(table.alive)
+    news, back, held = table.changed_since(view, last), returning(view, last), len(table.alive)
     if entry.payload.get("full") or last == 0 or len(news) > FULLY * held or _grown(held - len(news), held):
         if not news and not entry.payload.get("full"):
             return None
-        return _everything(view, table)
+        return _everything(view, table, back=back)
     if not news:
         return None
     near = set(news)
@@ -108,7 +108,7 @@ def _part(view: LaneView, entry: Entry, table: EventTable) -> Part | None:
         met = np.union1d(nearest[nearest >= 0], table.neighbours.naming(fresh))
         near |= {table.ids[row] for row in met.tolist()}
     ids, patterns = _reached(view, near)
-    return Part(table.rows(ids), patterns, bonds_among(view, ids, table))
+    return Part(table.rows(ids), patterns, bonds_among(view, ids, table), back)
 
 
 def _reached(view: LaneView, near: set[str]) -> tuple[list[str], list[str]]:
@@ -130,10 +130,10 @@ def _grown(before: int, now: int) -> bool:
     return int(log(max(1, now), GROWTH)) > int(log(max(1, before), GROWTH))
 
 
-def _everything(view: LaneView, table: EventTable, *, again: bool = False) -> Part:
+def _everything(view: LaneView, table: EventTable, *, again: bool = False, back: Sequence[str] = ()) -> Part:
     """Give all there is; of a lane that went on since, the patterns that ended meanwhile too."""
     touched = [item.id for item in view.find(kinds=(PATTERN,), live=not again)]
-    return Part(table.everything(), touched, bonds_among(view, table.ids, table))
+    return Part(table.everything(), touched, bonds_among(view, table.ids, table), back)
 
 
 def _grouped(view: LaneView, table: EventTable, part: Part) -> dict[str, Any]:
@@ -150,7 +150,12 @@ def _grouped(view: LaneView, table: EventTable, part: Part) -> dict[str, Any]:
             continue
         counter = _counterexamples(table, rows)
         clusters.append(_body(held, members, counter, table.rarity))
-    return {"clusters": clusters, "touched": list(part.touched), "looked_at": len(part.rows)}
+    return {
+        "clusters": clusters,
+        "touched": list(part.touched),
+        "looked_at": len(part.rows),
+        "returning": list(part.returning),
+    }
 
 
 def _typical(member: tuple[str, float]) -> tuple[float, str]:

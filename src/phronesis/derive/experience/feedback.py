@@ -17,12 +17,11 @@ from phronesis.core.experience.voices import LABEL, echoes, matter_of, origin_of
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.derive.experience.bonds import SIMILAR, TOGETHER, bond, drawn_among
-from phronesis.derive.experience.marks import FEEDBACK, SPOKEN
+from phronesis.derive.experience.marks import FEEDBACK, MERGE, SPOKEN
 from phronesis.derive.experience.patterns import membership
 from phronesis.derive.handler import Handler, Outcomes
 from phronesis.storage.lane_view import LaneView
 
-MERGE: Final = "merge"
 SPLIT: Final = "split"
 
 SUCCESS: Final = "success"

@@ -25,6 +25,9 @@ FEEDBACK: Final = "feedback"
 SPOKEN: Final = "regroups"
 """The member of its payload that names the events whose grouping it changes."""
 
+MERGE: Final = "merge"
+"""The kind of feedback that puts patterns, its ``value``, into another."""
+
 ROLLBACK: Final = "rollback"
 
 AGGREGATED: Final = "aggregate"
@@ -59,18 +62,29 @@ def mark(view: LaneView, entry: Entry, key: str = AGGREGATED) -> tuple[list[Item
 
 def spoken_of(view: LaneView, seq: int) -> set[str]:
     """Give the events that feedback after entry ``seq`` groups anew, and those of feedback taken back since."""
+    given, back = _feedback_since(view, seq)
+    return {one for entry in (*given, *back) for one in entry.payload.get(SPOKEN) or ()}
+
+
+def returning(view: LaneView, seq: int) -> list[str]:
+    """Give the patterns that were to be merged into others, by feedback that was taken back after entry ``seq``."""
+    _, back = _feedback_since(view, seq)
+    return sorted({one for entry in back if entry.payload.get("kind") == MERGE for one in entry.payload["value"]})
+
+
+def _feedback_since(view: LaneView, seq: int) -> tuple[list[Entry], list[Entry]]:
+    """Give the feedback after an entry, and the feedback, of any time, that a later entry took back."""
     log = view.log or view.unit
-    rows = entries_of_verb(log, view.lane_id, FEEDBACK, after=seq)
-    named = {row.entry_id for row in rows}
-    back = [row.entry_id for row in entries_of_verb(log, view.lane_id, ROLLBACK, after=seq)]
-    said = load_listed(log, view.lane, [*named, *back]) if rows or back else {}
-    waiting = [entry for entry in said.values() if entry.verb == ROLLBACK]
+    rows = [row for verb in (FEEDBACK, ROLLBACK) for row in entries_of_verb(log, view.lane_id, verb, after=seq)]
+    found = load_listed(log, view.lane, [row.entry_id for row in rows]) if rows else {}
+    given = [entry for entry in found.values() if entry.verb == FEEDBACK]
+    back, waiting = list[Entry](), [entry for entry in found.values() if entry.verb == ROLLBACK]
     while waiting:  # a rollback may be of a rollback
-        targets = [one for entry in waiting if (one := _entry_of(view, entry.payload.get("target_id"))) not in said]
-        found = load_listed(log, view.lane, [one for one in targets if one is not None])
-        said |= found
-        waiting = [entry for entry in found.values() if entry.verb == ROLLBACK]
-    return {one for entry in said.values() if entry.verb == FEEDBACK for one in entry.payload.get(SPOKEN) or ()}
+        targets = {_entry_of(view, entry.payload.get("target_id")) for entry in waiting}
+        taken = load_listed(log, view.lane, sorted(one for one in targets if one is not None))
+        back += [entry for entry in taken.values() if entry.verb == FEEDBACK]
+        waiting = [entry for entry in taken.values() if entry.verb == ROLLBACK]
+    return given, back
 
 
 def _entry_of(view: LaneView, target: str | None) -> str | None:

@@ -31,6 +31,8 @@ MOVED: Final = 0.05
 RETIRED: Final = "no group left"
 AGGREGATED: Final = "aggregated"
 
+_RETURNS: Final = {"ended": None, "ended_by": None, "valid_to": None}
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -41,6 +43,11 @@ class Group:
     weights: Mapping[str, float]
     counter: Mapping[str, Item]
     against: Mapping[str, float]
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """The ids of its events, of those that speak against it too."""
+        return (*self.members, *self.counter)
 
     @property
     def success(self) -> bool:
@@ -54,14 +61,16 @@ def apply_aggregate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes
     if is_erased(entry.payload) or said is None or not said.body["looked_at"]:
         return Changes()
     patterns = {one: item for one, item in view.items(said.body["touched"]).items() if item.live}
+    back = view.items(said.body.get("returning", ()))
+    patterns |= {one: item for one, item in back.items() if item.ended == "retired" and not is_forgotten(item)}
     groups = _groups(view, said.body["clusters"])
     evidence = view.evidence(patterns)
     ids = _continued(groups, _memberships(view, patterns, evidence), patterns)
     marks, moved = mark(view, entry)
-    work = _Work(view, entry, evidence)
+    work = _Work(view, entry, evidence, view.evidence(one for group in groups for one in group.events))
     for n, group in enumerate(groups):
         work.place(ids.get(n), group)
-    work.retire([one for one in patterns if one not in set(ids.values())])
+    work.retire([one for one, item in patterns.items() if item.live and one not in set(ids.values())])
     return Changes(
         items=[*work.items, *marks], patches=[*work.patches, *moved], edges=work.edges,
         dropped_edges=work.dropped_edges, evidence=work.evidence, dropped_evidence=work.dropped_evidence,
@@ -85,16 +94,22 @@ def _groups(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> list[Group
 def _memberships(
     view: LaneView, patterns: Mapping[str, Item], evidence: Mapping[str, Sequence[EvidenceRow]]
 ) -> dict[str, set[str]]:
-    """Give the events of each pattern; those of one that is to be merged into another count as the other's."""
+    """Give the events of each pattern; those of one that is to be merged into another count as the other's.
+
+    A pattern that returns takes the events that it had out of those of the others.
+    """
     drawn = sorted(view.edges_from(patterns, SIMILAR), key=lambda edge: edge.identity)
     into = {edge.from_id: edge.to_id for edge in drawn if edge.grade == TOGETHER and edge.to_id in patterns}
+    own = {one: {row.source_key for row in membership(evidence.get(one, ())) if row.polarity == "support"}
+           for one in patterns}  # fmt: skip
+    back = {event for one, item in patterns.items() if not item.live for event in own[one]}
     out: dict[str, set[str]] = {one: set() for one in patterns}
-    for one in patterns:
+    for one, item in patterns.items():
         home, passed = one, {one}
         while into.get(home) is not None and into[home] not in passed:
             home = into[home]
             passed.add(home)
-        out[home] |= {row.source_key for row in membership(evidence.get(one, ())) if row.polarity == "support"}
+        out[home] |= own[one] - back if item.live else own[one]
     return out
 
 
@@ -119,7 +134,13 @@ def membership(evidence: Iterable[EvidenceRow]) -> list[EvidenceRow]:
 class _Work:
     """The changes of one aggregation, gathered group by group."""
 
-    def __init__(self, view: LaneView, entry: Entry, evidence: Mapping[str, Sequence[EvidenceRow]]) -> None:
+    def __init__(
+        self,
+        view: LaneView,
+        entry: Entry,
+        evidence: Mapping[str, Sequence[EvidenceRow]],
+        said: Mapping[str, Sequence[EvidenceRow]],
+    ) -> None:
         self.items: list[Item] = []
         self.patches: list[Patch] = []
         self.edges: list[Edge] = []
@@ -130,23 +151,25 @@ class _Work:
         self._scope = view.scope_fields()
         self._entry = entry
         self._before = evidence
+        self._said = said
 
     def place(self, pattern: str | None, group: Group) -> None:
-        """Make a pattern of a group, or let one go on with it."""
-        fields = _described(group)
+        """Make a pattern of a group, or let one go on with it; one that had been merged may return."""
+        fields, returns = _described(group), False
         if pattern is None:
             item = self._pattern(group, fields)
             self.items.append(item)
             pattern = item.id
         else:
-            self.patches.append(Patch(pattern, fields, AGGREGATED))
+            returns = not self._view.items([pattern])[pattern].live
+            self.patches.append(Patch(pattern, {**fields, **(_RETURNS if returns else {})}, AGGREGATED))
         before = self._before.get(pattern, ())
         known = {row.identity: row for row in membership(before)}
         wished = [*self._rows(pattern, group.members, group.weights, "support"),
                   *self._rows(pattern, group.counter, group.against, "contra")]  # fmt: skip
         for row in wished:
             old = known.pop(row.identity, None)
-            if old is None or old.grade != row.grade or abs(old.weight - row.weight) > MOVED:
+            if old is None or returns or old.grade != row.grade or abs(old.weight - row.weight) > MOVED:
                 self.evidence.append(row)
                 self.edges.append(self._edge(row))
                 if old is not None:
@@ -157,8 +180,8 @@ class _Work:
 
     def _hear(self, pattern: str, events: Sequence[str], before: Sequence[EvidenceRow]) -> None:
         """Let a pattern know what was said of its events before they were its own; what was taken back goes."""
-        wished = {row.identity: row for rows in self._view.evidence(events).values() for row in rows}
-        echoed = {row.identity: row for said in wished.values() for row in echoes(said, pattern)}
+        said = [row for one in events for row in self._said.get(one, ())]
+        echoed = {echo.identity: echo for row in said for echo in echoes(row, pattern)}
         held = {row.identity: row for row in before if row.part in set(events)}
         self.evidence += [replace(row, entry_id=self._entry.id, recorded_at=self._entry.recorded_at)
                           for key, row in echoed.items() if not _same_word(held.get(key), row)]  # fmt: skip

@@ -8,9 +8,9 @@ from phronesis.core.experience.records import L1, PATTERN
 from phronesis.core.experience.voices import LABEL, MATTER_OF
 from phronesis.core.ids import parse_id
 from phronesis.core.items import Item
-from phronesis.derive.experience.feedback import MERGE, SPLIT, SUCCESS
+from phronesis.derive.experience.feedback import SPLIT, SUCCESS
 from phronesis.derive.experience.marks import KIND as MARK
-from phronesis.derive.experience.marks import SPOKEN
+from phronesis.derive.experience.marks import MERGE, SPOKEN
 from phronesis.derive.experience.patterns import membership
 from phronesis.errors import InputError
 from phronesis.storage.lane_view import LaneView

@@ -1,0 +1,136 @@
+"""Events of a few matters that group by their words alone, patterns made of them, and a principle drawn by hand."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from unittest import mock
+
+from phronesis import wiring
+from phronesis.core.changes import Changes
+from phronesis.core.entries import Entry
+from phronesis.core.experience.records import L1Event, Pattern, Principle
+from phronesis.core.ids import item_id
+from phronesis.core.items import Item
+from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.core.scope import LaneName
+from phronesis.derive.handler import Handler, Outcomes
+from phronesis.memory import Memory
+from phronesis.storage.lane_view import LaneView
+
+USER = "alice"
+MATTERS: Mapping[str, tuple[str, str]] = {
+    "token": ("Refreshing the gmail token before sending the newsletter", "failure"),
+    "kernel": ("Pinning the kernel module version in the initramfs image", "failure"),
+    "bread": ("Letting the sourdough proof in the cold fridge overnight", "success"),
+    "scales": ("Practising the violin scales slowly with a metronome", "success"),
+}
+
+
+class Clock:
+    """Stands still until a test moves it."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_days(self, days: float) -> None:
+        self.now += timedelta(days=days)
+
+
+def attempt(matter: str, n: int, **given: Any) -> dict[str, Any]:
+    text, label = MATTERS[matter]
+    return {"attempt": f"{text} attempt number{n}", "result": f"{matter} ended with detail{n}", "label": label,
+            "source_type": "manual", "source_ref": f"{matter}/{n}", **given}  # fmt: skip
+
+
+def _principle(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
+    one, at = item_id(entry.id, "principle", ""), entry.recorded_at
+    made = Item(
+        id=one, kind="principle", content=entry.payload["text"], entry_id=entry.id, recorded_at=at, updated_at=at,
+        data={"action": entry.payload["text"]}, **view.scope_fields(),
+    )  # fmt: skip
+    rows = [
+        EvidenceRow(item_id=one, polarity="support", source_key=pattern, source_item_id=pattern, entry_id=entry.id,
+                    recorded_at=at, weight=2.0)
+        for pattern in entry.payload["patterns"]
+    ]  # fmt: skip
+    edges = [
+        Edge(type="supports", from_kind="item", from_id=row.source_key, to_kind="item", to_id=one, entry_id=entry.id)
+        for row in rows
+    ]
+    return Changes(items=[made], evidence=rows, edges=edges)
+
+
+class Tried:
+    """A store with the events of all matters, four of each, and their patterns by matter."""
+
+    def __init__(self, memory: Memory, clock: Clock) -> None:
+        self.memory, self.clock = memory, clock
+        self.events: dict[str, str] = {}
+        self.try_(*((matter, n) for matter in MATTERS for n in range(4)))
+        self.memory.aggregate(user_id=USER)
+
+    def try_(self, *which: tuple[str, int], **given: Any) -> None:
+        told = self.memory.ingest([attempt(matter, n, **given) for matter, n in which], user_id=USER)
+        self.events |= {event.source_ref or "": event.id for event, _ in told}
+
+    def patterns(self) -> list[Pattern]:
+        found = self.memory.get_all(user_id=USER, kinds=["pattern"], limit=100)
+        book = self.memory.stages.experience
+        return [one for item in found if isinstance(one := book.record(self.memory.tenant, item), Pattern)]
+
+    def pattern(self, *matters: str) -> Pattern:
+        """The pattern whose members are of exactly these matters."""
+        [found] = [one for one in self.patterns() if self.matters(one) == set(matters)]
+        return found
+
+    def matters(self, pattern: Pattern) -> set[str]:
+        names = {one: ref for ref, one in self.events.items()}
+        return {names[one].partition("/")[0] for one, _ in pattern.members}
+
+    def groups(self) -> list[list[str]]:
+        """The source references of each pattern's members."""
+        names = {one: ref for ref, one in self.events.items()}
+        return sorted(sorted(names[one] for one, _ in pattern.members) for pattern in self.patterns())
+
+    def again(self, item_id: str) -> Any:
+        return self.memory.stages.experience.record(self.memory.tenant, self.memory.get(item_id))
+
+    def event(self, ref: str) -> L1Event:
+        found: L1Event = self.again(self.events[ref])
+        return found
+
+    def principle(self, text: str, patterns: Sequence[str]) -> Principle:
+        """Draw a principle from patterns."""
+        written = self.memory.stages.writer.write(
+            self.memory.tenant, LaneName("user", USER), verb="draw", payload={"text": text, "patterns": list(patterns)},
+            actor="tester",
+        )  # fmt: skip
+        changed = self.memory.stages.browser.made_by(self.memory.tenant, written.entry)
+        [made] = [one for one in changed if one.kind == "principle"]
+        found: Principle = self.again(made.id)
+        return found
+
+    def holds(self) -> bool:
+        """Whether a rebuild gives what there is."""
+        return all(one.equal for one in [self.memory.rebuild(verify=True)])
+
+
+@contextmanager
+def trying(url: str, policy: Mapping[str, Any] | None = None) -> Iterator[Tried]:
+    """Open a store of events by words alone, which knows a verb that draws principles."""
+    make, clock = wiring.make_registry, Clock()
+
+    def registry(*given: Any, **named: Any) -> Any:
+        own = make(*given, **named)
+        kept = [handler for handler in own if handler.verb not in {"retry", "rederive"}]
+        return wiring.with_keeping([*kept, Handler(verb="draw", apply=_principle)], own.folds)
+
+    with mock.patch.object(wiring, "make_registry", registry):
+        memory = Memory.open(url, policy={"embedder": "none", **(policy or {})}, clock=clock)
+    with memory:
+        yield Tried(memory, clock)
+        assert memory.rebuild(verify=True).equal
