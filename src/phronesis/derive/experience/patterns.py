@@ -1,8 +1,8 @@
 """Applying an aggregation: patterns are made, go on with other members, or retire (EMB-09).
 
 A pattern keeps its id while a group shares most members with it (`core.clustering.match_by_overlap`), never across
-success and failure. Membership is evidence, each event with its weight; events of the other outcome that are like the
-members are evidence against it.
+success and failure, and patterns of one view for themselves. Membership is evidence, each event with its weight; events
+of the other outcome that are like the members are evidence against it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,6 +18,7 @@ from phronesis.core.items import DEFAULT_IMPORTANCE, Item
 from phronesis.core.relations import Edge, EvidenceRow, Polarity
 from phronesis.derive.experience.aggregating import AGGREGATE, CLUSTERS, MIN_MEMBERS
 from phronesis.derive.experience.marks import mark
+from phronesis.derive.experience.resembling import drawn_anew
 from phronesis.derive.handler import Handler, Outcomes, Prepare
 from phronesis.storage.lane_view import LaneView
 
@@ -37,11 +38,13 @@ class Group:
     weights: Mapping[str, float]
     counter: Mapping[str, Item]
     against: Mapping[str, float]
+    number: int
+    """Its place among the groups of the outcome."""
 
     @property
-    def success(self) -> bool:
-        """Whether it is of successes; failures and what nobody knows are together."""
-        return bool(self.body["outcome"] == "success")
+    def kind(self) -> tuple[bool, str]:
+        """Whether it is of successes (failures and what nobody knows are together), and how it was made."""
+        return (self.body["outcome"] == "success", self.body["method"])
 
 
 def apply_aggregate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
@@ -58,9 +61,10 @@ def apply_aggregate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes
     for n, group in enumerate(groups):
         work.place(ids.get(n), group)
     work.retire([one for one in patterns if one not in set(ids.values())])
+    drawn, undrawn = drawn_anew(view, entry, sorted({*patterns, *work.placed.values()}), work.resembling(groups))
     return Changes(
-        items=[*work.items, *marks], patches=[*work.patches, *moved], edges=work.edges,
-        dropped_edges=work.dropped_edges, evidence=work.evidence, dropped_evidence=work.dropped_evidence,
+        items=[*work.items, *marks], patches=[*work.patches, *moved], edges=[*work.edges, *drawn],
+        dropped_edges=[*work.dropped_edges, *undrawn], evidence=work.evidence, dropped_evidence=work.dropped_evidence,
     )  # fmt: skip
 
 
@@ -69,29 +73,33 @@ def _groups(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> list[Group
     named = [one for body in clusters for one, _ in (*body["members"], *body["counter"])]
     events = {one: item for one, item in view.items(named).items() if item.kind == L1 and item.live}
     out = []
-    for body in clusters:
+    for number, body in enumerate(clusters):
         weights = {one: weight for one, weight in body["members"] if one in events}
         against = {one: weight for one, weight in body["counter"] if one in events}
         if len(weights) >= MIN_MEMBERS:
             out.append(Group(body, {one: events[one] for one in weights}, weights,
-                             {one: events[one] for one in against}, against))  # fmt: skip
+                             {one: events[one] for one in against}, against, number))  # fmt: skip
     return out
 
 
 def _continued(
     groups: Sequence[Group], patterns: Mapping[str, Item], evidence: Mapping[str, Sequence[EvidenceRow]]
 ) -> dict[int, str]:
-    """Give which pattern each group continues: never one of the other outcome."""
+    """Give which pattern each group continues: never one of the other outcome, or that was made in another way."""
     out: dict[int, str] = {}
-    for success in (True, False):
-        places = [n for n, group in enumerate(groups) if group.success == success]
+    for kind in sorted({group.kind for group in groups}):
+        places = [n for n, group in enumerate(groups) if group.kind == kind]
         members = {
             one: {row.source_key for row in evidence.get(one, ()) if row.polarity == "support"}
-            for one, item in patterns.items() if (item.label == "success") == success
+            for one, item in patterns.items() if _kind(item) == kind
         }  # fmt: skip
         matched = match_by_overlap([groups[n].members.keys() for n in places], members)
         out |= {places[n]: one for n, one in matched.items()}
     return out
+
+
+def _kind(item: Item) -> tuple[bool, str]:
+    return (item.label == "success", item.data["cluster_info"]["method"])
 
 
 class _Work:
@@ -104,6 +112,7 @@ class _Work:
         self.dropped_edges: list[Edge] = []
         self.evidence: list[EvidenceRow] = []
         self.dropped_evidence: list[EvidenceRow] = []
+        self.placed: dict[int, str] = {}
         self._scope = view.scope_fields()
         self._entry = entry
         self._before = evidence
@@ -117,6 +126,7 @@ class _Work:
             pattern = item.id
         else:
             self.patches.append(Patch(pattern, fields, AGGREGATED))
+        self.placed[group.number] = pattern
         known = {row.identity: row for row in self._before.get(pattern, ())}
         wished = [*self._rows(pattern, group.members, group.weights, "support"),
                   *self._rows(pattern, group.counter, group.against, "contra")]  # fmt: skip
@@ -128,6 +138,16 @@ class _Work:
                 if old is not None:
                     self.dropped_evidence.append(old)
         self._drop(known.values())
+
+    def resembling(self, groups: Sequence[Group]) -> dict[tuple[str, str], float]:
+        """Give the pairs of patterns that the outcome says are like each other, the smaller id first."""
+        out = {}
+        for group in groups:
+            for other, weight in group.body["similar"]:
+                if other in self.placed:
+                    first, second = sorted((self.placed[group.number], self.placed[other]))
+                    out[first, second] = weight
+        return out
 
     def retire(self, patterns: Sequence[str]) -> None:
         """End patterns of which no group is left; what they were is in their history."""
@@ -190,7 +210,8 @@ def _described(group: Group) -> dict[str, Any]:
         "confidence": round(len(group.members) / (len(group.members) + 1), 4),
         "data.view": body["view"],
         "data.cluster_info": {
-            "size": len(group.members), "centre": next(iter(group.members)), "method": "average link",
+            "size": len(group.members), "centre": next(iter(group.members)), "method": body["method"],
+            "cohesion": body["cohesion"],
         },
         "data.summary": body["summary"],
         "data.signature": body["signature"],
