@@ -5,11 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
+_Node = TypeVar("_Node", str, int)
+
 Pairs = Mapping[tuple[str, str], float]
 """How alike two ids are; the smaller id stands first."""
 
 
-def jaccard(first: AbstractSet[str], second: AbstractSet[str]) -> float:
+def jaccard(first: AbstractSet[_Node], second: AbstractSet[_Node]) -> float:
     """Give shared / all (Jaccard 1901), in [0, 1]; 0 when both are empty."""
     shared = len(first & second)
     return shared / (len(first) + len(second) - shared) if shared else 0.0
@@ -31,9 +33,6 @@ def similar_pairs(tokens: Mapping[str, AbstractSet[str]], *, threshold: float) -
         for token in tokens[second]:
             holders.setdefault(token, []).append(second)
     return out
-
-
-_Node = TypeVar("_Node", str, int)
 
 
 def components(ids: Iterable[_Node], pairs: Iterable[tuple[_Node, _Node]]) -> list[list[_Node]]:

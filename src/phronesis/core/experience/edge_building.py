@@ -59,6 +59,29 @@ class Nearest:
 
 
 @dataclass(frozen=True, slots=True)
+class Listed:
+    """Joins those of some pairs that are alike enough: where lists of neighbours say whom to compare."""
+
+    pairs: Sequence[tuple[int, int]]
+    """Pairs of row numbers."""
+    threshold: float
+
+    def build(self, metric: SimilarityMetric, rows: Rows) -> list[Link]:
+        """Give the pairs among ``rows`` with at least ``threshold``."""
+        wanted = set(rows.tolist())
+        others: dict[int, set[int]] = {}
+        for pair in self.pairs:
+            if wanted.issuperset(pair):
+                others.setdefault(min(pair), set()).add(max(pair))
+        out: list[Link] = []
+        for first in sorted(others):
+            second = np.array(sorted(others[first]), dtype=np.int64)
+            alike = metric.matrix(np.array([first], dtype=np.int64), second)[0]
+            out += [Link(first, int(second[n]), float(alike[n])) for n in np.flatnonzero(alike >= self.threshold)]
+        return out
+
+
+@dataclass(frozen=True, slots=True)
 class Clusters:
     """Joins the members of each group with its centre: the member that is on average most like the others."""
 

@@ -61,7 +61,8 @@ class Bags:
     def summed(self, values: Floats) -> npt.NDArray[np.float64]:
         """Give the sum of each row's values, one value a term."""
         owners = np.repeat(np.arange(self.size), np.diff(self.starts))
-        return np.bincount(owners, weights=values.astype(np.float64), minlength=self.size).astype(np.float64)
+        sums = np.bincount(owners, weights=values.astype(np.float64), minlength=self.size)
+        return sums.astype(np.float64)
 
     @property
     def size(self) -> int:
@@ -135,8 +136,9 @@ class TermCosine:
         known = bags.terms < len(self._idf)
         idf = np.full(len(bags.terms), self._new, np.float32)
         idf[known] = self._idf[bags.terms[known]]
-        counted: Floats = (1.0 + np.log(np.maximum(bags.counts, 1.0))).astype(np.float32)
-        return idf * counted if self._counted else idf
+        if self._counted:
+            idf *= 1.0 + np.log(np.maximum(bags.counts, np.float32(1.0)))
+        return idf
 
     @staticmethod
     def _lengths(bags: Bags, weights: Floats) -> npt.NDArray[np.float64]:

@@ -18,13 +18,17 @@ from phronesis.core.experience.describing import describe
 from phronesis.core.experience.grouping import Bonds
 from phronesis.core.experience.records import MEMBER_OF, PATTERN, event_of
 from phronesis.core.experience.similarity import Floats, Rows
+from phronesis.core.experience.viewing import view_of
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
 from phronesis.derive.experience.bonds import beside, bonds_among
 from phronesis.derive.experience.marks import marked, returning
+from phronesis.derive.experience.resembling import resembling
 from phronesis.derive.experience.table import EventTable, EventTables
+from phronesis.derive.experience.views import ViewTable, pairs_of_lists, view_table
 from phronesis.derive.experience.wording import readable
 from phronesis.derive.handler import Bench
+from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.storage.lane_view import LaneView
 
@@ -33,7 +37,7 @@ AGGREGATE: Final = "aggregate"
 CLUSTERS: Final = "clusters"
 """The role of the outcome: which groups there are, of the part that was looked at, and what is said of each."""
 
-MADE_BY: Final = "average-link/1"
+MADE_BY: Final = "average-link/2"
 """Rises when the same events would give other groups or words."""
 
 MIN_MEMBERS: Final = 2
@@ -54,7 +58,11 @@ neighbours, which events of two outcomes do not have, to be its counterexample."
 MAX_COUNTER: Final = 5
 """Counterexamples that a pattern names, the most alike first."""
 
-_SAMPLED: Final = 8
+JOINT: Final = "average link"
+"""The method of a group that is alike on the whole; one that is alike in one view says in which."""
+
+_WEIGHED: Final = 32
+"""Members that are compared with each other, for their weights."""
 _TYPICAL: Final = 3
 """Members that are compared with all events of the other outcome."""
 
@@ -74,11 +82,13 @@ class Aggregating:
             again = view.lane.applied_seq >= entry.seq  # prepared anew, in a lane that went on: as it was then
             if entry.payload.get("full"):
                 self.tables.forget(view)
-            table, _ = self.tables.of(view, self.embedders.serving(bench.tenant), before=before, fresh=again)
+            encoder = self.embedders.serving(bench.tenant)
+            table, _ = self.tables.of(view, encoder, before=before, fresh=again)
             part = _everything(view, table, again=True) if again else _part(view, entry, table)
             if part is None:
                 return [Outcome(role=CLUSTERS, made_by=MADE_BY, body={"clusters": [], "touched": [], "looked_at": 0})]
-            return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=_grouped(view, table, part))]
+            body = _grouped(view, table, part, encoder if table.model is not None else None)
+            return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=body)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +124,15 @@ def _part(view: LaneView, entry: Entry, table: EventTable) -> Part | None:
 def _reached(view: LaneView, near: set[str]) -> tuple[list[str], list[str]]:
     """Give the events that may be grouped anew with some, and their patterns.
 
-    Those are the members of the same patterns, and what people put together with any of them.
+    Those are the members of the same patterns, and what people put together with any of them, and so on.
     """
     while True:
         patterns = sorted({edge.to_id for edge in view.edges_from(sorted(near), MEMBER_OF)})
         ids = near | {edge.from_id for edge in view.edges_to(patterns, MEMBER_OF)}
-        bonded = beside(view, ids) - ids
-        if not bonded:
+        ids |= beside(view, ids)
+        if ids == near:
             return sorted(ids), patterns
-        near |= bonded
+        near = ids
 
 
 def _grown(before: int, now: int) -> bool:
@@ -136,26 +146,54 @@ def _everything(view: LaneView, table: EventTable, *, again: bool = False, back:
     return Part(table.everything(), touched, bonds_among(view, table.ids, table), back)
 
 
-def _grouped(view: LaneView, table: EventTable, part: Part) -> dict[str, Any]:
-    grouper = table.grouper(part.bonds)
-    groups = grouper.groups(part.rows) if len(part.rows) else []
-    events = view.items([table.ids[row] for group in groups for row in group])
-    clusters = []
-    for group in groups:
-        rows = np.array(group, dtype=np.int64)
-        weights = _weights(grouper.alike(rows[: 4 * _SAMPLED]), len(rows))
-        members = sorted(zip((table.ids[row] for row in group), weights, strict=True), key=_typical)
-        held = [events[one] for one, _ in members if one in events]
-        if len(held) < MIN_MEMBERS:
-            continue
-        counter = _counterexamples(table, rows)
-        clusters.append(_body(held, members, counter, table.rarity))
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A group: its rows, how alike some of them are, in units of what belonging together needs, and how it was made."""
+
+    rows: Sequence[int]
+    alike: Floats
+    method: str
+
+
+def _grouped(view: LaneView, table: EventTable, part: Part, encoder: Embedder | None) -> dict[str, Any]:
+    events = view.items([table.ids[row] for row in part.rows.tolist()])
+    rows = [row for row in part.rows.tolist() if table.ids[row] in events]
+    views = view_table(view, table, encoder, {table.ids[row]: events[table.ids[row]] for row in rows})
+    clusters, kept = [], []
+    for found in _found(table, part, views, rows):
+        weights = _weights(found.alike, len(found.rows))
+        members = sorted(zip((table.ids[row] for row in found.rows), weights, strict=True), key=_typical)
+        held = [events[one] for one, _ in members]
+        counter = _counterexamples(table, np.array(found.rows, dtype=np.int64))
+        cohesions = views.cohesions([one for one, _ in members])
+        seen = {"view": view_of(cohesions), "cohesion": cohesions, "method": found.method}
+        clusters.append(_body(held, members, counter, table.rarity) | seen)
+        kept.append([table.row_of[one] for one, _ in members])
+    for body, others in zip(clusters, resembling(table, kept), strict=True):
+        body["similar"] = [list(one) for one in others]
     return {
-        "clusters": clusters,
-        "touched": list(part.touched),
-        "looked_at": len(part.rows),
+        "clusters": clusters, "touched": list(part.touched), "looked_at": len(part.rows),
         "returning": list(part.returning),
-    }
+    }  # fmt: skip
+
+
+def _found(table: EventTable, part: Part, views: ViewTable, rows: Sequence[int]) -> list[Found]:
+    """Give the groups that are alike on the whole, then those that are alike in one view only (EMB-08)."""
+    if not rows or table.neighbours is None:
+        return []
+    grouper = table.grouper(part.bonds)
+    groups = grouper.groups(np.array(rows, dtype=np.int64))
+    out = [Found(group, grouper.alike(np.array(group[:_WEIGHED], dtype=np.int64)), JOINT) for group in groups]
+    nearest, _ = table.neighbours.lists(np.array(rows, dtype=np.int64))
+    place = {row: views.places[table.ids[row]] for row in rows}
+    row_at = {n: row for row, n in place.items()}
+    pairs = pairs_of_lists(place, dict(zip(rows, nearest.tolist(), strict=True)))
+    apart = [(place[one], place[other]) for one, other in part.bonds.apart if one in place and other in place]
+    for name, group in views.groups(pairs, [[place[row] for row in known] for known in groups], apart):
+        there = np.array(group[:_WEIGHED], dtype=np.int64)
+        alike = views.metrics[name].matrix(there, there) / np.float32(views.threshold)
+        out.append(Found([row_at[n] for n in group], alike, f"{JOINT} by {name}"))
+    return out
 
 
 def _typical(member: tuple[str, float]) -> tuple[float, str]:
@@ -193,7 +231,7 @@ def _body(
     described = describe(events, outcome, terms_of=readable, rarity=rarity)
     return {
         "members": [list(one) for one in members], "counter": [list(one) for one in counter],
-        "outcome": outcome, "view": "attempt+result", "summary": described.summary,
+        "outcome": outcome, "summary": described.summary,
         "signature": described.signature, "recommendation": described.recommendation, "content": described.content,
     }  # fmt: skip
 

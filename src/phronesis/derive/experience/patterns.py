@@ -1,8 +1,8 @@
 """Applying an aggregation: patterns are made, go on with other members, or retire (EMB-09).
 
 A pattern keeps its id while a group shares most members with it (`core.clustering.match_by_overlap`), never across
-success and failure. Membership is evidence, each event with its weight; events of the other outcome that are like the
-members are evidence against it.
+success and failure, and patterns of one view for themselves. Membership is evidence, each event with its weight; events
+of the other outcome that are like the members are evidence against it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +22,7 @@ from phronesis.core.relations import Edge, EvidenceRow, Polarity
 from phronesis.derive.experience.aggregating import AGGREGATE, CLUSTERS, MIN_MEMBERS
 from phronesis.derive.experience.bonds import SIMILAR, TOGETHER
 from phronesis.derive.experience.marks import mark
+from phronesis.derive.experience.resembling import drawn_anew
 from phronesis.derive.handler import Handler, Outcomes, Prepare
 from phronesis.storage.lane_view import LaneView
 
@@ -43,6 +44,8 @@ class Group:
     weights: Mapping[str, float]
     counter: Mapping[str, Item]
     against: Mapping[str, float]
+    number: int
+    """Its place among the groups of the outcome."""
 
     @property
     def events(self) -> tuple[str, ...]:
@@ -50,9 +53,9 @@ class Group:
         return (*self.members, *self.counter)
 
     @property
-    def success(self) -> bool:
-        """Whether it is of successes; failures and what nobody knows are together."""
-        return bool(self.body["outcome"] == "success")
+    def kind(self) -> tuple[bool, str]:
+        """Whether it is of successes (failures and what nobody knows are together), and how it was made."""
+        return (self.body["outcome"] == "success", self.body["method"])
 
 
 def apply_aggregate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
@@ -71,9 +74,10 @@ def apply_aggregate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes
     for n, group in enumerate(groups):
         work.place(ids.get(n), group)
     work.retire([one for one, item in patterns.items() if item.live and one not in set(ids.values())])
+    drawn, undrawn = drawn_anew(view, entry, sorted({*patterns, *work.placed.values()}), work.resembling(groups))
     return Changes(
-        items=[*work.items, *marks], patches=[*work.patches, *moved], edges=work.edges,
-        dropped_edges=work.dropped_edges, evidence=work.evidence, dropped_evidence=work.dropped_evidence,
+        items=[*work.items, *marks], patches=[*work.patches, *moved], edges=[*work.edges, *drawn],
+        dropped_edges=[*work.dropped_edges, *undrawn], evidence=work.evidence, dropped_evidence=work.dropped_evidence,
     )  # fmt: skip
 
 
@@ -82,12 +86,12 @@ def _groups(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> list[Group
     named = [one for body in clusters for one, _ in (*body["members"], *body["counter"])]
     events = {one: item for one, item in view.items(named).items() if item.kind == L1 and item.live}
     out = []
-    for body in clusters:
+    for number, body in enumerate(clusters):
         weights = {one: weight for one, weight in body["members"] if one in events}
         against = {one: weight for one, weight in body["counter"] if one in events}
         if len(weights) >= MIN_MEMBERS:
             out.append(Group(body, {one: events[one] for one in weights}, weights,
-                             {one: events[one] for one in against}, against))  # fmt: skip
+                             {one: events[one] for one in against}, against, number))  # fmt: skip
     return out
 
 
@@ -116,11 +120,11 @@ def _memberships(
 def _continued(
     groups: Sequence[Group], members: Mapping[str, AbstractSet[str]], patterns: Mapping[str, Item]
 ) -> dict[int, str]:
-    """Give which pattern each group continues: never one of the other outcome."""
+    """Give which pattern each group continues: never one of the other outcome, or that was made in another way."""
     out: dict[int, str] = {}
-    for success in (True, False):
-        places = [n for n, group in enumerate(groups) if group.success == success]
-        held = {one: members[one] for one, item in patterns.items() if (item.label == "success") == success}
+    for kind in sorted({group.kind for group in groups}):
+        places = [n for n, group in enumerate(groups) if group.kind == kind]
+        held = {one: members[one] for one, item in patterns.items() if _kind(item) == kind}
         matched = match_by_overlap([groups[n].members.keys() for n in places], held)
         out |= {places[n]: one for n, one in matched.items()}
     return out
@@ -129,6 +133,10 @@ def _continued(
 def membership(evidence: Iterable[EvidenceRow]) -> list[EvidenceRow]:
     """Give the rows that say which events are for and against a pattern, without what people said of them and of it."""
     return [row for row in evidence if row.part == "" and row.polarity in ("support", "contra")]
+
+
+def _kind(item: Item) -> tuple[bool, str]:
+    return (item.label == "success", item.data["cluster_info"]["method"])
 
 
 class _Work:
@@ -148,6 +156,7 @@ class _Work:
         self.evidence: list[EvidenceRow] = []
         self.dropped_evidence: list[EvidenceRow] = []
         self._view = view
+        self.placed: dict[int, str] = {}
         self._scope = view.scope_fields()
         self._entry = entry
         self._before = evidence
@@ -165,6 +174,7 @@ class _Work:
             self.patches.append(Patch(pattern, {**fields, **(_RETURNS if returns else {})}, AGGREGATED))
         before = self._before.get(pattern, ())
         known = {row.identity: row for row in membership(before)}
+        self.placed[group.number] = pattern
         wished = [*self._rows(pattern, group.members, group.weights, "support"),
                   *self._rows(pattern, group.counter, group.against, "contra")]  # fmt: skip
         for row in wished:
@@ -186,6 +196,16 @@ class _Work:
         self.evidence += [replace(row, entry_id=self._entry.id, recorded_at=self._entry.recorded_at)
                           for key, row in echoed.items() if not _same_word(held.get(key), row)]  # fmt: skip
         self.dropped_evidence += [row for key, row in held.items() if not _same_word(row, echoed.get(key))]
+
+    def resembling(self, groups: Sequence[Group]) -> dict[tuple[str, str], float]:
+        """Give the pairs of patterns that the outcome says are like each other, the smaller id first."""
+        out = {}
+        for group in groups:
+            for other, weight in group.body["similar"]:
+                if other in self.placed:
+                    first, second = sorted((self.placed[group.number], self.placed[other]))
+                    out[first, second] = weight
+        return out
 
     def retire(self, patterns: Sequence[str]) -> None:
         """End patterns of which no group is left; what they were is in their history."""
@@ -249,7 +269,8 @@ def _described(group: Group) -> dict[str, Any]:
         "trust": min(item.trust for item in group.members.values()),
         "data.view": body["view"],
         "data.cluster_info": {
-            "size": len(group.members), "centre": next(iter(group.members)), "method": "average link",
+            "size": len(group.members), "centre": next(iter(group.members)), "method": body["method"],
+            "cohesion": body["cohesion"],
         },
         "data.summary": body["summary"],
         "data.signature": body["signature"],

@@ -81,13 +81,13 @@ class EventTable:
     _bags: list[Bag] = field(default_factory=list)
     _marks: list[frozenset[str]] = field(default_factory=list)
     _words: TermCosine | None = None
-    _meaning: Meaning = field(default_factory=Meaning)
+    meaning: Meaning = field(default_factory=Meaning)
     _groups: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
     def belonging(self) -> Belonging:
         """When events belong together, with vectors or by words alone."""
-        return BOTH if self._meaning.built else WORDS
+        return BOTH if self.meaning.built else WORDS
 
     def rows(self, ids: Sequence[str]) -> Rows:
         """Give the rows of the events that are there and alive."""
@@ -113,6 +113,14 @@ class EventTable:
         known = [number for number in numbers if number is not None]
         return self._words.idf(known[0]) if known and self._words is not None else 0.0
 
+    def bag_of(self, text: str) -> Bag:
+        """Give the terms of a text, by their numbers here."""
+        return self._bag(pack_terms(tokenize(text)))
+
+    def background(self) -> Bags:
+        """Give the terms of texts that are unrelated."""
+        return Bags.of([self.bag_of(text) for text in TEXTS])
+
     def changed_since(self, view: LaneView, seq: int) -> list[str]:
         """Give the events that came, changed, went or were spoken of after entry ``seq``."""
         rows = changed_parts(view.unit, self.lane_id, L1, ALIKE, after=seq)
@@ -127,7 +135,7 @@ class EventTable:
         """
         seen = self.seen_seq
         fresh = self._documents_changed(view, before)
-        self._meaning.take(read_vectors_of(view, self.lane_id, encoder, fresh, after=seen))
+        self.meaning.take(read_vectors_of(view, self.lane_id, encoder, fresh, after=seen))
         held = view.items(document.item_id for document in fresh)
         added = [self._append(document.item_id, document.id, document.recorded_at, self._bag(document.terms))
                  for document in fresh]  # fmt: skip
@@ -186,7 +194,7 @@ class EventTable:
         other, self._successes = successes ^ self._successes, frozenset(successes)
         rows = sorted(self.row_of[one] for one in other if one in self.row_of)
         moved = [row for row in rows if row < len(self._groups) and row in self.alive]
-        self._meaning.repeat(moved)
+        self.meaning.repeat(moved)
         self._marks += [self._marks[row] for row in moved]
         self.leave(moved)
         return [self._append(self.ids[row], self._documents[row], self.recorded[row], self._bags[row])
@@ -194,10 +202,9 @@ class EventTable:
 
     def _build(self, groups: npt.NDArray[np.int64], encoder: Embedder | None, unrelated: Callable[[], Floats]) -> None:
         self._groups = groups
-        background = Bags.of([self._bag(pack_terms(tokenize(text))) for text in TEXTS])
-        self._words = TermCosine(Bags.of(self._bags), background, counted=encoder is None, scaled=SCALED)
+        self._words = TermCosine(Bags.of(self._bags), self.background(), counted=encoder is None, scaled=SCALED)
         if encoder is not None:
-            self._meaning.build(unrelated())
+            self.meaning.build(unrelated())
         self.neighbours = Neighbours(self._metric(), groups.copy())
 
     def _extend(self, added: Sequence[int], groups: npt.NDArray[np.int64], gone: Sequence[int]) -> None:
@@ -207,15 +214,15 @@ class EventTable:
             self.neighbours.forget(gone)
         if added:
             self._words.add(Bags.of([self._bags[row] for row in added]))
-            self._meaning.extend()
+            self.meaning.extend()
             self.neighbours.grow(self._metric(), groups.copy())
 
     def _metric(self) -> WeightedSum:
         assert self._words is not None  # noqa: S101
         terms = [Term(Unlike(self._marks), -OTHER_ERROR)] if any(self._marks) else []
-        if not self._meaning.built:
+        if not self.meaning.built:
             return WeightedSum([Term(self._words, 1.0 / WORDS_UNIT, WORDS_OFFSET), *terms])
-        dense = [Term(cosine, 1.0 / (DENSE_UNIT * spread)) for cosine, spread in self._meaning.cosines()]
+        dense = [Term(cosine, 1.0 / (DENSE_UNIT * spread)) for cosine, spread in self.meaning.cosines()]
         return WeightedSum([*dense, Term(self._words, WORDS_WEIGHT / WORDS_UNIT, WORDS_OFFSET), *terms])
 
 

@@ -1,0 +1,127 @@
+"""The texts of a lane's events view by view, as arrays that can be compared (EMB-08).
+
+They are read for the events that an aggregation looks at and not kept: five vectors an event would be most of what a
+process holds.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from phronesis.core.experience.drafts import VIEWS
+from phronesis.core.experience.edge_building import Listed
+from phronesis.core.experience.similarity import Cosine, Floats, SimilarityMetric, Term, WeightedSum
+from phronesis.core.experience.viewing import SEEN, beside, cohesion, view_groups
+from phronesis.core.experience.words import Bags, TermCosine
+from phronesis.core.items import Item
+from phronesis.derive.experience.meaning import vectors_of
+from phronesis.derive.experience.table import WORDS_OFFSET, WORDS_UNIT, EventTable
+from phronesis.index.experience import view_part
+from phronesis.index.projections import ALIKE
+from phronesis.models.embedder import Embedder
+from phronesis.storage.documents import documents_of_items
+from phronesis.storage.lane_view import LaneView
+
+BY_MEANING: Final = 4.5
+BY_WORDS: Final = 9.0
+"""How alike events must be in one view to make a pattern by it alone: with vectors, and by words. On the labelled
+events no such pattern puts two together that teach different things (docs/benchmarks.md)."""
+
+ALONE: Final = ("situation", "attempt", "result", "reflection")
+"""The views that a pattern may have alone; that a goal is shared says nothing of what was learned."""
+
+SAMPLED: Final = 16
+"""The most typical members, by which the cohesion of a view is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewTable:
+    """Some events by place, with a metric for each view, and which of them have it."""
+
+    places: Mapping[str, int]
+    metrics: Mapping[str, SimilarityMetric]
+    having: Mapping[str, frozenset[int]]
+    threshold: float
+
+    def cohesions(self, members: Sequence[str]) -> dict[str, float]:
+        """Give how alike members are in each view that enough of them have, the most typical first."""
+        rows = [self.places[one] for one in members[:SAMPLED]]
+        out = {}
+        for view, metric in self.metrics.items():
+            there = np.array([row for row in rows if row in self.having[view]], dtype=np.int64)
+            alike = cohesion(metric.matrix(there, there))
+            if alike is not None and len(there) >= SEEN * len(rows):
+                out[view] = round(alike, 2)
+        return out
+
+    def groups(
+        self, pairs: Sequence[tuple[int, int]], known: Sequence[Sequence[int]], apart: Sequence[tuple[int, int]]
+    ) -> list[tuple[str, list[int]]]:
+        """Give groups that are alike in one view and no known ones, by place, each with its view."""
+        out: list[tuple[str, list[int]]] = []
+        for view in ALONE:
+            there = self.having[view]
+            joined = Listed([pair for pair in pairs if there.issuperset(pair)], self.threshold)
+            found = view_groups(self.metrics[view], joined, threshold=self.threshold, apart=apart)
+            out += [(view, group) for group in beside(found, [*known, *(group for _, group in out)])]
+        return out
+
+
+def view_table(view: LaneView, table: EventTable, encoder: Embedder | None, items: Mapping[str, Item]) -> ViewTable:
+    """Give the views of some events; by words where the lane's table is."""
+    ids = sorted(items)
+    places = {one: n for n, one in enumerate(ids)}
+    texts = [{name: text for name in VIEWS if (text := items[one].data.get(name))} for one in ids]
+    having = {name: frozenset(n for n, told in enumerate(texts) if name in told) for name in VIEWS}
+    if encoder is None or not table.meaning.built:
+        metrics: dict[str, SimilarityMetric] = {
+            name: _by_words(table, [told.get(name, "") for told in texts]) for name in VIEWS
+        }
+        return ViewTable(places, metrics, having, BY_WORDS)
+    vectors = _vectors(view, encoder, ids, texts)
+    return ViewTable(places, {name: _by_meaning(table, vectors[name]) for name in VIEWS}, having, BY_MEANING)
+
+
+def pairs_of_lists(place: Mapping[int, int], nearest: Mapping[int, Sequence[int]]) -> list[tuple[int, int]]:
+    """Give the pairs of places of which one is a neighbour of the other; ``place`` and ``nearest`` are by row."""
+    pairs = {(min(place[row], place[other]), max(place[row], place[other]))
+             for row, others in nearest.items() for other in others if other in place}  # fmt: skip
+    return sorted(pairs)
+
+
+def _by_words(table: EventTable, texts: Sequence[str]) -> SimilarityMetric:
+    terms = TermCosine(Bags.of([table.bag_of(text) for text in texts]), table.background())
+    return WeightedSum([Term(terms, 1.0 / WORDS_UNIT, WORDS_OFFSET)])
+
+
+def _by_meaning(table: EventTable, vectors: Floats) -> SimilarityMetric:
+    centre = table.meaning.lesson.centre
+    assert centre is not None  # it is built  # noqa: S101
+    return WeightedSum([Term(Cosine(centre.centred(vectors)), 1.0 / centre.spread)])
+
+
+def _vectors(
+    view: LaneView, encoder: Embedder, ids: Sequence[str], texts: Sequence[Mapping[str, str]]
+) -> dict[str, Floats]:
+    """Give the vectors of each view, a row of zeros where an event has none.
+
+    Of two views that say the same only the first is stored; an event of one text has its whole.
+    """
+    current = [row for row in documents_of_items(view.unit, view.lane_id, ids) if row.current_to is None]
+    stored = {(row.item_id, row.part): row.id for row in current}
+    wanted: dict[tuple[str, int], str] = {}
+    for n, (one, told) in enumerate(zip(ids, texts, strict=True)):
+        first: dict[str, str] = {}
+        for name, text in told.items():
+            part = view_part(first.setdefault(text, name))
+            document = stored.get((one, part)) or stored.get((one, ALIKE))
+            if document is not None:
+                wanted[name, n] = document
+    owners = {row.id: row.item_id for row in current}
+    vectors = vectors_of(view, view.lane_id, encoder, {one: owners[one] for one in wanted.values()})
+    out = {name: np.zeros((len(ids), encoder.dimension), np.float32) for name in VIEWS}
+    for (name, n), document in wanted.items():
+        out[name][n] = vectors[document]
+    return out
