@@ -163,30 +163,42 @@ class _Work:
         self._said = said
 
     def place(self, pattern: str | None, group: Group) -> None:
-        """Make a pattern of a group, or let one go on with it; one that had been merged may return."""
-        fields, returns = _described(group), False
+        """Make a pattern of a group, or let one go on with it; one that had been merged may return.
+
+        What has the same events as before stays as it is: that a lane has more events now moves every figure a little.
+        """
+        returns = pattern is not None and not self._view.items([pattern])[pattern].live
+        fresh = pattern is None
         if pattern is None:
-            item = self._pattern(group, fields)
-            self.items.append(item)
-            pattern = item.id
-        else:
-            returns = not self._view.items([pattern])[pattern].live
-            self.patches.append(Patch(pattern, {**fields, **(_RETURNS if returns else {})}, AGGREGATED))
+            self.items.append(self._pattern(group, _described(group)))
+            pattern = self.items[-1].id
+        self.placed[group.number] = pattern
         before = self._before.get(pattern, ())
         known = {row.identity: row for row in membership(before)}
-        self.placed[group.number] = pattern
         wished = [*self._rows(pattern, group.members, group.weights, "support"),
                   *self._rows(pattern, group.counter, group.against, "contra")]  # fmt: skip
+        events = [row.source_key for row in wished]
+        held = self._view.items(row.source_key for row in known.values())
+        named = {row.identity for row in wished}
+        gone = [
+            row for row in known.values() if row.identity not in named and not is_forgotten(held.get(row.source_key))
+        ]
+        same = not gone and all(row.identity in known and known[row.identity].grade == row.grade for row in wished)
+        if fresh or returns or not same:
+            if not fresh:
+                self.patches.append(Patch(pattern, {**_described(group), **(_RETURNS if returns else {})}, AGGREGATED))
+            self._member(wished, known, returns=returns)
+            self._drop(gone)
+        self._hear(pattern, events, before)
+
+    def _member(self, wished: Sequence[EvidenceRow], known: Mapping[Any, EvidenceRow], *, returns: bool) -> None:
         for row in wished:
-            old = known.pop(row.identity, None)
+            old = known.get(row.identity)
             if old is None or returns or old.grade != row.grade or abs(old.weight - row.weight) > MOVED:
                 self.evidence.append(row)
                 self.edges.append(self._edge(row))
                 if old is not None:
                     self.dropped_evidence.append(old)
-        self._hear(pattern, [row.source_key for row in wished], before)
-        forgotten = self._view.items(row.source_key for row in known.values())
-        self._drop([row for row in known.values() if not is_forgotten(forgotten.get(row.source_key))])
 
     def _hear(self, pattern: str, events: Sequence[str], before: Sequence[EvidenceRow]) -> None:
         """Let a pattern know what was said of its events before they were its own; what was taken back goes."""
