@@ -203,11 +203,9 @@ def open_memory(
     rewriter = Rewriter(roster.asker("migrate") or roster.asker("learn"))
     learn = Learning(telling, Candidates(finding.searcher, own.candidates, own.top_k), partial(roster.asker, "learn"))
     reflect = _reflecting(settings.policy.traits, roster, embedders, finding.searcher)
-    rules = settings.policy.experience.abstract
-    worth = Worth(min_members=rules.min_members, min_patterns=rules.min_patterns, change=rules.change)
     registry = make_registry(
         _prepare(roster, settings.policy), learn, migrate=rewriter, reflect=reflect, read=Reading(SOURCES),
-        aggregate=Aggregating(embedders), abstract=Abstracting(embedders, roster.asker("abstract"), worth),
+        aggregate=Aggregating(embedders), abstract=_abstracting(settings.policy, roster, embedders),
     )  # fmt: skip
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
@@ -316,6 +314,12 @@ def _prepare(roster: Roster, policy: Policy) -> Prepare:
     if lines is None:
         return prepare
     return Summarising(prepare, lines, policy.summary.every_turns, policy.summary.max_tokens, suspicious=find_order)
+
+
+def _abstracting(policy: Policy, roster: Roster, embedders: Embedders) -> Abstracting:
+    own = policy.experience.abstract
+    worth = Worth(min_members=own.min_members, min_patterns=own.min_patterns, change=own.change)
+    return Abstracting(embedders, roster.asker("abstract"), worth)
 
 
 def _keeper(database: Database, own: ExperienceRules) -> Keeper:

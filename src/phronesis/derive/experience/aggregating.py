@@ -188,8 +188,10 @@ def _found(table: EventTable, part: Part, views: ViewTable, rows: Sequence[int])
     place = {row: views.places[table.ids[row]] for row in rows}
     row_at = {n: row for row, n in place.items()}
     pairs = pairs_of_lists(place, dict(zip(rows, nearest.tolist(), strict=True)))
-    apart = [(place[one], place[other]) for one, other in part.bonds.apart if one in place and other in place]
-    for name, group in views.groups(pairs, [[place[row] for row in known] for known in groups], apart):
+    # Of events that people put together or apart, nothing is grouped by one view: they said how these belong.
+    said = {place[row] for pair in (*part.bonds.together, *part.bonds.apart) for row in pair if row in place}
+    pairs = [pair for pair in pairs if not said.intersection(pair)]
+    for name, group in views.groups(pairs, [[place[row] for row in known] for known in groups], ()):
         there = np.array(group[:_WEIGHED], dtype=np.int64)
         alike = views.metrics[name].matrix(there, there) / np.float32(views.threshold)
         out.append(Found([row_at[n] for n in group], alike, f"{JOINT} by {name}"))
