@@ -13,15 +13,16 @@ MAX_SAID: Final = 240
 
 MAX_TERMS: Final = 8
 MAX_SLOTS: Final = 8
+MAX_READ: Final = 50
+"""Members whose terms are counted, the most typical first."""
 
 SHARED_BY: Final = 0.5
 """Share of the members that must name a term or an artifact, for it to tell when the pattern applies."""
 
 _CHINESE: Final = re.compile("[\u3400-\u9fff]")
-_CHINESE_SHARE: Final = 0.2
-"""A text is Chinese from this share of Han characters on: Latin names stand among them."""
+_LATIN: Final = re.compile("[A-Za-z]{2,}")
 
-_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +36,27 @@ class Described:
     @property
     def content(self) -> str:
         """What is searched and read: what happened, when it applies, and what to do or not to do."""
-        slots = [*self.signature.get("terms", ()), *self.signature.get("artifacts", ())]
+        named = [one.partition(":")[2] for one in self.signature.get("artifacts", ())]
+        slots = dict.fromkeys([*self.signature.get("terms", ()), *named])
         told = [self.summary, self.signature.get("situation", ""), self.signature.get("goal", ""), ", ".join(slots),
                 self.recommendation]  # fmt: skip
         return "\n".join(dict.fromkeys(text for text in told if text))
 
 
 def is_chinese(text: str) -> bool:
-    """Tell whether a text is Chinese."""
-    return len(_CHINESE.findall(text)) >= _CHINESE_SHARE * max(1, len(text))
+    """Tell whether a text is Chinese: it has at least as many Han characters as Latin words, which are often names."""
+    han = len(_CHINESE.findall(text))
+    return han > 0 and han >= len(_LATIN.findall(text))
 
 
 def said(text: str) -> str:
     """Give the first sentences of a text that fit into `MAX_SAID` characters, at least the first, cut if need be."""
-    flat = " ".join(text.split())
     out = ""
-    for sentence in _SENTENCE.split(flat):
+    for sentence in filter(None, _SENTENCE.split(" ".join(text.split()))):
         if out and len(out) + len(sentence) > MAX_SAID:
             break
-        out = f"{out} {sentence}" if out and not is_chinese(sentence) else out + sentence
+        glued = not out or (out[-1] in "。！？" and _CHINESE.match(sentence))
+        out += sentence if glued else f" {sentence}"
     return out if len(out) <= MAX_SAID else out[: MAX_SAID - 1] + "…"
 
 
@@ -68,16 +71,10 @@ def describe(
         terms_of: the readable terms of a text.
         rarity: how rare a term is in the whole lane, 0 for what says nothing.
     """
-    centre = events[0]
-    latest = max((event for event in events if event.reflection), key=_when, default=None)
     return Described(
-        summary=_summary(centre), signature=_signature(events, terms_of, rarity),
-        recommendation=_recommendation(centre, latest, outcome),
+        summary=_summary(events[0]), signature=_signature(events, terms_of, rarity),
+        recommendation=_recommendation(events, outcome),
     )  # fmt: skip
-
-
-def _when(event: L1Event) -> tuple[Any, str]:
-    return (event.occurred_at or event.recorded_at, event.id)
 
 
 def _summary(centre: L1Event) -> str:
@@ -85,12 +82,16 @@ def _summary(centre: L1Event) -> str:
     return f"{attempt} → {result}" if result else attempt
 
 
-def _recommendation(centre: L1Event, latest: L1Event | None, outcome: str) -> str:
-    chinese = is_chinese(centre.attempt)
+def _recommendation(events: Sequence[L1Event], outcome: str) -> str:
+    """Say what to do or not to do, and the lesson of the most typical member that has one; else what came of it."""
+    centre = events[0]
+    chinese = is_chinese("\n".join(_texts(centre)))
     verb = {"success": ("Do: ", "建议："), "failure": ("Avoid: ", "避免：")}.get(outcome, ("Open: ", "未定："))[chinese]
-    lesson = "" if latest is None else said(latest.reflection)
     told = verb + said(centre.attempt)
-    return f"{told}\n{('Lesson: ', '教训：')[chinese]}{lesson}" if lesson and lesson not in told else told
+    lesson = next((said(event.reflection) for event in events if event.reflection), "")
+    if lesson:
+        return told if lesson in told else f"{told}\n{('Lesson: ', '教训：')[chinese]}{lesson}"
+    return f"{told}\n{('Outcome: ', '结果：')[chinese]}{said(centre.result)}" if centre.result else told
 
 
 def _signature(
@@ -98,9 +99,11 @@ def _signature(
 ) -> dict[str, Any]:
     centre = events[0]
     needed = SHARED_BY * len(events)
-    terms = Counter(term for event in events for term in set(terms_of("\n".join(_texts(event)))))
-    heavy = sorted(((count * rarity(term), term) for term, count in terms.items() if count >= needed and count > 1),
-                   key=lambda one: (-one[0], one[1]))  # fmt: skip
+    read = events[:MAX_READ]
+    terms = Counter(term for event in read for term in set(terms_of("\n".join(_texts(event)))))
+    least = max(2.0, SHARED_BY * len(read))
+    shared = _whole({term: count for term, count in terms.items() if count >= least})
+    heavy = sorted(((count * rarity(term), term) for term, count in shared.items()), key=lambda one: (-one[0], one[1]))
     artifacts = Counter(artifact for event in events for artifact in event.artifacts)
     families = Counter(event.family for event in events if event.family)
     slots = {
@@ -111,6 +114,15 @@ def _signature(
         "situation": said(centre.situation), "goal": said(centre.goal),
     }  # fmt: skip
     return {name: value for name, value in slots.items() if value}
+
+
+def _whole(counts: Mapping[str, int]) -> dict[str, int]:
+    """Leave out the Chinese terms that are part of a longer one which as many members have."""
+    long = [term for term in counts if _CHINESE.match(term)]
+    parts = {
+        term for term in long for other in long if term != other and term in other and counts[term] <= counts[other]
+    }
+    return {term: count for term, count in counts.items() if term not in parts}
 
 
 def _texts(event: L1Event) -> list[str]:

@@ -23,6 +23,8 @@ SEEN: Final = 0.5
 LEAST: Final = 3
 """Members of a group that is alike in one view: two such texts are easily alike by chance."""
 
+TRIED: Final = "attempt+result"
+
 SAME: Final = 0.8
 """Jaccard index from which a group is one that is there already."""
 
@@ -34,9 +36,13 @@ def cohesion(alike: Floats) -> float | None:
 
 
 def view_of(cohesions: Mapping[str, float]) -> str:
-    """Give the views that members are alike in, joined by ``+``: at least the one they are most alike in."""
+    """Give the views that members are alike in, joined by ``+``: at least the one they are most alike in.
+
+    Where they are alike in none, but what one tried is what came to another, it is `TRIED`.
+    """
     alike = [view for view in VIEWS if cohesions.get(view, 0.0) >= ALIKE]
-    return "+".join(alike) or max(cohesions, key=lambda view: (cohesions[view], -VIEWS.index(view)), default="attempt")
+    most = max(cohesions, key=lambda view: (cohesions[view], -VIEWS.index(view)), default=TRIED)
+    return "+".join(alike) or (most if cohesions.get(most, 0.0) > 0 else TRIED)
 
 
 def view_groups(

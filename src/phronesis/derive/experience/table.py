@@ -50,7 +50,7 @@ SCALED: Final = 0.5
 word: they know what it is about."""
 
 BOTH: Final = Belonging(shared=8.0, threshold=10.0, alone=6.5)
-WORDS: Final = Belonging(shared=18.0, threshold=14.0, alone=5.0)
+WORDS: Final = Belonging(shared=18.0, threshold=15.0, alone=5.5)
 
 OTHER_ERROR: Final = 20.0
 """What is taken off two events of which an adapter knows that their errors are of different kinds: more than they can
@@ -110,8 +110,8 @@ class EventTable:
     def rarity(self, term: str) -> float:
         """Give how rare a readable term is in the lane (its idf); 0 for what says nothing."""
         numbers = [self._numbers.get(term_hash(token)) for token in tokenize(term)]
-        known = [number for number in numbers if number is not None]
-        return self._words.idf(known[0]) if known and self._words is not None else 0.0
+        known = [self._words.idf(number) for number in numbers if number is not None and self._words is not None]
+        return sum(known) / len(known) if known else 0.0
 
     def bag_of(self, text: str) -> Bag:
         """Give the terms of a text, by their numbers here."""

@@ -53,7 +53,7 @@ class ViewTable:
             there = np.array([row for row in rows if row in self.having[view]], dtype=np.int64)
             alike = cohesion(metric.matrix(there, there))
             if alike is not None and len(there) >= SEEN * len(rows):
-                out[view] = round(alike, 2)
+                out[view] = round(max(0.0, alike), 2)
         return out
 
     def groups(
