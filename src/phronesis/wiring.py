@@ -8,8 +8,9 @@ from typing import Final
 
 from phronesis.compose.assembly import Assembler
 from phronesis.compose.core_memory import CorePolicy
-from phronesis.config import Policy, PolicySource, api_keys, index_key, load_settings
+from phronesis.config import Policy, PolicySource, Settings, api_keys, index_key, load_settings
 from phronesis.config.experience import ExperienceRules, ForgetRules
+from phronesis.config.policy import ReasoningRules
 from phronesis.config.ranking import Ranking
 from phronesis.config.traits import TraitRules
 from phronesis.core.changes import Fold
@@ -186,9 +187,7 @@ def open_memory(
     index: OutsideIndex | None = None,
 ) -> Memory:
     """Open a store and join the stages over it; see ``Memory.open``. ``index`` is asked instead of the policy's."""
-    settings = load_settings(url, tenant=tenant, policy=policy)
-    database = connect(settings.url)
-    open_schema(database)
+    settings, database = _store(load_settings(url, tenant=tenant, policy=policy))
     time = _now if clock is None else _in_utc(clock)
     # The counter's vocabulary takes half a second to load: not before somebody counts.
     counter = cache(lambda: load_token_counter(settings.policy.token_counter))
@@ -201,11 +200,11 @@ def open_memory(
     own = settings.policy.reasoning
     telling = Telling(BUILDERS[own.facts], own.products)
     rewriter = Rewriter(roster.asker("migrate") or roster.asker("learn"))
-    learn = Learning(telling, Candidates(finding.searcher, own.candidates, own.top_k), partial(roster.asker, "learn"))
     reflect = _reflecting(settings.policy.traits, roster, embedders, finding.searcher)
     registry = make_registry(
-        _prepare(roster, settings.policy), learn, migrate=rewriter, reflect=reflect, read=Reading(SOURCES),
-        aggregate=Aggregating(embedders), abstract=_abstracting(settings.policy, roster, embedders),
+        _prepare(roster, settings.policy), _learning(own, telling, finding.searcher, roster), migrate=rewriter,
+        reflect=reflect, read=Reading(SOURCES), aggregate=Aggregating(embedders),
+        abstract=_abstracting(settings.policy, roster, embedders),
     )  # fmt: skip
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
@@ -314,6 +313,16 @@ def _prepare(roster: Roster, policy: Policy) -> Prepare:
     if lines is None:
         return prepare
     return Summarising(prepare, lines, policy.summary.every_turns, policy.summary.max_tokens, suspicious=find_order)
+
+
+def _store(settings: Settings) -> tuple[Settings, Database]:
+    database = connect(settings.url)
+    open_schema(database)
+    return settings, database
+
+
+def _learning(own: ReasoningRules, telling: Telling, searcher: Search, roster: Roster) -> Learning:
+    return Learning(telling, Candidates(searcher, own.candidates, own.top_k), partial(roster.asker, "learn"))
 
 
 def _abstracting(policy: Policy, roster: Roster, embedders: Embedders) -> Abstracting:

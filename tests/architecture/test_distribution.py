@@ -166,7 +166,19 @@ def _live(memory: Memory, folder: Path) -> None:
     memory.mem_get(reasoned.id, run_id="r")
     memory.learn("r", user_id="ada")
     memory.erase(id=memory.get_run("r", user_id="ada").item_id)
-    values = {"run_id": "r", "run": {"raw": "x"}, "feedback": {"pros": "x"},
+    tried = memory.ingest([{"attempt": f"pinned the kernel module {n}", "source_ref": f"r{n}", "episode_id": "e"}
+                           for n in range(4)])  # fmt: skip
+    memory.aggregate()
+    memory.abstract()
+    memory.query(situation="pinned kernel module", artifacts=["kernel"], label="unknown", since="2026-01-01")
+    (pattern, *_) = memory.get_all(kinds=["pattern"])
+    memory.feedback(tried[0][0].id, "incorrect", actor="ada")
+    memory.feedback(
+        pattern.id, "split", value=[[event.id for event, _ in tried[:2]], [event.id for event, _ in tried[2:]]]
+    )
+    memory.aggregate()
+    memory.abstract()
+    values = {"run_id": "r", "nei": {"attempt": "a", "source_ref": "b"}, "source_type": "manual", "run": {"raw": "x"}, "feedback": {"pros": "x"},
               "target_id": item.id, "kind": "useful",
               "id": item.id, "entry_id": fact.entry_id, "user_id": "grace", "query": "tea", "session_id": "s1",
               "user_message": "tea?", "path": folder / "export.jsonl", "model": HashingEmbedder(),
