@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
-from typing import Final
+from typing import Any, Final
 
 from phronesis.compose.assembly import Assembler
 from phronesis.compose.core_memory import CorePolicy
@@ -211,8 +211,7 @@ def open_memory(
     interpreter = Interpreter(database, recorder, stepper, time, erasure.effects(replayer))
     writer = Writer(recorder, interpreter)
     browser = Browser(database)
-    judge = roster.judge()
-    searcher = finding.searcher if judge is None else Reranking(finding.searcher, judge)
+    searcher = finding.searcher if (judge := roster.judge()) is None else Reranking(finding.searcher, judge)
     stages = Stages(
         database=database,
         writer=writer,
@@ -236,10 +235,7 @@ def open_memory(
         reflector=Reflector(database, reflect.thresholds, background=settings.policy.traits.background),
         traits=TraitBook(database),
         sources=SOURCES,
-        experience=ExperienceBook(database),
-        asking=ExperienceSearch(database, embedders, finding.indexes, time),
-        forgetter=_forgetter(database, settings.policy.experience.forget),
-        keeper=_keeper(database, settings.policy.experience),
+        **_experienced(database, embedders, finding.indexes, time, own=settings.policy.experience),
         clock=time,
     )
     return Memory(stages, settings.tenant)
@@ -329,6 +325,23 @@ def _abstracting(policy: Policy, roster: Roster, embedders: Embedders) -> Abstra
     own = policy.experience.abstract
     worth = Worth(min_members=own.min_members, min_patterns=own.min_patterns, change=own.change)
     return Abstracting(embedders, roster.asker("abstract"), worth)
+
+
+def _experienced(
+    database: Database,
+    embedders: Embedders,
+    indexes: ScopeIndexes,
+    time: Callable[[], datetime],
+    *,
+    own: ExperienceRules,
+) -> dict[str, Any]:
+    """Join what asks the experience base and keeps it in order, by the stage's name."""
+    return {
+        "experience": ExperienceBook(database),
+        "asking": ExperienceSearch(database, embedders, indexes, time),
+        "forgetter": _forgetter(database, own.forget),
+        "keeper": _keeper(database, own),
+    }
 
 
 def _keeper(database: Database, own: ExperienceRules) -> Keeper:

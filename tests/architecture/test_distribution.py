@@ -173,12 +173,12 @@ def _live(memory: Memory, folder: Path) -> None:
     memory.query(situation="pinned kernel module", artifacts=["kernel"], label="unknown", since="2026-01-01")
     (pattern, *_) = memory.get_all(kinds=["pattern"])
     memory.feedback(tried[0][0].id, "incorrect", actor="ada")
-    memory.feedback(
-        pattern.id, "split", value=[[event.id for event, _ in tried[:2]], [event.id for event, _ in tried[2:]]]
-    )
+    parts = [[event.id for event, _ in part] for part in (tried[:2], tried[2:])]
+    memory.feedback(pattern.id, "split", value=parts)
     memory.aggregate()
     memory.abstract()
-    values = {"run_id": "r", "nei": {"attempt": "a", "source_ref": "b"}, "source_type": "manual", "run": {"raw": "x"}, "feedback": {"pros": "x"},
+    values = {"run_id": "r", "nei": {"attempt": "a", "source_ref": "b"}, "source_type": "manual",
+              "run": {"raw": "x"}, "feedback": {"pros": "x"},
               "target_id": item.id, "kind": "useful",
               "id": item.id, "entry_id": fact.entry_id, "user_id": "grace", "query": "tea", "session_id": "s1",
               "user_message": "tea?", "path": folder / "export.jsonl", "model": HashingEmbedder(),

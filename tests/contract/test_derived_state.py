@@ -246,7 +246,7 @@ def test_documents_wait_for_their_vectors(database: Database, lane: Lane) -> Non
         ]
         documents.put_vectors(unit, lane.lane_id, "m", [("d1", np.ones(2, dtype=np.float32))])
         assert documents.documents_without_vector(unit, lane.lane_id, "m", limit=5) == []
-        known = [documents.Unembedded("d1", "i1", "", 1), documents.Unembedded("d2", "i1", "", 1)]
+        known = [documents.Unembedded("d1", "i1", "", 1, "whole"), documents.Unembedded("d2", "i1", "", 1, "whole")]
         assert documents.existing_documents(unit, lane.lane_id, known) == {"d1"}
 
 

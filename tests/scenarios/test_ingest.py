@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,7 +131,7 @@ def test_a_text_without_a_name_is_found_by_its_entry(memory: Memory) -> None:
         ({"text": "a", "source_type": "log", "source_ref": ""}, "source_ref"),
     ],
 )  # fmt: skip
-def test_a_wrong_source_is_named(memory: Memory, given: dict[str, str], field: str) -> None:
+def test_a_wrong_source_is_named(memory: Memory, given: dict[str, Any], field: str) -> None:
     with pytest.raises(InputError) as refused:
         memory.ingest_source(**given)
     assert refused.value.field == field

@@ -25,7 +25,8 @@ TRIED = {"attempt": "pin it", "source_ref": "log:1"}
         ({"hints": {"artifacts": "app.py"}}, "hints.artifacts"), ({"payload": {1, 2}}, "payload"),
         ({"hints": {"artifacts": [{"type": "planet", "name": "Mars"}]}}, "hints.artifacts"),
         ({"hints": {"artifacts": [{"type": "file"}]}}, "hints.artifacts"), ({"field_origin": "human"}, "field_origin"),
-        ({"field_origin": {"attempt": "robot"}}, "field_origin"), ({"field_origin": {"label": "human"}}, "field_origin"),
+        ({"field_origin": {"attempt": "robot"}}, "field_origin"),
+        ({"field_origin": {"label": "human"}}, "field_origin"),
     ],
 )  # fmt: skip
 def test_a_wrong_field_is_named(given: dict[str, Any], field: str) -> None:
@@ -50,7 +51,10 @@ def test_an_input_may_be_a_record() -> None:
         **TRIED, "label": "failure", "source_type": "manual", "episode_id": "e", "seq": 0, "hints": {"failed": True},
         "observations": {"exit_code": 1}, "field_origin": {"attempt": "human"},
     }  # fmt: skip
-    assert checked_nei(NEI(**TRIED, occurred_at=NOW), now=NOW)["occurred_at"] == "2026-01-01T00:00:00Z"
+    assert (
+        checked_nei(NEI(attempt="pin it", source_ref="log:1", occurred_at=NOW), now=NOW)["occurred_at"]
+        == "2026-01-01T00:00:00Z"
+    )
 
 
 def test_artifacts_are_named_by_type_or_are_concepts() -> None:
