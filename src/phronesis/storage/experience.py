@@ -100,9 +100,10 @@ def views_of(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> list[View]:
 @cache
 def _views(dialect: str) -> sa.Select[Any]:
     lane = documents.c.lane_id + sa.literal_column("0")
+    first = sa.func.substr(documents.c.part, sa.literal_column("1"), sa.literal_column("1"))
     return sa.select(documents.c.id, documents.c.item_id, documents.c.part).where(
         documents.c.tenant_id == sa.bindparam("t"), listed(documents.c.item_id, dialect), lane == sa.bindparam("l"),
-        sa.func.substr(documents.c.part, 1, 1) == sa.bindparam("a"), documents.c.current_to.is_(None),
+        first == sa.bindparam("a"), documents.c.current_to.is_(None),
     )  # fmt: skip
 
 

@@ -12,14 +12,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-WORDS: Final = 1.0
-"""Of BM25 as a share of the most that the question's terms can come to."""
+WORDS: Final = 2.0
+"""Of BM25 as a share of the most that the question's terms can come to; twice that where the question is `LONG`."""
 
 MEANING: Final = 1.0
 """Of the cosine of the whole, standardised over the scope's experience, `FULL` standard deviations being 1."""
 
 VIEWS: Final = 0.5
-"""Of the best cosine of a view that the question is about, standardised like the whole."""
+"""Of the best cosine of a view that the question is about, standardised like the whole; none where the question is
+`LONG`: a vector of two hundred words is near to all that is told in the same manner."""
+
+SHORT: Final = 16
+LONG: Final = 48
+"""Distinct terms of a question from and up to which its words count more and views less, evenly in between."""
+
+EPISODE: Final = 0.3
+"""Of the relevance of the best other event of the same episode: an episode is about one thing, and where one of its
+attempts answers, the others do more likely."""
 
 FULL: Final = 4.0
 """Standard deviations above the mean at which a cosine counts fully."""
@@ -64,17 +73,20 @@ PREFERENCE: Final = 0.4
 class Signals:
     """What is known of one candidate, in [0, 1] each.
 
-    ``latest`` is 1 / its place among what the asked name stands for, the latest lesson first, and 0 where more than a
+    ``length`` says how long the question is, from `SHORT` to `LONG`; ``episode`` is the relevance of the best other event
+    of the same episode, which may be above 1. ``latest`` is 1 / its place among what the asked name stands for, the latest lesson first, and 0 where more than a
     name was asked; ``preference`` is in [-1, 1]; ``age`` in days.
     """
 
     words: float = 0.0
+    length: float = 0.0
     meaning: float | None = None
     views: float = 0.0
     exact: bool = False
     latest: float = 0.0
     artifacts: float = 0.0
     graph: float = 0.0
+    episode: float = 0.0
     usefulness: float = NEUTRAL
     confidence: float = 0.0
     age: float = 0.0
@@ -83,17 +95,23 @@ class Signals:
     preference: float = 0.0
 
 
+def length_of(terms: int) -> float:
+    """Give how long a question of so many distinct terms is: 0 up to `SHORT`, 1 from `LONG` on."""
+    return min(1.0, max(0.0, (terms - SHORT) / (LONG - SHORT)))
+
+
 def relevance_of(signals: Signals) -> dict[str, float]:
     """Give the shares that make something relevant; without an encoder (meaning None) words weigh for both."""
-    words = WORDS * signals.words
+    weight = WORDS * (1.0 + signals.length)
     return {
-        "words": words if signals.meaning is not None else words * (WORDS + MEANING) / WORDS,
+        "words": signals.words * (weight if signals.meaning is not None else weight + MEANING),
         "meaning": MEANING * (signals.meaning or 0.0),
-        "views": VIEWS * signals.views,
+        "views": VIEWS * (1.0 - signals.length) * signals.views,
         "exact": EXACT * signals.exact,
         "latest": LATEST * signals.latest,
         "artifacts": ARTIFACTS * signals.artifacts,
         "graph": GRAPH * signals.graph,
+        "episode": EPISODE * signals.episode,
     }
 
 
@@ -122,6 +140,6 @@ def weights() -> dict[str, Any]:
     """Give the constants as plain JSON values, as ``explain`` shows them."""
     return {
         "words": WORDS, "meaning": MEANING, "views": VIEWS, "exact": EXACT, "latest": LATEST, "artifacts": ARTIFACTS,
-        "graph": GRAPH, "usefulness": USEFULNESS, "confidence": CONFIDENCE, "freshness": FRESHNESS,
+        "graph": GRAPH, "episode": EPISODE, "usefulness": USEFULNESS, "confidence": CONFIDENCE, "freshness": FRESHNESS,
         "half_life_days": HALF_LIFE_DAYS, "counter": COUNTER, "trust": TRUST, "preference": PREFERENCE,
     }  # fmt: skip

@@ -14,6 +14,9 @@ DEPTH: Final = 3
 WIDTH: Final = 24
 """Nodes from which each step goes on: the strongest."""
 
+SPARE: Final = 2
+"""Nodes looked at for each from which a step goes on: some may not be shown, and those of another layer count less."""
+
 CROSS: Final = 0.8
 """What is left of a strength across a step to another layer: a pattern is about what its members are about."""
 
@@ -86,7 +89,7 @@ def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width:
             break
         near = {one.node.id: one for one in front}
         told = [(link, near[link.near]) for link in graph.links(list(near)) if link.far not in found]
-        nodes = graph.nodes(list(dict.fromkeys(link.far for link, _ in told)))
+        nodes = graph.nodes(_likely(told, SPARE * width))
         level: dict[str, Reached] = {}
         for link, start in told:
             node = nodes.get(link.far)
@@ -98,6 +101,18 @@ def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width:
         front = _best(list(level.values()), width)
         found |= {one.node.id: one for one in front}
     return found
+
+
+def _likely(told: Sequence[tuple[Link, Reached]], count: int) -> list[str]:
+    """Give the nodes that the strongest edges lead to; of equals those of the later id, which came later.
+
+    What layer they are of is not known yet, and a hub names hundreds: only these few are looked at.
+    """
+    strongest: dict[str, float] = {}
+    for link, start in told:
+        strongest[link.far] = max(strongest.get(link.far, 0.0), start.strength * link.weight)
+    newest_first = sorted(strongest, reverse=True)
+    return sorted(newest_first, key=lambda one: -strongest[one])[:count]
 
 
 def _kept(near: int, far: int) -> float:

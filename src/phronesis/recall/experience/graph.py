@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Final
 
 from phronesis.core.experience.drafts import ARTIFACT_TYPES
@@ -85,14 +86,18 @@ class LaneGraph:
         return found | {one: Node(one, ARTIFACT) for one in artifacts}
 
     def links(self, ids: Sequence[str]) -> Sequence[Link]:
-        """Give the edges at some nodes that were there at the time asked for."""
+        """Give the edges at some nodes that were there at the time asked for.
+
+        What many events are about leads to each of them the more weakly: 1 / √n.
+        """
         artifacts = [one for one in ids if one.startswith(_PREFIXES)]
         out: list[Link] = []
         for lane in self.lanes:
             own = [one for one in ids if self._lane_of.get(one) == lane]
             ends = strongest_edges(self.unit, lane.lane_id, own, FOLLOWED, each=EACH) if own else []
             for artifact in artifacts:
-                ends += holders(self.unit, lane.lane_id, artifact, ABOUT, most=MOST_HOLDERS)
+                held = holders(self.unit, lane.lane_id, artifact, ABOUT, most=MOST_HOLDERS)
+                ends += [end._replace(weight=end.weight / sqrt(len(held))) for end in held]
             out += [Link(end.near, end.far, end.type, min(1.0, max(0.0, end.weight)))
                     for end in self._then(lane, ends) if end.grade != APART]  # fmt: skip
         return out

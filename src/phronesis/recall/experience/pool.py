@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from phronesis.core.experience.limits import clauses_of
-from phronesis.core.experience.ranking import Signals, relevance_of, score_of, shares_of
+from phronesis.core.experience.ranking import Signals, length_of, relevance_of, score_of, shares_of
 from phronesis.core.experience.records import L1, PATTERN
 from phronesis.core.experience.walking import ARTIFACT, Reached, walk
 from phronesis.core.instants import to_micros
@@ -41,10 +41,14 @@ class Pool:
     liked: Mapping[str, float] = field(default_factory=dict)
     reached: Mapping[str, Reached] = field(default_factory=dict)
     chain_of: dict[str, Chain] = field(default_factory=dict)
+    beside: Mapping[str, float] = field(default_factory=dict)
+    """The relevance of the best other event of the same episode, by event."""
+    length: float = 0.0
 
     def gather(self, names: TaskNames) -> None:
         """Take up what meets the question: by name, by words and meaning, by the artifacts it names."""
         found: list[str] = []
+        self.length = length_of(len(set(tokenize(self.asked.text))))
         asked = {called(text) for text in (self.asked.situation, self.asked.goal)} - {""}
         for lane in self.lanes:
             for name in sorted(asked):
@@ -76,6 +80,21 @@ class Pool:
         self.chain_of = self.chains.of(self.items.values())
         ends = [end for chain in self.chain_of.values() for end in (chain.typical, chain.latest) if end is not None]
         self.take(ends)
+        self.beside = self._beside()
+
+    def _beside(self) -> dict[str, float]:
+        """Give, for each event of an episode, the relevance of the best other one that says something else."""
+        episodes: dict[str, list[tuple[float, Item]]] = {}
+        for one, item in self.items.items():
+            if item.kind == L1 and item.run_id is not None:
+                relevant = sum(relevance_of(self.signals(one)).values())
+                episodes.setdefault(item.run_id, []).append((relevant, item))
+        out: dict[str, float] = {}
+        for held in episodes.values():
+            held.sort(key=lambda one: (-one[0], one[1].id))
+            for _, item in held:
+                out[item.id] = next((far for far, other in held if other.content != item.content), 0.0)
+        return out
 
     def signals(self, item_id: str) -> Signals:
         """Give what is known of an item of the pool."""
@@ -85,10 +104,10 @@ class Pool:
         held = set(item.data.get("artifacts") or item.data.get("signature", {}).get("artifacts", ()))
         step = self.reached.get(item_id)
         return Signals(
-            words=words, meaning=meaning, views=self.views.get(item_id, 0.0), exact=place is not None,
+            words=words, length=self.length, meaning=meaning, views=self.views.get(item_id, 0.0), exact=place is not None,
             latest=1.0 / place if place is not None and self.by_name else 0.0,
             artifacts=len(held.intersection(self.artifacts)) / len(self.artifacts) if self.artifacts else 0.0,
-            graph=0.0 if step is None else step.strength, usefulness=usefulness_of(item), confidence=item.confidence,
+            graph=0.0 if step is None else step.strength, episode=self.beside.get(item_id, 0.0), usefulness=usefulness_of(item), confidence=item.confidence,
             age=(self.now - to_micros(item.occurred_at or item.recorded_at)) / _DAY,
             counter=0.0 if chain is None else chain.counter, trust=item.trust / Trust.OPERATOR,
             preference=self.liked.get(item_id, 0.0),
