@@ -193,11 +193,9 @@ def open_memory(
     rewriter = Rewriter(roster.asker("migrate") or roster.asker("learn"))
     learn = Learning(telling, Candidates(finding.searcher, own.candidates, own.top_k), partial(roster.asker, "learn"))
     reflect = _reflecting(settings.policy.traits, roster, embedders, finding.searcher)
-    rules = settings.policy.experience.abstract
-    worth = Worth(min_members=rules.min_members, min_patterns=rules.min_patterns, change=rules.change)
     registry = make_registry(
         _prepare(roster, settings.policy), learn, rewriter, reflect, read=Reading(SOURCES),
-        aggregate=Aggregating(embedders), abstract=Abstracting(embedders, roster.asker("abstract"), worth),
+        aggregate=Aggregating(embedders), abstract=_abstracting(settings.policy, roster, embedders),
     )  # fmt: skip
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
@@ -275,6 +273,13 @@ def _reflecting(own: TraitRules, roster: Roster, embedders: Embedders, searcher:
     """Join what reflects: who says what memories come to, and what is kept out of it."""
     thresholds = Thresholds(importance=own.importance, hours=own.hours)
     return Reflecting(_mind(roster, embedders, searcher), Guard(own.sensitive), Likeness(embedders), thresholds)
+
+
+def _abstracting(policy: Policy, roster: Roster, embedders: Embedders) -> Abstracting:
+    """Join what draws principles: who words them, and what it takes for one."""
+    own = policy.experience.abstract
+    worth = Worth(min_members=own.min_members, min_patterns=own.min_patterns, change=own.change)
+    return Abstracting(embedders, roster.asker("abstract"), worth)
 
 
 def _mind(roster: Roster, embedders: Embedders, searcher: Search) -> Mind:

@@ -9,8 +9,11 @@ import pytest
 
 from phronesis.core.experience.records import L1Event, Pattern, Principle
 from phronesis.core.experience.results import Aggregation
+from phronesis.errors import ModelUnavailable
 from phronesis.memory import Memory
+from phronesis.models.hashing_embedder import HashingEmbedder
 from phronesis.storage.scanner import SUFFIXES
+from phronesis.wiring import open_memory
 from scenarios.engines import Clock
 
 BUILDS = ("nightly", "weekly", "release", "hotfix", "staging", "preview")
@@ -419,3 +422,47 @@ def test_an_erased_event_leaves_no_word_of_it(tried: Tried) -> None:
     assert isinstance(pattern, Pattern)
     assert set(ids) < {event for event, _ in pattern.members}
 
+
+# --- by meaning ------------------------------------------------------------------------------------------------------
+
+
+class Away(HashingEmbedder):
+    """An encoder whose server goes away when a test says so."""
+
+    gone = False
+
+    def embed_query(self, text: str) -> Any:
+        if self.gone:
+            raise ModelUnavailable("away")
+        return super().embed_query(text)
+
+
+def test_vectors_count_where_there_is_an_encoder(url: str) -> None:
+    clock, encoder = Clock(), Away()
+    with open_memory(url, policy=None, tenant=None, clock=clock, embedder=encoder) as memory:
+        tried = Tried(memory, clock)
+        tried.pinned(*BUILDS[:3])
+        [hidden] = tried.pinned("fourth", reflection="Zyxomania")
+        tried.upgraded(*BUILDS[3:])
+        tried.draw()
+        assert len(tried.principles()) in (1, 2)
+        before = tried.principles()
+        again = tried.draw()
+        assert (again.new, again.changed, again.retired) == ((), (), ())
+        assert memory.erase(id=hidden).clean
+        memory.flush()
+        assert (
+            sum(one.support["events"] for one in tried.principles()) == sum(one.support["events"] for one in before) - 1
+        )
+        tried.same()
+
+
+def test_words_decide_while_the_encoder_is_away(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, encoder = Clock(), Away()
+    with open_memory(url, policy=None, tenant=None, clock=clock, embedder=encoder) as memory:
+        tried = Tried(memory, clock)
+        tried.pinned(*BUILDS[:3])
+        memory.aggregate()
+        monkeypatch.setattr(encoder, "gone", True)
+        assert len(memory.abstract().new) == 1
+        tried.same()

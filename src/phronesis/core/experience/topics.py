@@ -85,8 +85,8 @@ class Drawn:
     """A principle before it has words.
 
     ``support`` are its patterns, the one that gives the action first; ``against`` patterns of the other outcome with
-    the same action, ``counter`` such events of no pattern here. ``slots`` are, by pattern of ``against``, what
-    explains it. ``slot`` and ``refines`` belong to a narrower principle: where it holds, and the broader one's place in the list.
+    the same action, ``counter`` such events of no pattern here. ``slots`` are, by pattern of ``against``, what explains
+    it. ``slot`` and ``refines`` belong to a narrower principle: where it holds, the broader one's place in the list.
     """
 
     support: Sequence[SeenPattern]

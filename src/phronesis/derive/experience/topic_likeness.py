@@ -12,9 +12,10 @@ from typing import Final
 
 import numpy as np
 
+from phronesis.core.clustering import similar_pairs
 from phronesis.core.experience.centring import Centre
 from phronesis.core.experience.records import L1
-from phronesis.core.experience.similarity import Cosine, Floats, Sets
+from phronesis.core.experience.similarity import Cosine, Floats
 from phronesis.core.experience.topics import SeenPattern, grouped
 from phronesis.core.experience.words import TermCosine
 from phronesis.derive.experience.contradicting import TYPICAL, bags_of
@@ -67,9 +68,12 @@ class TopicLikeness:
         likeness = words if dense is None else dense + (words - WORDS_OFFSET) / WORDS_UNIT
         outcomes = np.array([one.outcome for one in patterns])
         same = outcomes[:, None] == outcomes[None, :]
-        named = Sets([_named(one) for one in patterns]).matrix(rows)
-        alike = likeness / np.where(same, SAME[by_words], OPPOSITE[by_words]) + NAMED * named
+        alike = likeness / np.where(same, SAME[by_words], OPPOSITE[by_words])
         place = {one.id: n for n, one in enumerate(patterns)}
+        shared = similar_pairs({one.id: _named(one) for one in patterns}, threshold=1e-9)
+        for (first, second), share in shared.items():
+            alike[place[first], place[second]] += NAMED * share
+            alike[place[second], place[first]] += NAMED * share
         for group in joined:
             held = [place[one] for one in group if one in place]
             alike[np.ix_(held, held)] += STAYS
