@@ -103,7 +103,7 @@ from phronesis.memory.inside import Stages
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders, load_embedder
 from phronesis.models.roster import Roster
-from phronesis.models.token_counter import load_token_counter
+from phronesis.models.token_counter import TokenCounter, load_token_counter
 from phronesis.recall.browse import Browser
 from phronesis.recall.experience.answering import ExperienceSearch
 from phronesis.recall.experience.book import ExperienceBook
@@ -189,10 +189,8 @@ def open_memory(
     """Open a store and join the stages over it; see ``Memory.open``. ``index`` is asked instead of the policy's."""
     settings, database = _store(load_settings(url, tenant=tenant, policy=policy))
     time = _now if clock is None else _in_utc(clock)
-    # The counter's vocabulary takes half a second to load: not before somebody counts.
-    counter = cache(lambda: load_token_counter(settings.policy.token_counter))
-    roster = Roster(settings.policy, api_keys(settings.policy), tenant=settings.tenant, ledger=StoredLedger(database),
-                    clock=time, counter=counter)  # fmt: skip
+    counter = _counter(settings.policy)
+    roster = _roster(settings, database, time, counter)
     recorder = Recorder(database, time)
     embedders = Embedders(embedder or roster.embedder() or load_embedder(settings.policy.embedder))
     finding = _finding(embedders, database, settings.policy, time, index)
@@ -315,6 +313,20 @@ def _store(settings: Settings) -> tuple[Settings, Database]:
     database = connect(settings.url)
     open_schema(database)
     return settings, database
+
+
+def _counter(policy: Policy) -> Callable[[], TokenCounter]:
+    # The counter's vocabulary takes half a second to load: not before somebody counts.
+    return cache(lambda: load_token_counter(policy.token_counter))
+
+
+def _roster(
+    settings: Settings, database: Database, time: Callable[[], datetime], counter: Callable[[], TokenCounter]
+) -> Roster:
+    own = settings.policy
+    return Roster(
+        own, api_keys(own), tenant=settings.tenant, ledger=StoredLedger(database), clock=time, counter=counter
+    )
 
 
 def _learning(own: ReasoningRules, telling: Telling, searcher: Search, roster: Roster) -> Learning:

@@ -73,9 +73,9 @@ PREFERENCE: Final = 0.4
 class Signals:
     """What is known of one candidate, in [0, 1] each.
 
-    ``length`` says how long the question is, from `SHORT` to `LONG`; ``episode`` is the relevance of the best other event
-    of the same episode, which may be above 1. ``latest`` is 1 / its place among what the asked name stands for, the latest lesson first, and 0 where more than a
-    name was asked; ``preference`` is in [-1, 1]; ``age`` in days.
+    ``length`` says how long the question is, from `SHORT` to `LONG`; ``episode`` is the relevance of the best other
+    event of the same episode, which may be above 1. ``latest`` is 1 / its place among what the asked name stands for,
+    the latest lesson first, and 0 where more than a name was asked; ``preference`` is in [-1, 1]; ``age`` in days.
     """
 
     words: float = 0.0

@@ -17,6 +17,9 @@ from phronesis.core.experience.topics import FAILURE, SUCCESS, Drawn, SeenPatter
 MAX_NAMED: Final = 4
 """Terms and artifacts that a condition names, and things to avoid or counterexamples that are told."""
 
+WHOLE: Final = 100
+"""From here on a number is told without decimals."""
+
 _ENDS: Final = " .。;；,，"
 
 _PHRASES: Final[Mapping[str, tuple[str, str]]] = {
@@ -221,7 +224,7 @@ def _cost(cost: Cost, speak: Speaker) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.3g}"
+    return f"{value:,.0f}" if value >= WHOLE else f"{value:.3g}"
 
 
 def _plain(text: str) -> str:

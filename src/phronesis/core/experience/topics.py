@@ -36,11 +36,11 @@ REFINED: Final = 0.25
 MIN_COUNTER: Final = 2
 """Events of counter-evidence that a slot must explain: one event differs from all others by something."""
 
-SAME_ACTION: Final = 0.6
-UNCLEAR: Final = 0.4
+SAME_ACTION: Final = 0.7
+UNCLEAR: Final = 0.5
 """How alike two attempts are (root of the cosine of their words) that are the same action; from the lower border on
 nobody can tell. Of attempts at one lesson in tests/labelled/experience/dev.jsonl half share no word and 5 % reach .47;
-of those at neighbouring lessons 5 % reach .41 and 1 % .56: the same action must be said in nearly the same words."""
+of those at neighbouring lessons 1 % reach .56 and none .66: the same action must be said in nearly the same words."""
 
 Repeats = Mapping[tuple[str, str], float]
 """By (event id, pattern id), how much the event did what the pattern's events did, where that is `UNCLEAR` or more."""
@@ -85,9 +85,8 @@ class Drawn:
     """A principle before it has words.
 
     ``support`` are its patterns, the one that gives the action first; ``against`` patterns of the other outcome with
-    the same action, ``counter`` such events of no pattern here. ``slots`` are, by pattern of ``against``, what
-    explains it. ``slot`` and ``refines`` belong to a narrower principle: where it holds, and the broader one's place in
-    the list.
+    the same action, ``counter`` such events of no pattern here. ``slots`` are, by pattern of ``against``, what explains
+    it. ``slot`` and ``refines`` belong to a narrower principle: where it holds, the broader one's place in the list.
     """
 
     support: Sequence[SeenPattern]

@@ -15,9 +15,10 @@ from phronesis.core.entries import Entry, Outcome
 from phronesis.core.experience.principles import KEPT, Worth, material, standing
 from phronesis.core.experience.saying import Wording, narrowed, say, speaks_chinese, word
 from phronesis.core.experience.topics import Drawn, draw
+from phronesis.derive.experience.contradicting import repeats
 from phronesis.derive.experience.phrasing import AbstractAsker, Phrased, phrase
 from phronesis.derive.experience.seeing import Seen, put_away, see
-from phronesis.derive.experience.topic_likeness import TopicLikeness, repeats
+from phronesis.derive.experience.topic_likeness import TopicLikeness
 from phronesis.derive.experience.wording import readable
 from phronesis.derive.handler import Bench
 from phronesis.models.embedders import Embedders
@@ -51,8 +52,6 @@ class Abstracting:
         with self._lock:
             topics = self._likeness.topics(bench, seen.patterns, list(_held(seen).values()))
         plan = plan_of(seen, topics, self.worth)
-        if not plan.anew and not plan.ended:
-            return []
         said = Phrased()
         if self.asker is not None and plan.anew:
             said = phrase(self.asker, bench.tenant, entry, plan.anew)

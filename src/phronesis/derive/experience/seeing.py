@@ -10,6 +10,7 @@ from phronesis.core.experience.topics import SeenPattern
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.derive.experience.aggregating import AGGREGATE
+from phronesis.derive.experience.contradicting import with_loose
 from phronesis.storage.lane_view import LaneView
 from phronesis.storage.log import entries_of_verb
 
@@ -18,7 +19,11 @@ ABSTRACT: Final = "abstract"
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The patterns of a lane, its principles with the evidence for them, and the entries that all of it came from."""
+    """The patterns of a lane, and its principles with the evidence for them.
+
+    ``stands_on`` are the last abstraction and the aggregations since: each stands on those before it, so that what an
+    erasure prepares again reaches all that came of it.
+    """
 
     patterns: Sequence[SeenPattern]
     principles: Mapping[str, Item]
@@ -34,9 +39,10 @@ def see(view: LaneView, entry: Entry) -> Seen:
     found = [_pattern(one, rows.get(one.id, ()), events) for one in patterns]
     principles = {one.id: one for one in view.find(kinds=(PRINCIPLE,), live=False) if one.live or put_away(one)}
     log = view.log or view.unit
-    earlier = [row.entry_id for verb in (AGGREGATE, ABSTRACT)
-               for row in entries_of_verb(log, view.lane_id, verb, before=entry.seq)]  # fmt: skip
-    return Seen([one for one in found if one.events], principles, view.evidence(principles), earlier)
+    last = entries_of_verb(log, view.lane_id, ABSTRACT, before=entry.seq)[-1:]
+    since = entries_of_verb(log, view.lane_id, AGGREGATE, before=entry.seq, after=last[0].seq if last else 0)
+    earlier = [row.entry_id for row in (*last, *since)]
+    return Seen(with_loose(view, [one for one in found if one.events]), principles, view.evidence(principles), earlier)
 
 
 def put_away(principle: Item) -> bool:

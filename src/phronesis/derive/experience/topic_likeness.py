@@ -6,24 +6,23 @@ A pattern is compared as its most typical events: the sum of their words, the me
 Patterns of different outcomes are of one topic sooner than those of the same, which would else have been one pattern.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 
+from phronesis.core.clustering import similar_pairs
 from phronesis.core.experience.centring import Centre
-from phronesis.core.experience.records import L1, L1Event
-from phronesis.core.experience.similarity import Cosine, Floats, Rows, Sets
-from phronesis.core.experience.topics import KNOWN, UNCLEAR, SeenPattern, denies, grouped
-from phronesis.core.experience.words import Bags, TermCosine
+from phronesis.core.experience.records import L1
+from phronesis.core.experience.similarity import Cosine, Floats
+from phronesis.core.experience.topics import SeenPattern, grouped
+from phronesis.core.experience.words import TermCosine
+from phronesis.derive.experience.contradicting import TYPICAL, bags_of
 from phronesis.derive.experience.meaning import unrelated_vectors
-from phronesis.derive.experience.table import Bag
 from phronesis.derive.handler import Bench
 from phronesis.errors import ModelError
 from phronesis.index.projections import ALIKE
-from phronesis.index.tokens import term_hash, tokenize, unpack_terms
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.storage.documents import active_model, changed_parts, document_texts, read_vectors
@@ -31,21 +30,15 @@ from phronesis.storage.documents import active_model, changed_parts, document_te
 MEANT_UNIT: Final = 0.87
 """Share of the spread of unrelated texts' cosines that is one unit of likeness."""
 
-TYPICAL: Final = 8
-"""Events of a pattern by which it is compared."""
-
-MAX_ATTEMPT: Final = 2_000
-"""Characters of an attempt that are compared."""
-
 WORDS_UNIT: Final = 0.12
 WORDS_OFFSET: Final = 0.05
 """The root of the cosine of two patterns' words, of which unrelated ones have .05, in units of .12 beside vectors."""
 
-SAME: Final = (5.3, 0.40)
-OPPOSITE: Final = (4.9, 0.35)
+SAME: Final = (5.3, 0.375)
+OPPOSITE: Final = (4.9, 0.335)
 """How alike two patterns of one topic are, with vectors and by words alone: of the same outcome, and of two. Chosen on
 tests/labelled/experience/dev.jsonl so that no patterns of two domains are joined; of the six matters there in which one
-thing works and another fails, five are found with vectors and one by words."""
+thing works and another fails, five are found with vectors and three by words."""
 
 NAMED: Final = 0.5
 """What naming the same artifacts, failure families and episodes adds, in thresholds: alone it joins none."""
@@ -71,16 +64,19 @@ class TopicLikeness:
         """Give how alike patterns are, in units of what makes a topic."""
         rows = np.arange(len(patterns), dtype=np.int64)
         typical = [event.id for one in patterns for event in one.events[:TYPICAL]]
-        bags, vectors = self._read(bench, typical)
-        words = TermCosine(Bags.of(_summed(patterns, bags))).matrix(rows)
+        terms, vectors = self._read(bench, typical)
+        words = TermCosine(bags_of(patterns, terms)).matrix(rows, rows)
         dense = self._dense(patterns, vectors)
         by_words = dense is None
         likeness = words if dense is None else dense + (words - WORDS_OFFSET) / WORDS_UNIT
         outcomes = np.array([one.outcome for one in patterns])
         same = outcomes[:, None] == outcomes[None, :]
-        named = Sets([_named(one) for one in patterns]).matrix(rows)
-        alike = likeness / np.where(same, SAME[by_words], OPPOSITE[by_words]) + NAMED * named
+        alike = likeness / np.where(same, SAME[by_words], OPPOSITE[by_words])
         place = {one.id: n for n, one in enumerate(patterns)}
+        shared = similar_pairs({one.id: _named(one) for one in patterns}, threshold=1e-9)
+        for (first, second), share in shared.items():
+            alike[place[first], place[second]] += NAMED * share
+            alike[place[second], place[first]] += NAMED * share
         for group in joined:
             held = [place[one] for one in group if one in place]
             alike[np.ix_(held, held)] += STAYS
@@ -129,59 +125,6 @@ class TopicLikeness:
         return terms, (encoder, {one: found.get(one, blank) for one in wanted})
 
 
-def _summed(patterns: Sequence[SeenPattern], terms: Mapping[str, bytes]) -> list[Bag]:
-    numbers: dict[int, int] = {}
-    out = []
-    for one in patterns:
-        counts: Counter[int] = Counter()
-        for event in one.events[:TYPICAL]:
-            for term, count in unpack_terms(terms.get(event.id, b"")).tolist():
-                counts[numbers.setdefault(int(term), len(numbers))] += int(count)
-        out.append((np.array(list(counts), np.int32), np.array(list(counts.values()), np.float32)))
-    return out
-
-
 def _named(pattern: SeenPattern) -> frozenset[str]:
     episodes = {f"episode:{event.episode_id}" for event in pattern.events if event.episode_id}
     return frozenset({*pattern.artifacts, *pattern.families, *episodes})
-
-
-def repeats(topic: Sequence[SeenPattern]) -> dict[tuple[str, str], float]:
-    """Give which events did what the events of a pattern of the other outcome did, by the words of the attempts.
-
-    Words are weighed within the topic: what all its attempts share does not tell their actions apart.
-    """
-    events = {event.id: event for one in topic for event in (*one.events, *one.counter)}
-    if len({event.label for event in events.values()}) < len(KNOWN):
-        return {}
-    place = {one: n for n, one in enumerate(events)}
-    metric = TermCosine(Bags.of(_attempts(list(events.values()))))
-    out: dict[tuple[str, str], float] = {}
-    for one in topic:
-        own = [event for event in one.events if event.label == one.outcome][: 2 * TYPICAL]
-        others = [event for event in events.values() if event.label in KNOWN and event.label != one.outcome]
-        if one.outcome not in KNOWN or not own or not others:
-            continue
-        alike = metric.matrix(_rows(place, others), _rows(place, own))
-        senses = [denies(event.attempt) for event in own]
-        for event, row in zip(others, alike.tolist(), strict=True):
-            sense = denies(event.attempt)
-            best = max((score for score, other in zip(row, senses, strict=True) if other == sense), default=0.0)
-            if best >= UNCLEAR:
-                out[event.id, one.id] = best
-    return out
-
-
-def _rows(place: Mapping[str, int], events: Sequence[L1Event]) -> Rows:
-    return np.array([place[event.id] for event in events], dtype=np.int64)
-
-
-def _attempts(events: Sequence[L1Event]) -> list[Bag]:
-    numbers: dict[int, int] = {}
-    out = []
-    for event in events:
-        counts = Counter(
-            numbers.setdefault(term_hash(token), len(numbers)) for token in tokenize(event.attempt[:MAX_ATTEMPT])
-        )
-        out.append((np.array(list(counts), np.int32), np.array(list(counts.values()), np.float32)))
-    return out

@@ -104,10 +104,12 @@ class Pool:
         held = set(item.data.get("artifacts") or item.data.get("signature", {}).get("artifacts", ()))
         step = self.reached.get(item_id)
         return Signals(
-            words=words, length=self.length, meaning=meaning, views=self.views.get(item_id, 0.0), exact=place is not None,
+            words=words, length=self.length, meaning=meaning, views=self.views.get(item_id, 0.0),
+            exact=place is not None,
             latest=1.0 / place if place is not None and self.by_name else 0.0,
             artifacts=len(held.intersection(self.artifacts)) / len(self.artifacts) if self.artifacts else 0.0,
-            graph=0.0 if step is None else step.strength, episode=self.beside.get(item_id, 0.0), usefulness=usefulness_of(item), confidence=item.confidence,
+            graph=0.0 if step is None else step.strength, episode=self.beside.get(item_id, 0.0),
+            usefulness=usefulness_of(item), confidence=item.confidence,
             age=(self.now - to_micros(item.occurred_at or item.recorded_at)) / _DAY,
             counter=0.0 if chain is None else chain.counter, trust=item.trust / Trust.OPERATOR,
             preference=self.liked.get(item_id, 0.0),

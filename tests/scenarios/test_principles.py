@@ -1,0 +1,468 @@
+"""Principles in a real store: what patterns come to, and what becomes of it when experience says otherwise (EMB-10)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phronesis.core.experience.records import L1Event, Pattern, Principle
+from phronesis.core.experience.results import Aggregation
+from phronesis.errors import ModelUnavailable
+from phronesis.memory import Memory
+from phronesis.models.hashing_embedder import HashingEmbedder
+from phronesis.storage.scanner import SUFFIXES
+from phronesis.wiring import open_memory
+from scenarios.engines import Clock
+
+BUILDS = ("nightly", "weekly", "release", "hotfix", "staging", "preview")
+PIN = "Pinned the compiler version in the lock file before the {} build"
+LOOSE = "Upgraded the compiler to the newest release right before the {} build"
+SITUATION = "The {} build of the firmware breaks whenever the compiler changes"
+
+
+@dataclass
+class Tried:
+    """A Memory whose experience tests tell."""
+
+    memory: Memory
+    clock: Clock
+    events: dict[str, L1Event] = field(default_factory=dict)
+
+    def tell(self, attempt: str, label: str, names: Sequence[str], **more: Any) -> list[str]:
+        """Ingest an attempt for each name; gives the ids of the events."""
+        self.clock.pass_days(0.01)
+        given = []
+        for name in names:
+            one = {"situation": SITUATION, "result": "", **more, "attempt": attempt, "label": label}
+            texts = {key: value.format(name) if isinstance(value, str) else value for key, value in one.items()}
+            given.append({"source_ref": f"log:{label}-{name}", **texts})
+        return [event.id for event, _ in self.memory.ingest(given)]
+
+    def pinned(self, *names: str, **more: Any) -> list[str]:
+        return self.tell(PIN, "success", names, **{"result": "The {} build of the firmware passed", **more})
+
+    def upgraded(self, *names: str, **more: Any) -> list[str]:
+        return self.tell(LOOSE, "failure", names, **{"result": "The {} build broke with new warnings", **more})
+
+    def draw(self) -> Aggregation:
+        """Aggregate and abstract."""
+        self.clock.pass_days(0.01)
+        self.memory.aggregate()
+        self.clock.pass_days(0.01)
+        return self.memory.abstract()
+
+    def principles(self) -> list[Principle]:
+        found = [self.memory.get(item.id) for item in self.memory.get_all(kinds=["principle"])]
+        assert all(isinstance(one, Principle) for one in found)
+        return [one for one in found if isinstance(one, Principle)]
+
+    def only(self) -> Principle:
+        [one] = self.principles()
+        return one
+
+    def same(self) -> None:
+        assert self.memory.rebuild(verify=True).differences == ()
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'memory.db'}"
+
+
+@pytest.fixture
+def tried(url: str) -> Iterator[Tried]:
+    clock = Clock()
+    with Memory.open(url, policy={"embedder": "none"}, clock=clock) as memory:
+        opened = Tried(memory, clock)
+        yield opened
+        opened.same()
+
+
+def of_kind(found: Sequence[Any], kind: type) -> list[Any]:
+    assert all(isinstance(one, kind) for one in found)
+    return list(found)
+
+
+# --- making ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_worked_makes_a_principle_with_its_evidence(tried: Tried) -> None:
+    lesson = "A compiler that nobody chose changes under the build"
+    ids = tried.pinned(*BUILDS[:3], reflection=lesson, observations={"seconds": 30})
+    made = tried.draw()
+    [one] = of_kind(made.new, Principle)
+    assert one.content.startswith("If ")
+    assert "firmware" in one.condition
+    assert one.action.startswith("Pinned the compiler version")
+    assert lesson in one.because
+    assert "3 of 3 attempts worked (3 sources: " in one.because
+    assert all(f"log:success-{name}" in one.because for name in BUILDS[:3])
+    assert one.watch_out == ""
+    assert one.cost == "30 s (median of 3)"
+    assert one.risk == "failed in 0 of 3 such attempts (0 %, 95 % interval 0–56 %)"
+    assert one.support == {"patterns": 1, "events": 3, "successes": 3, "failures": 0, "sources": 3, "contra": 0}
+    assert one.confidence == 0.75
+    assert (one.label, one.needs_validation, one.counter) == ("success", False, ())
+    assert made.mapping == {one.patterns[0]: [one.id]}
+    pattern = tried.memory.get(one.patterns[0])
+    assert isinstance(pattern, Pattern)
+    assert {event for event, _ in pattern.members} == set(ids)
+    assert {row["type"] for row in tried.memory.explain(one.id).edges} == {"supports"}
+
+
+def test_what_failed_and_what_worked_make_one_together(tried: Tried) -> None:
+    tried.pinned(*BUILDS[:2])
+    tried.upgraded(*BUILDS[2:4])
+    [one] = of_kind(tried.draw().new, Principle)
+    assert one.action.startswith("Pinned")
+    assert one.watch_out.startswith("avoid: Upgraded the compiler")
+    assert "log:failure-hotfix" in one.watch_out
+    assert len(one.patterns) == 2
+    assert one.support == {"patterns": 2, "events": 4, "successes": 2, "failures": 2, "sources": 4, "contra": 0}
+    assert one.risk.startswith("failed in 0 of 2 ")
+    assert [text[:8] for text in one.data["avoid"]] == ["Upgraded"]
+
+
+def test_failures_alone_say_what_not_to_do(tried: Tried) -> None:
+    tried.upgraded(*BUILDS[:3], reflection="Let a release settle for a week")
+    one = of_kind(tried.draw().new, Principle)[0]
+    assert one.action.startswith("do not: Upgraded the compiler")
+    assert "Let a release settle for a week; 3 of 3 attempts failed" in one.because
+    assert (one.label, one.risk[:20]) == ("failure", "failed in 3 of 3 suc")
+
+
+def test_a_small_pattern_and_unknown_outcomes_make_none(tried: Tried) -> None:
+    tried.pinned(*BUILDS[:2])
+    assert tried.draw().new == ()
+    tried.tell("Watered the tomatoes on the balcony in the {} evening", "unknown", BUILDS, situation="", result="")
+    made = tried.draw()
+    assert (made.new, made.changed, made.retired, made.mapping) == ((), (), (), {})
+
+
+def test_the_policy_says_how_many_it_takes(url: str) -> None:
+    rules = {"min_members": 5, "min_patterns": 3}
+    with Memory.open(url, policy={"embedder": "none", "experience": {"abstract": rules}}) as memory:
+        tried = Tried(memory, Clock())
+        tried.pinned(*BUILDS[:4])
+        tried.upgraded(*BUILDS[:4])
+        assert tried.draw().new == ()
+        tried.pinned(BUILDS[4])
+        assert len(tried.draw().new) == 1
+
+
+def test_episodes_say_how_many_attempts_it_takes(tried: Tried) -> None:
+    for n, name in enumerate(BUILDS[:3]):
+        tried.pinned(name, episode_id=f"e{n}", seq=n + 2)
+    tried.draw()
+    assert tried.only().cost == "3 attempts an episode (median of 3)"
+
+
+def test_patterns_in_chinese_make_one_in_chinese(tried: Tried) -> None:
+    given = [
+        ("把编译器版本锁定在配置文件里再构建{}版固件", "success", "{}版固件构建通过了", "没人选过的编译器会自己变"),
+        ("临近{}发布才换上最新的编译器，没有先试", "failure", "{}版固件构建失败，出现新的警告", ""),
+    ]
+    for attempt, label, result, lesson in given:
+        tried.tell(attempt, label, ("夜间", "每周", "正式"), result=result, reflection=lesson,
+                   situation="编译器一变，{}版固件的构建就坏", observations={"minutes": 2})  # fmt: skip
+    one = of_kind(tried.draw().new, Principle)[0]
+    assert one.content.startswith("如果编译器一变")
+    assert "，那么把编译器版本锁定" in one.content
+    assert one.because.startswith("没人选过的编译器会自己变；3/3 次尝试成功（3 个来源：log:success-")
+    assert one.watch_out.startswith("避免：临近")
+    assert "失败 3 次（log:failure-" in one.watch_out
+    assert one.cost == "120 秒（3 次的中位数）"
+    assert one.risk == "此类尝试 0/3 次失败（0%，95% 区间 0–56%）"
+
+
+def test_each_lane_has_its_own(tried: Tried) -> None:
+    tried.pinned(*BUILDS[:3])
+    other = [{"attempt": PIN.format(name), "label": "success", "source_ref": name} for name in BUILDS[:3]]
+    tried.memory.ingest(other, user_id="wen")
+    tried.memory.aggregate(user_id="wen")
+    assert len(tried.memory.abstract(user_id="wen").new) == 1
+    assert tried.principles() == []
+    assert len(tried.draw().new) == 1
+
+
+# --- staying ---------------------------------------------------------------------------------------------------------
+
+
+def test_with_nothing_new_nothing_changes(tried: Tried) -> None:
+    tried.pinned(*BUILDS[:3])
+    tried.upgraded(*BUILDS[:2])
+    tried.draw()
+    before = tried.only()
+    for _ in range(2):
+        again = tried.draw()
+        assert (again.new, again.changed, again.retired) == ((), (), ())
+    assert tried.only() == before
+
+
+def test_a_little_more_leaves_the_words_and_much_more_changes_them(tried: Tried) -> None:
+    tried.pinned(*(f"build-{n}" for n in range(8)))
+    tried.draw()
+    first = tried.only()
+    tried.pinned("one-more")
+    assert tried.draw().changed == ()
+    assert tried.only() == first
+    tried.pinned("and-another", "and-a-third")
+    changed = tried.draw()
+    assert ([one.id for one in changed.changed], changed.new) == ([first.id], ())
+    now = tried.only()
+    assert (now.support["events"], now.confidence) == (11, round(11 / 12, 4))
+    then = tried.memory.get(first.id, as_of=first.recorded_at)
+    assert isinstance(then, Principle)
+    assert (then.support, then.confidence, then.patterns) == (first.support, first.confidence, first.patterns)
+
+
+def test_it_keeps_its_id_when_another_pattern_joins(tried: Tried) -> None:
+    tried.upgraded(*BUILDS[:3])
+    tried.draw()
+    before = tried.only()
+    tried.pinned(*BUILDS[:3])
+    changed = tried.draw()
+    assert [one.id for one in changed.changed] == [before.id]
+    now = tried.only()
+    assert now.action.startswith("Pinned")
+    assert set(before.patterns) < set(now.patterns)
+    assert now.label == "success"
+
+
+def test_the_same_call_again_is_one(tried: Tried) -> None:
+    tried.pinned(*BUILDS[:3])
+    tried.memory.aggregate()
+    first = tried.memory.abstract(idempotency_key="once")
+    assert tried.memory.abstract(idempotency_key="once") == first
+    assert len(tried.principles()) == 1
+
+
+def test_without_waiting_it_is_pending(tried: Tried) -> None:
+    tried.pinned(*BUILDS[:3])
+    tried.memory.aggregate()
+    assert tried.memory.abstract(wait=False).pending
+    tried.memory.flush()
+    assert len(tried.principles()) == 1
+
+
+def test_an_entry_can_be_taken_back_and_made_again(tried: Tried) -> None:
+    tried.pinned(*BUILDS[:3])
+    made = tried.draw()
+    tried.memory.rollback(made.entry_id)
+    assert tried.principles() == []
+    assert tried.memory.get(made.new[0].id).ended == "retracted"
+    assert [edge for edge in tried.memory.explain(made.new[0].id).edges if edge["type"] == "supports"] == []
+    again = tried.memory.abstract()
+    assert len(again.new) == 1
+    tried.pinned(*BUILDS[3:])
+    changed = tried.draw()
+    grown = tried.only()
+    tried.memory.rollback(changed.entry_id)
+    assert tried.only().support == again.new[0].to_dict()["support"]
+    assert tried.only().confidence < grown.confidence
+
+
+# --- being contradicted ----------------------------------------------------------------------------------------------
+
+BROKE = "The {} build broke at link time"
+
+
+def test_a_new_failure_is_named_in_the_next_answer(tried: Tried) -> None:
+    tried.pinned(*BUILDS[:5])
+    tried.draw()
+    before = tried.only()
+    [failed] = tried.tell(PIN, "failure", ["preview"], result=BROKE)
+    changed = tried.draw()
+    assert [one.id for one in changed.changed] == [before.id]
+    now = tried.only()
+    assert "the same failed: The preview build broke at link time (log:failure-preview)" in now.watch_out
+    assert now.watch_out in now.content
+    assert now.counter == (failed,)
+    assert now.data["counterexamples"] == [{"id": failed, "source_ref": "log:failure-preview", "label": "failure"}]
+    assert now.confidence == round(5 / 7, 4) < before.confidence
+    assert now.risk.startswith("failed in 1 of 6 ")
+    assert now.support["contra"] == 1
+    assert {edge["type"] for edge in tried.memory.explain(now.id).edges} == {"supports", "contradicts"}
+    assert tried.draw().changed == ()
+
+
+def test_as_much_against_it_dissolves_it(tried: Tried) -> None:
+    tried.pinned(*BUILDS[:3])
+    tried.draw()
+    before = tried.only()
+    tried.tell(PIN, "failure", BUILDS[:3], result=BROKE)
+    ended = tried.draw()
+    assert [one.id for one in ended.retired] == [before.id]
+    assert tried.principles() == []
+    gone = tried.memory.get(before.id)
+    assert gone.ended == "dissolved"
+    assert tried.memory.history(gone.id)[-1].reason == "as much contradicts it as supports it"
+    assert tried.draw().new == ()
+
+
+def test_what_a_slot_explains_makes_a_narrower_one(tried: Tried) -> None:
+    tried.pinned(*BUILDS)
+    tried.draw()
+    broad = tried.only()
+    where = SITUATION + " on arm64 boards"
+    tried.tell(PIN, "failure", BUILDS[:2], result=BROKE, situation=where, source_ref="arm:{}")
+    made = tried.draw()
+    [narrow] = of_kind(made.new, Principle)
+    assert [one.id for one in made.changed] == [broad.id]
+    assert narrow.data["slot"] == {"kind": "situation", "value": "arm64"}
+    assert "arm64" in narrow.condition
+    assert narrow.action.startswith("do not: Pinned")
+    [edge] = [one for one in tried.memory.explain(narrow.id).edges if one["type"] == "refines"]
+    assert (edge["from_id"], edge["to_id"]) == (narrow.id, broad.id)
+    now = next(one for one in tried.principles() if one.id == broad.id)
+    assert "not where arm64 plays a part: arm:" in now.watch_out
+    assert now.counter == narrow.patterns
+    assert broad.confidence > now.confidence > 0.7
+    assert tried.draw().changed == ()
+
+
+def test_more_failures_than_successes_turn_it_round(tried: Tried) -> None:
+    tried.pinned(*BUILDS[:2])
+    tried.tell(PIN, "failure", BUILDS, result=BROKE)
+    tried.draw()
+    one = tried.only()
+    assert one.action.startswith("do not: Pinned")
+    assert "the same worked: " in one.watch_out
+    assert one.confidence == round(6 / 9, 4)
+    assert one.risk.startswith("failed in 6 of 8 ")
+
+
+# --- what is withdrawn -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["archive", "retract"])
+def test_a_pattern_that_goes_takes_its_support_along(tried: Tried, verb: str) -> None:
+    tried.pinned(*BUILDS[:3])
+    tried.upgraded(*BUILDS[:3])
+    tried.draw()
+    before = tried.only()
+    worked, failed = sorted(before.patterns, key=lambda one: tried.memory.get(one).label == "failure")
+    done = getattr(tried.memory, verb)(failed)
+    now = tried.only()
+    assert (now.patterns, now.confidence) == ((worked,), 0.75)
+    tried.memory.rollback(done.entry_id)
+    assert tried.only().patterns == before.patterns
+    getattr(tried.memory, verb)(worked)
+    getattr(tried.memory, verb)(failed)
+    bare = tried.only()
+    assert (bare.patterns, bare.confidence, bare.needs_validation) == ((), 0.0, True)
+    ended = tried.memory.abstract()
+    assert [one.id for one in ended.retired] == [before.id]
+    assert tried.memory.history(before.id)[-1].reason == "no pattern supports it any more"
+
+
+def test_a_pattern_that_aggregating_retires_supports_nothing(tried: Tried) -> None:
+    ids = tried.pinned(*BUILDS[:3])
+    tried.draw()
+    for one in ids[:2]:
+        tried.memory.archive(one)
+    tried.memory.aggregate()
+    assert tried.only().needs_validation
+    assert len(tried.memory.abstract().retired) == 1
+    assert tried.principles() == []
+
+
+def test_a_counterexample_that_was_wrong_no_longer_counts(tried: Tried) -> None:
+    tried.pinned(*BUILDS[:5])
+    [failed] = tried.tell(PIN, "failure", ["preview"], result=BROKE)
+    tried.draw()
+    assert tried.only().counter == (failed,)
+    tried.memory.retract(failed)
+    now = tried.only()
+    assert (now.counter, now.confidence) == ((), round(5 / 6, 4))
+    tried.draw()
+    assert tried.only().watch_out == ""
+
+
+@pytest.mark.parametrize("verb", ["archive", "retract"])
+def test_what_a_person_put_away_is_not_made_again(tried: Tried, verb: str) -> None:
+    tried.pinned(*BUILDS[:3])
+    tried.draw()
+    one = tried.only()
+    getattr(tried.memory, verb)(one.id)
+    tried.pinned(*BUILDS[3:])
+    again = tried.draw()
+    assert (again.new, again.changed, again.retired) == ((), (), ())
+
+
+def everything_in(tried: Tried) -> bytes:
+    path = tried.memory.stages.database.path
+    assert path is not None
+    files = [Path(path + suffix) for suffix in SUFFIXES]
+    return b"\0".join(one.read_bytes() for one in files if one.exists())
+
+
+def test_an_erased_event_leaves_no_word_of_it(tried: Tried) -> None:
+    ids = tried.pinned(*BUILDS[:4])
+    [hidden] = tried.tell(PIN, "success", ["fifth"], reflection="Zyxomania told me so", result="Qwertzuiop passed")
+    [failed] = tried.tell(PIN, "failure", ["preview"], result="Xanthippe broke at link time")
+    tried.draw()
+    tried.pinned("seventh")
+    tried.draw()
+    one = tried.only()
+    assert "Zyxomania" in one.because
+    assert "Xanthippe" in one.watch_out
+    for event in (hidden, failed):
+        certificate = tried.memory.erase(id=event)
+        assert certificate.clean, certificate.residue
+    tried.memory.flush()
+    kept = everything_in(tried)
+    for word in (b"Zyxomania", b"Qwertzuiop", b"Xanthippe", b"log:success-fifth", hidden.encode()):
+        assert word not in kept or word == hidden.encode()
+    now = tried.only()
+    assert (now.support["events"], now.counter, now.watch_out) == (5, (), "")
+    pattern = tried.memory.get(now.patterns[0])
+    assert isinstance(pattern, Pattern)
+    assert set(ids) < {event for event, _ in pattern.members}
+
+
+# --- by meaning ------------------------------------------------------------------------------------------------------
+
+
+class Away(HashingEmbedder):
+    """An encoder whose server goes away when a test says so."""
+
+    gone = False
+
+    def embed_query(self, text: str) -> Any:
+        if self.gone:
+            raise ModelUnavailable("away")
+        return super().embed_query(text)
+
+
+def test_vectors_count_where_there_is_an_encoder(url: str) -> None:
+    clock, encoder = Clock(), Away()
+    with open_memory(url, policy=None, tenant=None, clock=clock, embedder=encoder) as memory:
+        tried = Tried(memory, clock)
+        tried.pinned(*BUILDS[:3])
+        [hidden] = tried.pinned("fourth", reflection="Zyxomania")
+        tried.upgraded(*BUILDS[3:])
+        tried.draw()
+        assert len(tried.principles()) in (1, 2)
+        before = tried.principles()
+        again = tried.draw()
+        assert (again.new, again.changed, again.retired) == ((), (), ())
+        assert memory.erase(id=hidden).clean
+        memory.flush()
+        assert (
+            sum(one.support["events"] for one in tried.principles()) == sum(one.support["events"] for one in before) - 1
+        )
+        tried.same()
+
+
+def test_words_decide_while_the_encoder_is_away(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, encoder = Clock(), Away()
+    with open_memory(url, policy=None, tenant=None, clock=clock, embedder=encoder) as memory:
+        tried = Tried(memory, clock)
+        tried.pinned(*BUILDS[:3])
+        memory.aggregate()
+        monkeypatch.setattr(encoder, "gone", True)
+        assert len(memory.abstract().new) == 1
+        tried.same()

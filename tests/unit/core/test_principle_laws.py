@@ -1,0 +1,358 @@
+"""The laws of principles: what supports and contradicts one, how sure it is, and when it is said anew (EMB-10)."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.experience import topics
+from phronesis.core.experience.principles import (
+    PRINCIPLES_FOLD,
+    Worth,
+    cost_of,
+    material,
+    references,
+    risk_of,
+    seconds_of,
+    standing,
+)
+from phronesis.core.experience.records import L1Event
+from phronesis.core.experience.saying import Wording, narrowed, say, speaks_chinese, word
+from phronesis.core.experience.topics import (
+    FAILURE,
+    REFINED,
+    SUCCESS,
+    Drawn,
+    SeenPattern,
+    Slot,
+    confidence_of,
+    denies,
+    differing,
+    draw,
+    grouped,
+)
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def event(name: str, label: str = SUCCESS, **more: Any) -> L1Event:
+    given = {"attempt": f"tried {name}", "source_ref": f"log:{name}", **more}
+    return L1Event(id=name, kind="l1", content=name, entry_id="e", recorded_at=AT, updated_at=AT, label=label, **given)
+
+
+def pattern(name: str, outcome: str = SUCCESS, size: int = 3, **more: Any) -> SeenPattern:
+    own = more.pop("own", {})
+    events = more.pop("events", [event(f"{name}{n}", outcome, **own) for n in range(size)])
+    return SeenPattern(id=name, outcome=outcome, events=events, summary=f"tried {name}", **more)
+
+
+def terms(text: str) -> list[str]:
+    return text.lower().split()
+
+
+def again(one: SeenPattern, other: SeenPattern, alike: float = 1.0) -> dict[tuple[str, str], float]:
+    """All events of one did what those of the other did."""
+    return {(held.id, other.id): alike for held in one.events}
+
+
+def row(polarity: Any, weight: float) -> EvidenceRow:
+    return EvidenceRow(item_id="p", polarity=polarity, source_key=f"{polarity}{weight}", entry_id="e", recorded_at=AT,
+                       weight=weight)  # fmt: skip
+
+
+# --- who supports and who contradicts --------------------------------------------------------------------------------
+
+
+def test_what_worked_leads_and_what_failed_is_to_be_avoided() -> None:
+    good, bad, lesser = pattern("good", size=2), pattern("bad", FAILURE, size=4), pattern("lesser", size=1)
+    [one] = draw([bad, lesser, pattern("odd", "unknown"), good], {}, terms)
+    assert [each.id for each in one.support] == ["good", "lesser", "bad"]
+    assert (one.lead, one.avoided, one.against) == (good, [bad], [])
+    assert one.confidence == round(7 / 8, 4)
+
+
+def test_unknown_outcomes_support_nothing() -> None:
+    assert draw([pattern("odd", "unknown")], {}, terms) == []
+    assert draw([], {}, terms) == []
+
+
+def test_the_side_with_fewer_sources_contradicts() -> None:
+    good, bad = pattern("good", size=4), pattern("bad", FAILURE, size=2)
+    [one] = draw([good, bad], again(bad, good), terms)
+    assert (one.support, one.against) == ([good], [bad])
+    assert one.confidence == round(4 / 7, 4)
+    more = pattern("bad", FAILURE, size=6)
+    [turned] = draw([good, more], again(good, more), terms)
+    assert (turned.support, turned.against, turned.lead) == ([more], [good], more)
+    even = pattern("bad", FAILURE, size=4)
+    [tied] = draw([good, even], again(even, good), terms)
+    assert tied.lead == good
+    assert tied.confidence < 0.5
+
+
+def test_half_of_the_events_must_repeat_the_action() -> None:
+    good, bad = pattern("good", size=4), pattern("bad", FAILURE, size=3)
+    once = {("bad0", "good"): 1.0}
+    assert draw([good, bad], once, terms)[0].support == [good, bad]
+    assert draw([good, bad], {**once, ("bad1", "good"): 1.0}, terms)[0].against == [bad]
+
+
+def test_what_may_be_the_same_action_stands_apart() -> None:
+    good, bad = pattern("good"), pattern("bad", FAILURE)
+    broad, apart = draw([good, bad], again(bad, good, topics.UNCLEAR), terms)
+    assert (broad.support, apart.support) == ([good], [bad])
+    assert (broad.refines, apart.refines, apart.slot) == (None, None, None)
+
+
+def test_one_source_counts_once() -> None:
+    same = [event(name, source_ref="log:1") for name in "abc"]
+    assert pattern("good", events=same).mass == 1
+    assert pattern("good", events=[event(name, source_ref=None) for name in "abc"]).mass == 3
+
+
+def test_loose_events_contradict_when_they_did_the_same() -> None:
+    bad, other, odd = event("bad", FAILURE), event("other", FAILURE), event("odd", "unknown")
+    held = pattern("held", FAILURE, size=1)
+    counter = [bad, other, odd, event("fine"), *held.events]
+    good = pattern("good", counter=counter)
+    did = {(one.id, "good"): 1.0 for one in (bad, odd, event("fine"), *held.events)}
+    drawn = draw([good, held, pattern("far", FAILURE)], {**did, ("other", "good"): 0.6}, terms)
+    assert drawn[0].counter == [bad]
+    assert drawn[0].weights["bad"] == 1.0
+
+
+def test_a_slot_makes_a_narrower_principle() -> None:
+    good = pattern("good", size=6, own={"situation": "a build"})
+    bad = pattern("bad", FAILURE, size=2, own={"situation": "a build on arm64"})
+    broad, narrow = draw([good, bad], again(bad, good), terms)
+    assert (narrow.slot, narrow.refines, narrow.support) == (Slot("situation", "arm64"), 0, [bad])
+    assert broad.slots == {"bad": Slot("situation", "arm64")}
+    assert broad.weights["bad"] == 2 * REFINED
+    assert broad.confidence == confidence_of(6, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "found"),
+    [
+        ({"family": "loop"}, {}, Slot("family", "loop")),
+        ({"artifacts": ("file:a.py", "file:b.py")}, {"artifacts": ("file:a.py",)}, Slot("artifact", "b.py")),
+        ({"goal": "on arm64"}, {"goal": "on x86"}, Slot("situation", "arm64")),
+        ({"source_type": "log"}, {"source_type": "chat"}, Slot("source_type", "log")),
+        ({"source_type": "log", "situation": "x"}, {"source_type": "log", "situation": "x"}, None),
+    ],
+)  # fmt: skip
+def test_the_most_telling_slot_is_taken(here: dict[str, Any], there: dict[str, Any], found: Slot | None) -> None:
+    counter = [event(name, FAILURE, **here) for name in "ab"]
+    assert differing(counter, [event(name, **there) for name in "cdef"], terms) == found
+    assert differing(counter[:1], [], terms) is None
+
+
+# --- confidence ------------------------------------------------------------------------------------------------------
+
+masses = st.floats(0, 1e6)
+
+
+@given(masses, masses, masses)
+def test_confidence_rises_with_support_and_falls_with_contradiction(support: float, contra: float, more: float) -> None:
+    found = confidence_of(support, contra)
+    assert 0 <= found <= 1
+    assert confidence_of(support + more, contra) >= found
+    assert confidence_of(support, contra + more) <= found
+    assert confidence_of(0, contra) == 0
+
+
+@given(st.lists(st.tuples(st.sampled_from(["support", "contra", "useful", "source"]), st.floats(-1, 50)), max_size=8))
+def test_the_fold_counts_what_supports_and_contradicts_in_any_order(told: Sequence[tuple[str, float]]) -> None:
+    rows = [row(polarity, weight) for polarity, weight in told]
+    item = Item(id="p", kind="principle", content="", entry_id="e", recorded_at=AT, updated_at=AT)
+    support = sum(max(0.0, weight) for polarity, weight in told if polarity == "support")
+    contra = sum(max(0.0, weight) for polarity, weight in told if polarity == "contra")
+    assert PRINCIPLES_FOLD(item, rows).confidence == pytest.approx(confidence_of(support, contra), abs=1e-4)
+    assert PRINCIPLES_FOLD(item, rows[::-1]).confidence == pytest.approx(
+        PRINCIPLES_FOLD(item, rows).confidence, abs=1e-4
+    )
+
+
+# --- when there is one, and when it is said anew ---------------------------------------------------------------------
+
+
+def test_it_takes_several_patterns_or_a_strong_one() -> None:
+    worth = Worth(min_members=3, min_patterns=2)
+    small = pattern("small", size=2)
+    assert not worth.lets_begin(Drawn(support=[small]))
+    assert worth.lets_begin(Drawn(support=[small]), refines=True)
+    assert worth.lets_begin(Drawn(support=[small, pattern("other", size=2)]))
+    assert worth.lets_begin(Drawn(support=[pattern("strong")]))
+    assert not worth.lets_begin(Drawn(support=[pattern("strong")], against=[pattern("bad", FAILURE)]))
+
+
+def test_standing_counts_each_event_once() -> None:
+    good = pattern("good")
+    both = pattern("both", events=[*good.events[:1], event("bad", FAILURE, source_ref=None)])
+    drawn = Drawn(support=[good, both], against=[pattern("no", FAILURE, size=2)], counter=[event("x", FAILURE)])
+    assert standing(drawn) == {"patterns": 2, "events": 4, "successes": 3, "failures": 1, "sources": 4, "contra": 3}
+
+
+counts = st.integers(0, 1000)
+
+
+@given(counts, counts, st.floats(0, 2))
+def test_words_change_when_enough_did(before: int, now: int, change: float) -> None:
+    rows = {"a": "support"}
+    told = material({"events": before}, {"events": now, "contra": 0}, rows=rows, wished=rows, change=change)
+    assert told == (abs(now - before) >= max(1.0, change * before))
+    assert not material({"events": now}, {"events": now, "contra": 0}, rows=rows, wished=rows, change=change)
+
+
+def test_another_pattern_or_counterexample_always_changes_them() -> None:
+    same = {"events": 9, "contra": 0}
+    rows = {"a": "support"}
+    assert material(same, same, rows=rows, wished={**rows, "b": "support"}, change=9)
+    assert material(same, same, rows=rows, wished={"a": "contra"}, change=9)
+    assert material(same, {**same, "contra": 1}, rows=rows, wished=rows, change=9)
+    assert material({}, same, rows={}, wished={}, change=1)
+
+
+# --- cost and risk ---------------------------------------------------------------------------------------------------
+
+
+def test_risk_is_that_of_the_action() -> None:
+    support = [pattern("good", size=4), pattern("other", FAILURE)]
+    drawn = Drawn(support=support, against=[pattern("bad", FAILURE, size=2)], counter=[event("x", FAILURE)])
+    assert {name: risk_of(drawn)[name] for name in ("successes", "trials")} == {"successes": 3, "trials": 7}
+    avoided = Drawn(support=[pattern("bad", FAILURE, events=[event("a", FAILURE), event("b", "unknown")])],
+                    counter=[event("x"), event("y")])  # fmt: skip
+    assert {name: risk_of(avoided)[name] for name in ("successes", "trials")} == {"successes": 1, "trials": 3}
+
+
+@pytest.mark.parametrize(
+    ("observations", "seconds"),
+    [
+        ({"seconds": 3}, 3.0), ({"duration_ms": 1500}, 1.5), ({"minutes": 2, "hours": 1}, 120.0), ({}, None),
+        (None, None),
+        ([1], None), ({"seconds": True}, None), ({"seconds": float("inf")}, None), ({"seconds": -1}, None),
+        ({"seconds": "3"}, None), ({"seconds": None, "elapsed": 4}, 4.0),
+    ],
+)  # fmt: skip
+def test_observations_tell_how_long_it_took(observations: Any, seconds: float | None) -> None:
+    assert seconds_of(observations) == seconds
+
+
+def test_cost_is_the_median_of_what_is_known() -> None:
+    events = [
+        event("a", observations={"seconds": 1}, episode_id="e1", seq=4), event("b", observations={"seconds": 5}),
+        event("c", episode_id="e2"), event("d", episode_id="e2"), event("e", observations={"seconds": 9}),
+    ]  # fmt: skip
+    found = cost_of(Drawn(support=[pattern("good", events=events)], against=[pattern("bad", FAILURE)]))
+    assert (found.seconds, found.timed, found.attempts, found.episodes) == (5.0, 3, 3.0, 2)
+    nothing = cost_of(Drawn(support=[pattern("good")]))
+    assert (nothing.seconds, nothing.attempts) == (None, None)
+
+
+def test_references_are_named_once_and_few() -> None:
+    assert references([event("a", source_ref="x"), event("b", source_ref="x"), event("c", source_ref=None)]) == ["x"]
+    assert len(references([event(str(n)) for n in range(20)])) == 5
+
+
+# --- topics ----------------------------------------------------------------------------------------------------------
+
+
+def test_topics_are_by_average_link() -> None:
+    alike = np.zeros((4, 4), np.float32)
+    alike[0, 1] = alike[1, 0] = alike[1, 2] = alike[2, 1] = 1.2
+    alike[0, 2] = alike[2, 0] = 0.1
+    assert grouped(alike) == [[0, 1], [2], [3]]
+    assert grouped(np.zeros((0, 0), np.float32)) == []
+
+
+def test_a_topic_too_large_to_compare_is_narrowed_or_taken_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics, "MAX_COMPARED", 3)
+    near = np.full((6, 6), 0.65, np.float32)
+    near[:3, :3] = near[3:, 3:] = 1.5
+    assert grouped(near) == [[0, 1, 2], [3, 4, 5]]
+    assert grouped(np.full((5, 5), 9.0, np.float32)) == [[0, 1, 2, 3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("attempt", "denied"),
+    [
+        ("did not pin it", True), ("built without a lock file", True), ("didn't pin it", True),
+        ("Skipped the step", True),
+        ("没有先锁定", True), ("跳过了测试", True), ("pinned it", False), ("a notable nook", False), ("先锁定", False),
+    ],
+)  # fmt: skip
+def test_a_denial_is_another_action(attempt: str, denied: bool) -> None:
+    assert denies(attempt) == denied
+
+
+# --- words -----------------------------------------------------------------------------------------------------------
+
+
+def test_without_situation_or_terms_the_attempt_says_when() -> None:
+    assert word(Drawn(support=[pattern("good")])).condition == "you are about to: tried good0"
+    named = pattern("good", terms=("cache", "key"), artifacts=("file:a.py",), families=("loop",))
+    assert word(Drawn(support=[named])).condition == "it is about loop, a.py, cache, key"
+    told = pattern("good", situation="A build. ", goal="Make it pass.", terms=("cache",))
+    assert word(Drawn(support=[told])).condition == "A build; the goal is: Make it pass"
+
+
+def test_the_latest_lesson_is_the_reason() -> None:
+    events = [
+        event("a", reflection="later", occurred_at=AT + timedelta(days=1)),
+        event("b", reflection="first"),
+        event("c"),
+    ]
+    assert word(Drawn(support=[pattern("good", events=events)])).reason == "later"
+
+
+def test_a_narrower_condition_names_its_slot_once() -> None:
+    drawn = Drawn(support=[pattern("bad", FAILURE)], slot=Slot("source_type", "log"))
+    assert word(drawn).condition == "it is reported by log"
+    bare = Wording(condition="A build.", action="x")
+    assert narrowed(drawn, bare).condition == "A build; it is reported by log"
+    assert narrowed(drawn, narrowed(drawn, bare)) == narrowed(drawn, bare)
+    assert narrowed(Drawn(support=drawn.support), bare) == bare
+
+
+def test_counterexamples_are_told_the_latest_first_and_counted() -> None:
+    broke = [event(f"b{n}", FAILURE, result=f"broke {n}", occurred_at=AT + timedelta(days=n)) for n in range(6)]
+    against = pattern("bad", FAILURE, events=broke)
+    drawn = Drawn(support=[pattern("good", size=9)], against=[against], counter=[event("z", FAILURE, source_ref=None)])
+    said = say(drawn, word(drawn))
+    assert said.watch_out.startswith("the same failed: broke 5 (log:b5); the same failed: broke 4 (log:b4)")
+    assert said.watch_out.endswith("; and 3 more")
+    assert [one["id"] for one in said.counterexamples] == ["b5", "b4", "b3", "b2", "b1", "z", "b0"]
+    assert "Watch out: " in said.content(chinese=False)
+
+
+def test_what_a_model_adds_stands_before_the_evidence() -> None:
+    drawn = Drawn(support=[pattern("good"), pattern("bad", FAILURE, size=2)])
+    said = say(drawn, Wording(condition="c", action="a", reason="since.", watch_out="mind the gap."))
+    assert said.because == "since; 3 of 3 attempts worked (3 sources: log:good0, log:good1, log:good2)"
+    assert said.watch_out == "mind the gap; avoid: tried bad; it failed in 2 attempts (log:bad0, log:bad1)"
+    assert said.content(chinese=False).startswith(f"If c, then a, because {said.because}.\nWatch out: ")
+    assert said.avoid == ["tried bad0"]
+
+
+def test_what_it_takes_is_said_in_either_language() -> None:
+    timed = [event(name, observations={"seconds": 1234.5}, episode_id="e", seq=2) for name in "ab"]
+    good = pattern("good", events=timed)
+    english = say(Drawn(support=[good]), Wording(condition="c", action="a"))
+    assert english.cost == "1,234 s (median of 2); 2 attempts an episode (median of 1)"
+    chinese = Drawn(support=[SeenPattern(id="g", outcome=SUCCESS, events=timed, summary="锁定版本")])
+    assert speaks_chinese(chinese)
+    assert say(chinese, word(chinese)).cost.endswith("；每轮 2 次尝试（1 轮的中位数）")
+
+
+def test_nothing_known_gives_no_risk_and_no_cost() -> None:
+    odd = Drawn(support=[pattern("odd", FAILURE, events=[event("a", "unknown"), event("b", "unknown")])])
+    said = say(odd, word(odd))
+    assert (said.risk, said.cost, said.watch_out) == ("", "", "")
+    assert said.content(chinese=False).count("\n") == 0
+    assert not speaks_chinese(odd)
