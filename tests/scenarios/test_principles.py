@@ -212,7 +212,7 @@ def test_a_little_more_leaves_the_words_and_much_more_changes_them(tried: Tried)
     changed = tried.draw()
     assert ([one.id for one in changed.changed], changed.new) == ([first.id], ())
     now = tried.only()
-    assert (now.support["events"], now.confidence) == (11, round(11 / 12, 4))
+    assert (now.support["events"], now.confidence) == (11, round(11 / 12, 9))
     then = tried.memory.get(first.id, as_of=first.recorded_at)
     assert isinstance(then, Principle)
     assert (then.support, then.confidence, then.patterns) == (first.support, first.confidence, first.patterns)
@@ -281,7 +281,7 @@ def test_a_new_failure_is_named_in_the_next_answer(tried: Tried) -> None:
     assert now.watch_out in now.content
     assert now.counter == (failed,)
     assert now.data["counterexamples"] == [{"id": failed, "source_ref": "log:failure-preview", "label": "failure"}]
-    assert now.confidence == round(5 / 7, 4) < before.confidence
+    assert now.confidence == round(5 / 7, 9) < before.confidence
     assert now.risk.startswith("failed in 1 of 6 ")
     assert now.support["contra"] == 1
     assert {edge["type"] for edge in tried.memory.explain(now.id).edges} == {"supports", "contradicts"}
@@ -330,7 +330,7 @@ def test_more_failures_than_successes_turn_it_round(tried: Tried) -> None:
     one = tried.only()
     assert one.action.startswith("do not: Pinned")
     assert "the same worked: " in one.watch_out
-    assert one.confidence == round(6 / 9, 4)
+    assert one.confidence == round(6 / 9, 9)
     assert one.risk.startswith("failed in 6 of 8 ")
 
 
@@ -376,7 +376,7 @@ def test_a_counterexample_that_was_wrong_no_longer_counts(tried: Tried) -> None:
     assert tried.only().counter == (failed,)
     tried.memory.retract(failed)
     now = tried.only()
-    assert (now.counter, now.confidence) == ((), round(5 / 6, 4))
+    assert (now.counter, now.confidence) == ((), round(5 / 6, 9))
     tried.draw()
     assert tried.only().watch_out == ""
 

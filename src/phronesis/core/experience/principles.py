@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
 
-from phronesis.core.changes import Fold
 from phronesis.core.experience.rates import success_rate
 from phronesis.core.experience.records import L1Event
-from phronesis.core.experience.topics import FAILURE, KNOWN, SUCCESS, Drawn, confidence_of
-from phronesis.core.items import Item
-from phronesis.core.relations import EvidenceRow
+from phronesis.core.experience.topics import FAILURE, KNOWN, SUCCESS, Drawn
 
 KEPT: Final = 0.5
 """The confidence below which a principle dissolves: as much speaks against it as for it."""
@@ -145,15 +142,3 @@ def seconds_of(observations: Any) -> float | None:
 def references(events: Sequence[L1Event]) -> list[str]:
     """Give where some events come from, without repeats, the first `MAX_REFS`."""
     return list(dict.fromkeys(event.source_ref for event in events if event.source_ref))[:MAX_REFS]
-
-
-def _fold(_item: Item, evidence: Sequence[EvidenceRow]) -> Mapping[str, Any]:
-    sums = {"support": 0.0, "contra": 0.0}
-    for row in evidence:
-        if row.polarity in sums:
-            sums[row.polarity] += max(0.0, row.weight)
-    return {"confidence": confidence_of(sums["support"], sums["contra"])}
-
-
-PRINCIPLES_FOLD: Final = Fold(frozenset({"confidence"}), _fold)
-"""A principle's confidence follows from its evidence: patterns by their sources, events, and what people say of it."""

@@ -8,9 +8,8 @@ principle is evidence too, and stays.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from phronesis.core.changes import Changes, Fold, Patch
+from phronesis.core.changes import Changes, Patch
 from phronesis.core.entries import Entry, is_erased
-from phronesis.core.experience.principles import PRINCIPLES_FOLD
 from phronesis.core.experience.records import CONTRADICTS, L1, PATTERN, PRINCIPLE, REFINES, SUPPORTS
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
@@ -166,6 +165,3 @@ def _fields(one: Mapping[str, Any]) -> dict[str, Any]:
 def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
     """Give the handler of ``abstract``, prepared so."""
     return (Handler(verb=ABSTRACT, apply=apply_abstract, prepare=prepare),)
-
-
-FOLDS: Final[Mapping[str, Fold]] = {PRINCIPLE: PRINCIPLES_FOLD}

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from phronesis.core.changes import Delta
 from phronesis.core.entries import Entry
 from phronesis.core.experience.describing import said
 from phronesis.core.experience.records import (
@@ -50,12 +51,17 @@ class ExperienceBook:
         new = [one for one in records if made[one.id].op == "create"]
         retired = [one for one in records if one not in new and "ended" in made[one.id].patch]
         gone = {one.id for one in (*new, *retired)}
-        changed = [one for one in records if one.id not in gone]
+        changed = [one for one in records if one.id not in gone and _moved(made[one.id])]
         mapping: dict[str, list[str]] = {}
         for one in (*new, *changed):
             for below in _below(one):
                 mapping.setdefault(below, []).append(one.id)
         return Aggregation(entry.id, tuple(new), tuple(changed), tuple(retired), mapping)
+
+
+def _moved(delta: Delta) -> bool:
+    """Whether more of a record changed than which others it resembles."""
+    return bool(delta.patch or delta.evidence_added or delta.evidence_removed)
 
 
 def _below(record: Item) -> list[str]:
