@@ -21,7 +21,7 @@ def open_with(url: str, handlers: Iterable[Handler], **options: Any) -> Memory:
     given = {handler.verb: handler for handler in handlers}
     make = wiring.make_registry
 
-    def registry(*_extract: Any) -> Any:
+    def registry(*_given: Any, **_named: Any) -> Any:
         ours = {handler.verb: handler for handler in make() if handler.verb not in {"retry", "rederive"}}
         return wiring.with_keeping(list({**ours, **given}.values()), {})
 
