@@ -25,7 +25,8 @@ TRIED = {"attempt": "pin it", "source_ref": "log:1"}
         ({"hints": {"artifacts": "app.py"}}, "hints.artifacts"), ({"payload": {1, 2}}, "payload"),
         ({"hints": {"artifacts": [{"type": "planet", "name": "Mars"}]}}, "hints.artifacts"),
         ({"hints": {"artifacts": [{"type": "file"}]}}, "hints.artifacts"), ({"field_origin": "human"}, "field_origin"),
-        ({"field_origin": {"attempt": "robot"}}, "field_origin"), ({"field_origin": {"label": "human"}}, "field_origin"),
+        ({"field_origin": {"attempt": "robot"}}, "field_origin"),
+        ({"field_origin": {"label": "human"}}, "field_origin"),
     ],
 )  # fmt: skip
 def test_a_wrong_field_is_named(given: dict[str, Any], field: str) -> None:
