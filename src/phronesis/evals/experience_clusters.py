@@ -22,7 +22,6 @@ from typing import Any, Final, NamedTuple
 from phronesis import Memory
 from phronesis.core.experience.records import PATTERN, Pattern
 from phronesis.errors import InputError
-from phronesis.models.embedder import Embedder
 
 NEAR: Final = "near_misses.json"
 PART: Final = 20
@@ -116,7 +115,7 @@ class ClusterReport:
 def run_clusters(
     data: Sequence[Path],
     *,
-    embedder: Embedder | str = "none",
+    embedder: str = "none",
     in_parts: bool = False,
 ) -> ClusterReport:
     """Cluster the events of each file, and compare. InputError names the line that cannot be read.
@@ -126,7 +125,7 @@ def run_clusters(
     return ClusterReport(tuple(_scored(path, embedder, in_parts=in_parts) for path in data))
 
 
-def _scored(path: Path, embedder: Embedder | str, *, in_parts: bool) -> ClusterScore:
+def _scored(path: Path, embedder: str, *, in_parts: bool) -> ClusterScore:
     events = load_events(path)
     groups, seconds = clustered(events, embedder)
     gold, found = gold_pairs(events), pairs_of(groups)
@@ -139,7 +138,7 @@ def _scored(path: Path, embedder: Embedder | str, *, in_parts: bool) -> ClusterS
     noise = {n for n, event in enumerate(events) if not event["patterns"]}
     names = {name for event in events for name in event["patterns"]}
     return ClusterScore(
-        data=path.name, embedder=embedder if isinstance(embedder, str) else embedder.name, events=len(events),
+        data=path.name, embedder=embedder, events=len(events),
         gold=len(names), patterns=len(groups), pairs=Agreement.of(found, gold),
         english=Agreement.of(spoken(found, 0), spoken(gold, 0)),
         chinese=Agreement.of(spoken(found, 2), spoken(gold, 2)),
@@ -170,7 +169,7 @@ def load_events(path: Path) -> list[dict[str, Any]]:
     return events
 
 
-def clustered(events: Sequence[Mapping[str, Any]], embedder: Embedder | str) -> tuple[list[list[int]], float]:
+def clustered(events: Sequence[Mapping[str, Any]], embedder: str) -> tuple[list[list[int]], float]:
     """Give the patterns of events, by their places, and the CPU seconds of the aggregation."""
     with TemporaryDirectory() as folder, _opened(folder, embedder) as memory:
         places = _ingested(memory, events, 0)
@@ -181,7 +180,7 @@ def clustered(events: Sequence[Mapping[str, Any]], embedder: Embedder | str) -> 
 
 
 def clustered_in_parts(
-    events: Sequence[Mapping[str, Any]], embedder: Embedder | str, part: int = PART
+    events: Sequence[Mapping[str, Any]], embedder: str, part: int = PART
 ) -> tuple[list[list[int]], float | None]:
     """Give the patterns of events that were aggregated a part at a time, and the share that full clustering keeps."""
     with TemporaryDirectory() as folder, _opened(folder, embedder) as memory:
@@ -196,7 +195,7 @@ def clustered_in_parts(
         return list(before.values()), len(before.keys() & after.keys()) / len(before) if before else None
 
 
-def _opened(folder: str, embedder: Embedder | str) -> Memory:
+def _opened(folder: str, embedder: str) -> Memory:
     return Memory.open(f"sqlite:///{folder}/clusters.db", policy={"embedder": embedder})
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from phronesis.core.experience import topics
 from phronesis.core.experience.principles import (
-    PRINCIPLES_FOLD,
     Worth,
     cost_of,
     material,
@@ -22,6 +21,7 @@ from phronesis.core.experience.principles import (
 )
 from phronesis.core.experience.records import L1Event
 from phronesis.core.experience.saying import Wording, narrowed, say, speaks_chinese, word
+from phronesis.core.experience.standing import STANDINGS
 from phronesis.core.experience.topics import (
     FAILURE,
     REFINED,
@@ -173,10 +173,9 @@ def test_the_fold_counts_what_supports_and_contradicts_in_any_order(told: Sequen
     item = Item(id="p", kind="principle", content="", entry_id="e", recorded_at=AT, updated_at=AT)
     support = sum(max(0.0, weight) for polarity, weight in told if polarity == "support")
     contra = sum(max(0.0, weight) for polarity, weight in told if polarity == "contra")
-    assert PRINCIPLES_FOLD(item, rows).confidence == pytest.approx(confidence_of(support, contra), abs=1e-4)
-    assert PRINCIPLES_FOLD(item, rows[::-1]).confidence == pytest.approx(
-        PRINCIPLES_FOLD(item, rows).confidence, abs=1e-4
-    )
+    fold = STANDINGS["principle"]
+    assert fold(item, rows).confidence == pytest.approx(confidence_of(support, contra), abs=1e-4)
+    assert fold(item, rows[::-1]).confidence == pytest.approx(fold(item, rows).confidence, abs=1e-4)
 
 
 # --- when there is one, and when it is said anew ---------------------------------------------------------------------

@@ -124,7 +124,9 @@ class Grouper:
                 n = root[n]
             return n
 
-        for one, other in _touching(owner, self.neighbours):
+        for (one, other), closest in _touching(owner, self.neighbours):
+            if closest < UNBROKEN * min(inside[one], inside[other]):
+                continue
             first, second = sorted((find(one), find(other)))
             if first == second or any({find(a), find(b)} == {first, second} for a, b in torn):
                 continue
@@ -173,14 +175,17 @@ class Grouper:
         return {(one, other): value for (one, other), value in zip(pairs.tolist(), total.tolist(), strict=True)}
 
 
-def _touching(owner: Mapping[int, int], neighbours: Neighbours) -> list[tuple[int, int]]:
-    """Give the pairs of groups of which a member of one is a neighbour of a member of the other."""
+def _touching(owner: Mapping[int, int], neighbours: Neighbours) -> list[tuple[tuple[int, int], float]]:
+    """Give the pairs of groups of which a member of one is a neighbour of a member of the other, and how alike."""
     rows = np.array(sorted(owner), dtype=np.int64)
-    nearest, _ = neighbours.lists(rows)
-    pairs = set()
-    for row, others in zip(rows.tolist(), nearest.tolist(), strict=True):
-        pairs |= {(min(owner[row], owner[other]), max(owner[row], owner[other])) for other in others if other in owner}
-    return sorted((one, other) for one, other in pairs if one != other)
+    nearest, scores = neighbours.lists(rows)
+    closest: dict[tuple[int, int], float] = {}
+    for row, others, alike in zip(rows.tolist(), nearest.tolist(), scores.tolist(), strict=True):
+        for other, score in zip(others, alike, strict=True):
+            if other in owner and owner[other] != owner[row]:
+                pair = (min(owner[row], owner[other]), max(owner[row], owner[other]))
+                closest[pair] = max(closest.get(pair, score), score)
+    return sorted(closest.items())
 
 
 def _scores_of(pairs: npt.NDArray[np.int64], rows: Rows, nearest: npt.NDArray[np.int64], scores: Floats) -> Floats:

@@ -35,7 +35,7 @@ _Masks = npt.NDArray[np.bool_]
 class Neighbours:
     """The nearest neighbours of events among those that may be compared: same ``group``, and ``alive``.
 
-    Lists are made when they are asked for, and kept; `joined` tells them of a new event.
+    Lists are made when they are asked for, and kept; `grow` tells them of new events.
     """
 
     def __init__(self, metric: SimilarityMetric, groups: npt.NDArray[np.int64]) -> None:
@@ -52,8 +52,9 @@ class Neighbours:
         self._nearest = np.concatenate((self._nearest, np.full((now - before, KEPT), NOBODY, np.int64)))
         self._scores = np.concatenate((self._scores, np.full((now - before, KEPT), -np.inf, np.float32)))
         self._known = np.concatenate((self._known, np.zeros(now - before, np.bool_)))
+        told = np.flatnonzero(self._known)  # the new ones see each other in their own lists
         for row in range(before, now):
-            self._join(row)
+            self._join(row, told)
 
     def forget(self, rows: Iterable[int]) -> None:
         """Leave events out from now on; lists that named them are made anew when they are asked for."""
@@ -95,12 +96,12 @@ class Neighbours:
             self._nearest[row, : len(best)], self._scores[row, : len(best)] = best, scores[n][best]
         self._known[rows] = True
 
-    def _join(self, row: int) -> None:
+    def _join(self, row: int, told: Rows) -> None:
         rows = np.array([row], dtype=np.int64)
         scores = self.metric.matrix(rows)
         self._keep(rows, scores)
-        fits = self._comparable(rows)[0] & self._known & (scores[0] > self._scores[:, -1])
-        for other in np.flatnonzero(fits).tolist():
+        fits = self._comparable(rows)[0][told] & (scores[0][told] > self._scores[told, -1])
+        for other in told[fits].tolist():
             place = int(np.searchsorted(-self._scores[other], -scores[0, other], side="right"))
             self._nearest[other, place + 1 :] = self._nearest[other, place:-1].copy()
             self._scores[other, place + 1 :] = self._scores[other, place:-1].copy()

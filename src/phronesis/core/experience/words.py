@@ -129,7 +129,7 @@ class TermCosine:
         """Give the square roots of cosines."""
         found = [self._row(row) for row in rows.tolist()] if others is None else self._among(rows, others)
         out = np.array(found, dtype=np.float32).reshape(len(rows), self.size if others is None else len(others))
-        return np.sqrt(np.minimum(out, 1.0))
+        return np.sqrt(np.clip(out, 0.0, 1.0))
 
     def _plain(self, bags: Bags) -> Floats:
         """Give what each term weighs in its row, before the row is scaled."""
@@ -166,16 +166,16 @@ class TermCosine:
     def _among(self, rows: Rows, others: Rows) -> list[Floats]:
         """Give the cosines with a few rows, without a look at the others' postings."""
         held = [self._held(other) for other in others.tolist()]
-        ends = np.cumsum([len(terms) for terms, _ in held])
-        terms = np.concatenate([terms for terms, _ in held]) if held else np.zeros(0, np.int32)
-        weights = np.concatenate([weights for _, weights in held]) if held else np.zeros(0, np.float32)
+        ends = np.cumsum([0, *(len(terms) for terms, _ in held)])
+        terms = np.concatenate((np.zeros(0, np.int32), *(terms for terms, _ in held)))
+        weights = np.concatenate((np.zeros(0, np.float32), *(weights for _, weights in held)))
         asked = np.zeros(int(self._bags.terms.max(initial=0)) + 1, np.float32)
         out = []
         for row in rows.tolist():
             own, weighing = self._held(row)
             asked[own] = weighing
             sums = np.concatenate(([0.0], np.cumsum(asked[terms] * weights, dtype=np.float64)))
-            out.append(np.diff(sums[np.concatenate(([0], ends))]).astype(np.float32))
+            out.append(np.diff(sums[ends]).astype(np.float32))
             asked[own] = 0.0
         return out
 

@@ -16,6 +16,7 @@ import numpy as np
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.experience.describing import describe
 from phronesis.core.experience.grouping import Bonds
+from phronesis.core.experience.neighbours import NOBODY
 from phronesis.core.experience.records import MEMBER_OF, PATTERN, event_of
 from phronesis.core.experience.similarity import Floats, Rows
 from phronesis.core.experience.viewing import view_of
@@ -65,6 +66,7 @@ _WEIGHED: Final = 32
 """Members that are compared with each other, for their weights."""
 _TYPICAL: Final = 3
 """Members that are compared with all events of the other outcome."""
+_AT_ONCE: Final = 64
 
 
 @dataclass(slots=True)
@@ -74,21 +76,33 @@ class Aggregating:
     embedders: Embedders
     tables: EventTables = field(default_factory=EventTables)
     _lock: Lock = field(default_factory=Lock)
+    _last: tuple[tuple[str, str, int], list[Outcome]] | None = None
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Give the groups of what is new since the last time, or of everything with ``full``."""
+        """Give the groups of what is new since the last time, or of everything with ``full``.
+
+        Two threads may come with one entry; the second is given what the first has prepared meanwhile.
+        """
         with self._lock, bench.view() as view:
-            before = to_micros(entry.recorded_at)
-            again = view.lane.applied_seq >= entry.seq  # prepared anew, in a lane that went on: as it was then
-            if entry.payload.get("full"):
-                self.tables.forget(view)
-            encoder = self.embedders.serving(bench.tenant)
-            table, _ = self.tables.of(view, encoder, before=before, fresh=again)
-            part = _everything(view, table, again=True) if again else _part(view, entry, table)
-            if part is None:
-                return [Outcome(role=CLUSTERS, made_by=MADE_BY, body={"clusters": [], "touched": [], "looked_at": 0})]
-            body = _grouped(view, table, part, encoder if table.model is not None else None)
-            return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=body)]
+            if view.lane.applied_seq >= entry.seq:
+                return self._prepared(bench, view, entry)
+            key = (bench.tenant, entry.id, view.lane.applied_seq)
+            if self._last is None or self._last[0] != key:
+                self._last = (key, self._prepared(bench, view, entry))
+            return self._last[1]
+
+    def _prepared(self, bench: Bench, view: LaneView, entry: Entry) -> list[Outcome]:
+        before = to_micros(entry.recorded_at)
+        again = view.lane.applied_seq >= entry.seq  # prepared anew, in a lane that went on: as it was then
+        if entry.payload.get("full"):
+            self.tables.forget(view)
+        encoder = self.embedders.serving(bench.tenant)
+        table, _ = self.tables.of(view, encoder, before=before, fresh=again)
+        part = _everything(view, table, again=True) if again else _part(view, entry, table)
+        if part is None:
+            return [Outcome(role=CLUSTERS, made_by=MADE_BY, body={"clusters": [], "touched": [], "looked_at": 0})]
+        body = _grouped(view, table, part, encoder if table.model is not None else None)
+        return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=body)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,17 +173,17 @@ def _grouped(view: LaneView, table: EventTable, part: Part, encoder: Embedder | 
     events = view.items([table.ids[row] for row in part.rows.tolist()])
     rows = [row for row in part.rows.tolist() if table.ids[row] in events]
     views = view_table(view, table, encoder, {table.ids[row]: events[table.ids[row]] for row in rows})
-    clusters, kept = [], []
-    for found in _found(table, part, views, rows):
-        weights = _weights(found.alike, len(found.rows))
-        members = sorted(zip((table.ids[row] for row in found.rows), weights, strict=True), key=_typical)
-        held = [events[one] for one, _ in members]
-        counter = _counterexamples(table, np.array(found.rows, dtype=np.int64))
-        cohesions = views.cohesions([one for one, _ in members])
+    made = _found(table, part, views, rows)
+    members = [sorted(zip((table.ids[row] for row in found.rows), _weights(found.alike, len(found.rows)), strict=True),
+                      key=_typical) for found in made]  # fmt: skip
+    groups = [[table.row_of[one] for one, _ in group] for group in members]
+    counters = _counterexamples(table, groups)
+    clusters = []
+    for found, group, counter in zip(made, members, counters, strict=True):
+        cohesions = views.cohesions([one for one, _ in group])
         seen = {"view": view_of(cohesions), "cohesion": cohesions, "method": found.method}
-        clusters.append(_body(held, members, counter, table.rarity) | seen)
-        kept.append([table.row_of[one] for one, _ in members])
-    for body, others in zip(clusters, resembling(table, kept), strict=True):
+        clusters.append(_body([events[one] for one, _ in group], group, counter, table.rarity) | seen)
+    for body, others in zip(clusters, resembling(table, groups), strict=True):
         body["similar"] = [list(one) for one in others]
     return {
         "clusters": clusters, "touched": list(part.touched), "looked_at": len(part.rows),
@@ -211,15 +225,25 @@ def _weights(alike: Floats, size: int) -> list[float]:
     return out + [round(float(means.min()), WEIGHT_DIGITS)] * (size - sampled)
 
 
-def _counterexamples(table: EventTable, rows: Rows) -> list[tuple[str, float]]:
-    """Give the events of the other outcome that are like the members: what speaks against the pattern."""
-    assert table.neighbours is not None  # the events were grouped by it  # noqa: S101
-    alike = table.neighbours.metric.matrix(rows[:_TYPICAL]).mean(axis=0) / table.belonging.threshold
-    group = table.group_of(int(rows[0]))
-    others = [row for row in np.flatnonzero(alike >= COUNTER).tolist()
-              if row in table.alive and table.group_of(row) != group]  # fmt: skip
-    best = sorted(others, key=lambda row: (-float(alike[row]), table.ids[row]))[:MAX_COUNTER]
-    return [(table.ids[row], round(float(alike[row]), WEIGHT_DIGITS)) for row in best]
+def _counterexamples(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[tuple[str, float]]]:
+    """Give for each group the events of the other outcome that are like its most typical members, who stand first.
+
+    They are what speaks against a pattern. Many groups are compared at a time: one by one it takes ten times as long.
+    """
+    out: list[list[tuple[str, float]]] = []
+    outcomes = table.outcomes()
+    for begin in range(0, len(groups), _AT_ONCE):
+        typical = [group[:_TYPICAL] for group in groups[begin : begin + _AT_ONCE]]
+        rows = np.array([row for group in typical for row in group], dtype=np.int64)
+        alike = np.zeros((0, 0), np.float32) if table.neighbours is None else table.neighbours.metric.matrix(rows)
+        place = 0
+        for group in typical:
+            mean = alike[place : place + len(group)].mean(axis=0) / table.belonging.threshold
+            place += len(group)
+            others = (mean >= COUNTER) & (outcomes != outcomes[group[0]]) & (outcomes != NOBODY)
+            best = sorted(np.flatnonzero(others).tolist(), key=lambda row: (-float(mean[row]), table.ids[row]))
+            out.append([(table.ids[row], round(float(mean[row]), WEIGHT_DIGITS)) for row in best[:MAX_COUNTER]])
+    return out
 
 
 def _body(

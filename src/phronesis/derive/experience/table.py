@@ -98,9 +98,9 @@ class EventTable:
         """Give the rows of all events that are alive."""
         return np.array(sorted(self.alive), dtype=np.int64)
 
-    def group_of(self, row: int) -> int:
-        """Give an event's group."""
-        return int(self._groups[row])
+    def outcomes(self) -> npt.NDArray[np.int64]:
+        """Give each row's group of outcomes: `SUCCESS`, `OTHER`, or `NOBODY` for one that is left out."""
+        return self._groups
 
     def grouper(self, bonds: Bonds) -> Grouper:
         """Give what groups the events, within what people said of them."""

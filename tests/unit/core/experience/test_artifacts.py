@@ -1,0 +1,45 @@
+"""The artifacts that words name: each once, as one kind of thing, and in bounded time."""
+
+from time import process_time
+
+import pytest
+
+from phronesis.core.experience.artifacts import MAX_ARTIFACTS, artifacts_in
+from phronesis.core.experience.drafts import Artifact
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("edit src/app.py, then Main.lean", ["file:src/app.py", "file:Main.lean"]),
+        ("修改src/app.py以后", ["file:src/app.py"]),
+        ("raised json.decoder.JSONDecodeError", ["error_type:json.decoder.JSONDecodeError"]),
+        ("error TS2345 and ECONNRESET", ["error_type:TS2345", "error_type:ECONNRESET"]),
+        ("use Nat.add_comm here", ["lemma:Nat.add_comm"]),
+        ("the `simp` call", ["concept:simp"]),
+        ("`app.py` is app.py", ["file:app.py"]),
+        ("nothing of the kind. At all", []),
+        ("` `", []),
+    ],
+)  # fmt: skip
+def test_what_a_text_names(text: str, ids: list[str]) -> None:
+    assert [one.id for one in artifacts_in([text])] == ids
+
+
+def test_what_is_known_stands_first_and_too_many_are_cut() -> None:
+    known = Artifact("concept", "app.py")
+    found = artifacts_in([" ".join(f"f{n}.py" for n in range(60)), "app.py"], known=[known])
+    assert found[0] == known
+    assert len(found) == MAX_ARTIFACTS
+    assert len(set(found)) == MAX_ARTIFACTS
+
+
+def test_a_name_beyond_bounds_is_none() -> None:
+    assert artifacts_in(["/".join("d" * 30 for _ in range(6)) + "/x.py"]) == ()
+
+
+@pytest.mark.parametrize("text", ["a/" * 50_000, "A." * 50_000, "`" * 50_000, "x." * 50_000 + "py"])
+def test_hostile_texts_take_no_time(text: str) -> None:
+    begun = process_time()
+    artifacts_in([text])
+    assert process_time() - begun < 2.0

@@ -1,0 +1,53 @@
+"""Average link: what it promises of the averages, whatever it is given."""
+
+from itertools import combinations, pairwise
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.experience.linking import average_link
+from unit.core.experience.metrics import crowds, drawn
+
+PAIRS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda pair: pair[0] != pair[1]), max_size=4)
+
+
+def across(alike: np.ndarray[tuple[int, int], np.dtype[np.float32]], one: list[int], other: list[int]) -> float:
+    return float(alike[np.ix_(one, other)].mean())
+
+
+@given(st.integers(0, 200), st.integers(-1, 6))
+def test_groups_part_the_rows_and_no_two_that_are_left_belong_together(seed: int, threshold: int) -> None:
+    alike = drawn(10, seed).alike
+    groups = average_link(alike, threshold=threshold)
+    assert sorted(row for group in groups for row in group) == list(range(10))
+    assert groups == sorted(map(sorted, groups))
+    assert all(across(alike, one, other) < threshold for one, other in combinations(groups, 2))
+
+
+@given(st.integers(0, 200))
+def test_a_higher_threshold_only_parts_groups(seed: int) -> None:
+    alike = drawn(10, seed).alike
+    partitions = [average_link(alike, threshold=threshold) for threshold in (0.5, 2.5, 4.5)]
+    for coarse, fine in pairwise(partitions):
+        assert all(any(set(group) <= set(whole) for whole in coarse) for group in fine)
+
+
+@given(st.integers(0, 200), PAIRS, PAIRS)
+def test_bonds_hold_and_to_be_apart_outweighs_to_be_together(
+    seed: int, together: list[tuple[int, int]], apart: list[tuple[int, int]]
+) -> None:
+    groups = average_link(drawn(10, seed).alike, threshold=3, together=together, apart=apart)
+    place = {row: n for n, group in enumerate(groups) for row in group}
+    assert all(place[one] != place[other] for one, other in apart)
+    if not apart:
+        assert all(place[one] == place[other] for one, other in together)
+
+
+def test_ties_go_to_the_smaller_rows() -> None:
+    assert average_link(np.array([[0, 2, 2], [2, 0, 0], [2, 0, 0]], np.float32), threshold=2) == [[0, 1], [2]]
+
+
+def test_crowds_are_found_and_nothing_has_no_groups() -> None:
+    assert average_link(crowds((3, 1, 2)).alike, threshold=4) == [[0, 1, 2], [3], [4, 5]]
+    assert average_link(np.zeros((0, 0), np.float32), threshold=1) == []

@@ -1,0 +1,74 @@
+"""Lists of neighbours are exact however events come, and tell what two events share."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.experience.grouping import shared_of
+from phronesis.core.experience.neighbours import KEPT, NOBODY, OWN, SHARED, Neighbours, candidate_pairs
+from unit.core.experience.metrics import drawn, rows
+
+
+def groups_of(size: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.random.default_rng(seed).integers(0, 2, size)
+
+
+def expected(alike: np.ndarray[tuple[int, int], np.dtype[np.float32]], groups: list[int], row: int) -> list[int]:
+    """Give the neighbours of a row, slowly: of equals the one that came first."""
+    others = [n for n in range(len(groups)) if n != row and groups[n] == groups[row] != NOBODY]
+    return sorted(others, key=lambda n: (-alike[row, n], n))[:KEPT]
+
+
+@given(st.integers(1, 40), st.integers(0, 99), st.data())
+def test_lists_that_grew_are_those_made_from_scratch(size: int, seed: int, data: st.DataObject) -> None:
+    metric, groups = drawn(size, seed), groups_of(size, seed)
+    begin = data.draw(st.integers(1, size))
+    lists = Neighbours(metric.first(begin), groups[:begin].copy())
+    asked = np.array(sorted(data.draw(st.sets(st.integers(0, begin - 1)))), dtype=np.int64)
+    lists.lists(asked)
+    while begin < size:
+        begin = data.draw(st.integers(begin + 1, size))
+        lists.grow(metric.first(begin), groups[:begin].copy())
+    gone = data.draw(st.sets(st.integers(0, size - 1)))
+    lists.forget(gone)
+    groups[sorted(gone)] = NOBODY
+    nearest, scores = lists.lists(np.arange(size))
+    for row in range(size):
+        told = [n for n in nearest[row].tolist() if n != NOBODY]
+        assert told == ([] if row in gone else expected(metric.alike, groups.tolist(), row))
+        assert scores[row, : len(told)].tolist() == metric.alike[row, told].tolist()
+
+
+@given(st.integers(2, 30), st.integers(0, 99))
+def test_what_is_shared_is_the_cosine_of_the_lists(size: int, seed: int) -> None:
+    lists = Neighbours(drawn(size, seed), np.zeros(size, np.int64))
+    everybody = np.arange(size)
+    shared = lists.shared(everybody)
+    assert np.allclose(shared, shared.T)
+    assert np.allclose(np.diag(shared), 1.0)
+    assert (shared >= 0).all()
+    nearest, scores = lists.lists(everybody)
+    pairs = np.array([(one, other) for one in range(size) for other in range(one)], dtype=np.int64)
+    assert np.allclose(shared_of(pairs, everybody, nearest, scores), shared[pairs[:, 0], pairs[:, 1]], atol=1e-5)
+    held = np.zeros((size, size))
+    for row in range(size):
+        likes = {n: max(0.0, s) for n, s in zip(nearest[row, :SHARED].tolist(), scores[row].tolist(), strict=False)
+                 if n != NOBODY}  # fmt: skip
+        for n, like in likes.items():
+            held[row, n] = like / max(sum(likes.values()), 1e-9)
+        held[row, row] = OWN
+        held[row] /= np.linalg.norm(held[row])
+    assert np.allclose(held @ held.T, shared, atol=1e-5)
+
+
+def test_those_that_name_somebody_are_known() -> None:
+    lists = Neighbours(drawn(40, 1), np.zeros(40, np.int64))
+    nearest, _ = lists.lists(rows(3, 5, 8))
+    named = int(nearest[1, 0])
+    assert lists.naming(rows(named)).tolist() == [row for row, told in zip((3, 5, 8), nearest.tolist(), strict=True)
+                                                  if named in told]  # fmt: skip
+    assert lists.naming(rows()).tolist() == []
+
+
+def test_candidates_are_pairs_of_neighbours_once() -> None:
+    assert candidate_pairs(rows(0, 1, 2), np.array([[1, 2], [0, NOBODY], [NOBODY, NOBODY]])) == [(0, 1), (0, 2)]

@@ -1,0 +1,42 @@
+"""Metrics compare rows, can be added up, and give the same for some as for all."""
+
+import numpy as np
+import pytest
+
+from phronesis.core.experience.similarity import Cosine, EditDistance, Sets, SimilarityMetric, Term, WeightedSum
+
+VECTORS = np.array([[1, 0], [0, 1], [0.6, 0.8], [0, 0]], np.float32)
+METRICS = (
+    Cosine(VECTORS),
+    Sets([{"a", "b"}, {"b"}, set(), {"a", "b"}]),
+    EditDistance(["simp", "simpa", "", "omega"]),
+    WeightedSum([Term(Cosine(VECTORS), 2.0), Term(Sets([{"a"}, {"a"}, set(), {"b"}]), 3.0, 0.5)]),
+)
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_some_rows_are_compared_as_all_are(metric: SimilarityMetric) -> None:
+    everybody = np.arange(metric.size)
+    whole = metric.matrix(everybody)
+    assert metric.size == 4 == len(whole)
+    assert whole.dtype == np.float32
+    assert np.allclose(whole, whole.T)
+    some, others = np.array([3, 0]), np.array([1, 2])
+    assert np.allclose(metric.matrix(some, others), whole[np.ix_(some, others)])
+    assert np.allclose(metric.matrix(some), whole[some])
+
+
+def test_the_cosine_of_what_has_no_vector_is_none() -> None:
+    assert Cosine(VECTORS).matrix(np.array([3, 2]))[:, 1].tolist() == pytest.approx([0.0, 0.8])
+
+
+def test_sets_share_what_jaccard_says() -> None:
+    assert METRICS[1].matrix(np.array([0]))[0].tolist() == pytest.approx([1.0, 0.5, 0.0, 1.0])
+
+
+def test_edit_distance_counts_letters() -> None:
+    assert METRICS[2].matrix(np.array([0]))[0].tolist() == pytest.approx([1.0, 0.8, 0.0, 0.0])
+
+
+def test_a_sum_weighs_what_is_above_the_offset() -> None:
+    assert METRICS[3].matrix(np.array([0]), np.array([1, 3]))[0].tolist() == pytest.approx([1.5, -1.5])
