@@ -39,8 +39,8 @@ def beside(view: LaneView, ids: Collection[str]) -> set[str]:
 def bonds_among(view: LaneView, ids: Iterable[str], table: EventTable) -> Bonds:
     """Give the bonds among some events, by row of the table."""
     found = list(ids)
-    rows = {table.ids[row]: row for row in table.rows(found).tolist()}
-    return resolved(drawn_among(view, found), rows, {row: int(table.groups[row]) for row in rows.values()})
+    rows, groups = {table.ids[row]: row for row in table.rows(found).tolist()}, table.outcomes()
+    return resolved(drawn_among(view, found), rows, {row: int(groups[row]) for row in rows.values()})
 
 
 def bond(entry_id: str, one: str, other: str, *, together: bool, origin: Origin = "human") -> Edge:
