@@ -1,0 +1,131 @@
+"""Patterns of one view beside those of the whole, edges between patterns, and the same again when replayed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from phronesis import Memory
+from phronesis.core.experience.records import Pattern
+
+STUCK = "The nightly restore of the billing database stopped at checksum page 4711 of the ledger tablespace"
+ATTEMPTS = (
+    "Reran the job with verbose logging switched on and waited for somebody to look at what it printed",
+    "Asked the storage vendor for fresh disks, installed them and copied every volume across by hand",
+    "Lowered the parallelism to a single worker so that network traffic could not interfere any more",
+    "Restored last Tuesday's snapshot into a scratch cluster and compared row counts per customer",
+)
+RESULTS = (
+    "Nobody read forty megabytes of debug output",
+    "New hardware arrived after three weeks and changed nothing",
+    "It merely took nine hours longer",
+    "Counts agreed, which proved the copy useless for finding corruption",
+)
+LONG = (
+    "Reran the nightly job with verbose logging switched on, piped forty megabytes of debug output into a shared folder, "
+    "and asked every colleague on rotation to grep through it for suspicious warnings before lunch",
+    "Ordered fresh solid state disks from the storage vendor, racked them over the weekend, copied each volume across by "
+    "hand, and repointed the mount tables, hoping that worn hardware was the culprit all along",
+    "Wrote a small Haskell parser for segments of the journal, traced transaction identifiers backwards through March, and "
+    "drew a timeline on the whiteboard together with the auditors from accounting",
+)
+RETRIED = "Retried the flaky browser test three times in the merge queue until it went green"
+SLEPT = "Put a sleep of ten seconds into the flaky browser test of the merge queue until it went green"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory.open(f"sqlite:///{tmp_path}/patterns.db", policy={"embedder": "none"}) as opened:
+        yield opened
+
+
+def learned(memory: Memory) -> list[Pattern]:
+    found = [memory.get(item.id) for item in memory.get_all(kinds=["pattern"], limit=100)]
+    return [one for one in found if isinstance(one, Pattern)]
+
+
+def tell(memory: Memory, label: str = "failure", **texts: str) -> str:
+    told = memory.ingest({"source_ref": "log", "label": label, **texts})
+    return told[0][0].id
+
+
+def stuck(memory: Memory) -> list[str]:
+    return [tell(memory, situation=STUCK, attempt=attempt, result=result)
+            for attempt, result in zip(ATTEMPTS, RESULTS, strict=True)]  # fmt: skip
+
+
+def flaky(memory: Memory, attempt: str, number: int) -> str:
+    return tell(memory, attempt=f"{attempt}, run {number}", result="A race between two workers reached production")
+
+
+def test_one_situation_with_different_attempts_is_a_pattern_of_its_view(memory: Memory) -> None:
+    events = stuck(memory)
+    memory.aggregate()
+    (pattern,) = [one for one in learned(memory) if set(events) <= {member for member, _ in one.members}]
+    assert "situation" in pattern.view.split("+")
+    assert "attempt" not in pattern.view.split("+")
+    assert pattern.cluster_info["cohesion"]["situation"] > pattern.cluster_info["cohesion"]["attempt"]
+    assert pattern.cluster_info["size"] == len(events) == len(pattern.members)
+    assert pattern.cluster_info["centre"] in events
+    assert pattern.cluster_info["method"].startswith("average link")
+
+
+def test_a_pattern_of_one_view_stands_beside_those_of_the_whole(memory: Memory) -> None:
+    for number in range(40):  # a lane with other matters, so that words are as rare as they are
+        words = [f"matter{number}x{n}" for n in range(24)]
+        tell(memory, attempt=" ".join(words[:16]), result=" ".join(words[16:]))
+    events = [tell(memory, situation="restore stopped at checksum page 4711", attempt=f"{attempt}, run {number}",
+                   result=" ".join(attempt.split()[3:9])) for attempt in LONG for number in range(2)]  # fmt: skip
+    memory.aggregate()
+    found = learned(memory)
+    by_method = {method: [one for one in found if one.cluster_info["method"] == method]
+                 for method in ("average link", "average link by situation")}  # fmt: skip
+    assert sorted(len(one.members) for one in by_method["average link"]) == [2, 2, 2]
+    (beside,) = by_method["average link by situation"]
+    assert {member for member, _ in beside.members} == set(events)
+    assert len(found) == 4
+    again = tell(memory, situation="restore stopped at checksum page 4711", attempt="Prayed", result="Silence")
+    told = memory.aggregate()
+    assert [one.id for one in told.changed] == [beside.id]
+    assert told.mapping[again] == [beside.id]
+    assert memory.rebuild(verify=True).equal
+
+
+def test_a_success_is_in_no_pattern_of_failures(memory: Memory) -> None:
+    events = stuck(memory)
+    done = tell(
+        memory, "success", situation=STUCK, attempt="Replaced the torn page from the standby", result="Restored"
+    )
+    memory.aggregate()
+    for pattern in learned(memory):
+        members = {member for member, _ in pattern.members}
+        assert not (done in members and members & set(events))
+
+
+def test_patterns_keep_their_ids_and_a_replay_gives_them_again(memory: Memory) -> None:
+    stuck(memory)
+    for number in range(3):
+        flaky(memory, RETRIED, number)
+    memory.aggregate()
+    before = {one.id: one for one in learned(memory)}
+    assert len(before) == 2
+    grown = flaky(memory, RETRIED, 9)
+    told = memory.aggregate()
+    assert [one.id for one in told.changed] == [one.id for one in before.values() if "flaky" in one.summary]
+    assert (list(told.new), list(told.retired)) == ([], [])
+    assert set(told.mapping) >= {grown}
+    again = memory.aggregate(full=True)
+    assert (list(again.new), list(again.retired)) == ([], [])
+    assert {one.id for one in learned(memory)} == set(before)
+    assert memory.rebuild(verify=True).equal
+
+
+def test_a_pattern_says_in_words_what_to_avoid(memory: Memory) -> None:
+    for number in range(3):
+        flaky(memory, SLEPT, number)
+    memory.aggregate()
+    (pattern,) = learned(memory)
+    assert pattern.outcome == "failure"
+    assert pattern.recommendation.startswith("Avoid: Put a sleep of ten seconds")
+    assert {"flaky", "browser", "merge", "queue"} & set(pattern.signature["terms"])
+    assert pattern.view == "attempt+result"
