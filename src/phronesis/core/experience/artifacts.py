@@ -48,6 +48,8 @@ def artifacts_in(texts: Iterable[str], *, known: Sequence[Artifact] = ()) -> tup
         for kind, pattern in _PATTERNS:
             for match in pattern.finditer(scanned):
                 name = match.group(1).strip()
+                if scanned[match.start(1) - 1 : match.start(1)] == "'":  # it stands in quotes, and is no primed name
+                    name = name.removesuffix("'")
                 if name and len(name) <= MAX_NAME:
                     found.setdefault(name, Artifact(kind, name))
     return tuple(found.values())[:MAX_ARTIFACTS]

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
@@ -80,7 +81,7 @@ def ingest(*, files: Sequence[BinaryIO], source_type: str, source_ref: str | Non
                 told += list(_records(memory, _text(file), scope, progress))
                 continue
             given: dict[str, Any] = {"source_type": source_type, "source_ref": source_ref, **scope.named()}
-            given |= {"text": _text(file)} if file.name == "<stdin>" else {"path": file.name}
+            given |= {"path": _name(file)} if Path(_name(file)).is_file() else {"text": _text(file)}
             told.append(memory.ingest_source(**given, actor="user"))
         memory.flush()
     store.answer([one for ingested in told for one in ingested], render.say_ingested)
@@ -166,11 +167,16 @@ def forget(*, kinds: Sequence[str], dry_run: bool, scope: Scope, store: Store) -
     store.answer(result, render.say_forgotten)
 
 
+def _name(file: BinaryIO) -> str:
+    """Give a file's name; standard input may have none."""
+    return str(getattr(file, "name", "<stdin>"))
+
+
 def _text(file: BinaryIO) -> str:
     try:
         return file.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{file.name} is no UTF-8 text ({error.reason}); convert it first", field="file") from error
+        raise InputError(f"{_name(file)} is no UTF-8 text ({error.reason}); convert it first", field="file") from error
 
 
 def _records(memory: "Memory", body: str, scope: Scope, progress: Progress) -> "Iterator[Ingested]":

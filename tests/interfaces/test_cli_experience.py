@@ -1,0 +1,66 @@
+"""The commands of experience: from real output to an answer whose every line names its file and lines."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from interfaces.conftest import Call
+
+DATA = Path(__file__).parents[1] / "unit" / "derive" / "sources" / "data"
+
+
+def test_from_lean_output_to_an_answer(call: Call) -> None:
+    files = [str(path) for path in sorted(DATA.glob("lean_*.txt"))]
+    told = call("ingest", "--source", "lean", *files)
+    assert told.code == 0
+    assert "missing_lemma" in told.out
+    assert "lean_lake_1.txt#L12" in told.out
+    grouped = call("aggregate")
+    assert "new: failure" in grouped.out
+    assert "rollback" in grouped.out
+    assert call("aggregate").out.strip() == "nothing new to group"
+    drawn = call("abstract")
+    assert "if: " in drawn.out
+    assert "because: " in drawn.out
+    answer = call("query", "unknown constant", "--limit", "3")
+    assert answer.code == 0
+    for section in ("events", "patterns", "principles", "avoid"):
+        assert f"\n{section}\n" in f"\n{answer.out}"
+    assert ".txt#L" in answer.out
+    full = call("query", "unknown constant", "--label", "failure", "--json").json
+    assert all(".txt#L" in one["sources"][0]["source_ref"] for one in full["l1_evidence"])
+
+
+def test_a_report_of_pytest_is_read(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text("def test_a():\n    assert {}['x']\n\n\ndef test_b():\n    assert True\n")
+    report = tmp_path / "report.xml"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly",
+               f"--junitxml={report}", str(tmp_path)]  # fmt: skip
+    subprocess.run(command, capture_output=True, check=False, cwd=tmp_path)
+    told = call("ingest", "--source", "log", str(report))
+    assert "failure" in told.out
+    assert "report.xml#L" in told.out
+
+
+def test_records_are_taken_in_once(call: Call, tmp_path: Path) -> None:
+    rows = [{"attempt": f"step {n}", "source_ref": f"r:{n}", "label": "success"} for n in range(3)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    for name in ("rows.jsonl", "rows.json", "rows.jsonl"):
+        assert "3 events: 3 success" in call("ingest", str(tmp_path / name)).out
+    assert len(call("list", "--kind", "l1", "--json").json) == 3
+    wrong = call("ingest", "-", stdin=b"no json")
+    assert (wrong.code != 0, wrong.err.count("\n")) == (True, 1)
+    assert "--source" in wrong.err
+
+
+def test_feedback_and_forgetting(call: Call) -> None:
+    stdin = json.dumps([{"attempt": "tried it", "source_ref": "r", "label": "failure"}]).encode()
+    ((event, _),) = call("ingest", "-", "--json", stdin=stdin).json
+    said = call("feedback", event["id"], "label", "--value", "success", "--reason", "it had worked")
+    assert said.code == 0
+    assert "success" in said.out
+    assert call("feedback", event["id"], "label", "--value", "great").code != 0
+    assert call("forget", "--dry-run").out.strip() == "nothing is to be forgotten"
+    assert "no attempt was found" in call("ingest", "--source", "log", "-", stdin=b"hello").out
