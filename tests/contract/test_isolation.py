@@ -53,6 +53,10 @@ def _fill(memory: Memory, users: list[str]) -> dict[str, str]:
         for n in range(3):
             memory.add(f"{COMMON} again <{user}>", user_id=user, kind="episodic", session_id=f"s{n}")
         memory.reflect(user)
+        memory.ingest([{"situation": "the safe is shut", "attempt": f"turned the dial <{user}> {n}", "label": "success",
+                        "reflection": f"listen <{user}>", "source_ref": f"log of <{user}>", "episode_id": "one"}
+                       for n in "ab"], user_id=user)  # fmt: skip
+        memory.aggregate(user_id=user)
     memory.flush()
     return out
 
@@ -72,6 +76,11 @@ def _seen(memory: Memory, user: str) -> dict[str, str]:
         "search names": memory.search("safe", user_id=user, limit=100, kinds=["fact"]),
         "mem_search": memory.mem_search("claim turned", user_id=user, limit=100),
         "mem_search scope": memory.mem_search("claim turned", user_id=user, limit=100, scope="global"),
+        "get_episode": [memory.get_episode("one", user_id=user)],
+        "query": [memory.query(situation="the safe is shut", user_id=user, limit=100)],
+        "query words": [memory.query(goal="turned the dial", user_id=user, limit=100, explain=True)],
+        "query slots": [memory.query(label="success", user_id=user, limit=100)],
+        "query as_of": [memory.query(situation="the safe is shut", user_id=user, limit=100, as_of="2999-01-01")],
         "list_runs": memory.list_runs(user_id=user),
         "get_run": [memory.get_run("one", user_id=user)],
         "quarantine_list": memory.quarantine_list(user_id=user),
@@ -112,6 +121,7 @@ def test_who_wrote_nothing_sees_nothing(memory: Memory) -> None:
         assert len(memory.search(COMMON, **scope)) == 0
         assert len(memory.mem_search("claim turned", **scope)) == 0
         assert memory.list_sessions(**scope) == []
+        assert memory.query(situation="the safe is shut", **scope).l1_evidence == []
         assert memory.list_runs(**scope) == []
         assert memory.due(**scope) == []
         assert memory.get_turns("s", **scope) == []
@@ -161,6 +171,7 @@ def test_tenants_see_nothing_of_each_other_even_by_id(memory: Memory) -> None:
                 assert not [content for content in shown if "alice" in content]
         assert rival.list_sessions(user_id="alice") == []
         assert rival.get_turns("s", user_id="alice") == []
+        assert rival.query(situation="the safe is shut", user_id="alice").l1_evidence == []
         verbs = ("get", "history", "explain", "archive", "unarchive", "pin", "unpin", "retract", "delete")
         for verb in (*verbs, "quarantine_release", "quarantine_reject"):
             with pytest.raises(NotFound):
@@ -218,19 +229,21 @@ def test_every_reading_verb_is_looked_at() -> None:
         if not name.startswith("_") and "user_id" in inspect.signature(verb).parameters
     }
     looked_at = {"get_all", "search", "list_sessions", "get_turns", "compose_context", "quarantine_list", "mem_search"}
-    looked_at |= {"due"}
+    looked_at |= {"due", "query", "get_episode"}
     looked_at |= {"list_runs", "get_run", "mem_get"}  # the last reads by id; its user is whose run it is noted for
     looked_at |= {"get_user_traits", "list_reflections", "should_reflect"}
     looked_at |= {"review_run"}  # of one run: tests/contract/test_reviews.py
     writing = {
         "add",
         "add_reasoning",
+        "aggregate",
         "commit_turn",
         "delete_all",
         "rederive",
         "erase",
         "forget",
         "ingest",
+        "ingest_source",
         "learn",
         "migrate_memories",
         "record_run",

@@ -220,6 +220,13 @@ def test_bench_fits_leaves_out_and_counts(call: Any, tmp_path: Path) -> None:
     (tmp_path / "retrieval.cases.json").write_text(json.dumps([case]), "utf-8")
     assert "| 1.000 | 1 | " in call("bench", "precisionmembench", "--data", str(tmp_path)).out
     assert call("bench", "precisionmembench", "--data", str(tmp_path), "--json").json["must_include"] == 1
+    trials = [{"name": "env_1", "memory": ["look in the sink", "look in the sink again"][:n], "is_success": False}
+              for n in (1, 2)]  # fmt: skip
+    for n, row in enumerate(trials):
+        (tmp_path / f"env_results_trial_{n}.json").write_text(json.dumps([row]), "utf-8")
+    asked = ("bench", "experience", "--data", str(tmp_path), "--embedder", "none")
+    assert "| words | 1.000 | 1.000 | 1.000 | 1.000 |" in call(*asked).out
+    assert call(*asked, "--json").json["questions"] == 2
 
 
 def test_the_same_idempotency_key_adds_once(call: Any) -> None:

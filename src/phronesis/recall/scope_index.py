@@ -248,8 +248,8 @@ class LaneIndex:
             self.unembedded = set(self.document_ids)
         if not self.unembedded:
             return
-        wanted = None if len(self.unembedded) * 2 > len(self.document_ids) else sorted(self.unembedded)
-        rows = [row for row in read_vectors(unit, self.lane_id, model_id, wanted) if row.document_id in self.unembedded]
+        # By name even where all are missing: a lane may hold five vectors of views for each that is searched.
+        rows = read_vectors(unit, self.lane_id, model_id, sorted(self.unembedded))
         if rows and self.vectors is not None:
             self.vectors.put([self.row_of[row.document_id] for row in rows], stacked(rows))
             self.unembedded.difference_update(row.document_id for row in rows)

@@ -24,8 +24,8 @@ class EdgeEnd(NamedTuple):
     entry_id: str
 
 
-# The sum keeps SQLite from walking a lane's edges by the primary key instead of looking up those at a node.
-_LANE: Final = edges.c.lane_id + sa.literal_column("0") == sa.bindparam("l")
+# Both in full: so the indexes by node serve all four conditions, and SQLite takes them before the primary key.
+_LANE: Final = edges.c.lane_id == sa.bindparam("l")
 
 
 def strongest_edges(unit: Unit, lane_id: int, ids: Iterable[str], types: Sequence[str], *, each: int) -> list[EdgeEnd]:

@@ -78,13 +78,13 @@ class Answer(Record):
     words alone decided.
     """
 
-    l1_evidence: Sequence[Evidence] = ()
-    l2_patterns: Sequence[LearnedEvidence] = ()
-    l3_principles: Sequence[LearnedEvidence] = ()
-    recommended_attempts: Sequence[Advice] = ()
-    avoid: Sequence[Advice] = ()
-    excluded: Sequence[Excluded] = ()
-    conflicts: Sequence[Conflict] = ()
+    l1_evidence: Sequence[Evidence] = field(default_factory=list)
+    l2_patterns: Sequence[LearnedEvidence] = field(default_factory=list)
+    l3_principles: Sequence[LearnedEvidence] = field(default_factory=list)
+    recommended_attempts: Sequence[Advice] = field(default_factory=list)
+    avoid: Sequence[Advice] = field(default_factory=list)
+    excluded: Sequence[Excluded] = field(default_factory=list)
+    conflicts: Sequence[Conflict] = field(default_factory=list)
     abstained: bool = False
     explain: Mapping[str, Any] | None = None
     degraded: Sequence[Degraded] = ()

@@ -1,6 +1,6 @@
 """How well an event, a pattern or a principle answers a question: the weights, and what each brings (EMB-14).
 
-    score = relevance · (1 + usefulness + confidence + freshness + trust + preference - counter)
+    score = relevance · (1 + usefulness + confidence + freshness + trust + preference - counter - downweighted)
 
 Relevance is a sum of shares of 0 and more; what is known of the source alone lifts or lowers it and never makes
 something relevant. The requirement names the signals, no numbers: the weights of words, meaning and views were tuned
@@ -25,6 +25,10 @@ VIEWS: Final = 0.5
 SHORT: Final = 16
 LONG: Final = 48
 """Distinct terms of a question from and up to which its words count more and views less, evenly in between."""
+
+MEMBERS: Final = 0.8
+"""A pattern is at least so relevant, by this share, as its most relevant member, and a principle as its pattern: what
+is asked is what its members are about, in words of theirs (`walking.CROSS`)."""
 
 EPISODE: Final = 0.3
 """Of the relevance of the best other event of the same episode: an episode is about one thing, and where one of its
@@ -74,8 +78,10 @@ class Signals:
     """What is known of one candidate, in [0, 1] each.
 
     ``length`` says how long the question is, from `SHORT` to `LONG`; ``episode`` is the relevance of the best other
-    event of the same episode, which may be above 1. ``latest`` is 1 / its place among what the asked name stands for,
-    the latest lesson first, and 0 where more than a name was asked; ``preference`` is in [-1, 1]; ``age`` in days.
+    event of the same episode and ``members`` that of what a pattern or a principle rests on, both perhaps above 1;
+    ``latest`` 1 / its place among what the asked name stands for, the
+    latest lesson first, and 0 where more than a name was asked; ``preference`` is in [-1, 1]; ``age`` in days.
+    ``weight`` is below 1 for what was downweighted (EMB-16).
     """
 
     words: float = 0.0
@@ -87,7 +93,9 @@ class Signals:
     artifacts: float = 0.0
     graph: float = 0.0
     episode: float = 0.0
+    members: float = 0.0
     usefulness: float = NEUTRAL
+    weight: float = 1.0
     confidence: float = 0.0
     age: float = 0.0
     counter: float = 0.0
@@ -103,7 +111,7 @@ def length_of(terms: int) -> float:
 def relevance_of(signals: Signals) -> dict[str, float]:
     """Give the shares that make something relevant; without an encoder (meaning None) words weigh for both."""
     weight = WORDS * (1.0 + signals.length)
-    return {
+    shares = {
         "words": signals.words * (weight if signals.meaning is not None else weight + MEANING),
         "meaning": MEANING * (signals.meaning or 0.0),
         "views": VIEWS * (1.0 - signals.length) * signals.views,
@@ -113,6 +121,7 @@ def relevance_of(signals: Signals) -> dict[str, float]:
         "graph": GRAPH * signals.graph,
         "episode": EPISODE * signals.episode,
     }
+    return shares | {"members": max(0.0, MEMBERS * signals.members - sum(shares.values()))}
 
 
 def shares_of(signals: Signals) -> dict[str, float]:
@@ -126,6 +135,7 @@ def shares_of(signals: Signals) -> dict[str, float]:
         "trust": TRUST * signals.trust,
         "preference": PREFERENCE * signals.preference,
         "counter": -COUNTER * signals.counter,
+        "downweighted": signals.weight - 1.0,
     }
     shares = relevant | {name: size * lift for name, lift in lifts.items()}
     return {name: share for name, share in shares.items() if share}
@@ -140,6 +150,7 @@ def weights() -> dict[str, Any]:
     """Give the constants as plain JSON values, as ``explain`` shows them."""
     return {
         "words": WORDS, "meaning": MEANING, "views": VIEWS, "exact": EXACT, "latest": LATEST, "artifacts": ARTIFACTS,
-        "graph": GRAPH, "episode": EPISODE, "usefulness": USEFULNESS, "confidence": CONFIDENCE, "freshness": FRESHNESS,
-        "half_life_days": HALF_LIFE_DAYS, "counter": COUNTER, "trust": TRUST, "preference": PREFERENCE,
+        "graph": GRAPH, "episode": EPISODE, "members": MEMBERS, "usefulness": USEFULNESS,
+        "confidence": CONFIDENCE, "freshness": FRESHNESS, "half_life_days": HALF_LIFE_DAYS, "counter": COUNTER,
+        "trust": TRUST, "preference": PREFERENCE,
     }  # fmt: skip

@@ -31,6 +31,11 @@ class Chain:
     latest: str | None = None
 
     @property
+    def below(self) -> Sequence[str]:
+        """The events of a pattern, or the patterns of a principle."""
+        return [one for one, _ in self.record.members] if isinstance(self.record, Pattern) else self.record.patterns
+
+    @property
     def needs_validation(self) -> bool:
         """Whether it reaches no event that still stands."""
         return not self.events
@@ -65,10 +70,10 @@ class Chains:
     def _pattern(self, item: Item) -> Chain:
         rows = self._rows[item.id]
         record = pattern_of(item, [(row.source_key, row.weight) for row in rows if row.polarity == "support"])
-        support = _typical_first(rows, "support")
-        stands = self._standing(support)
-        contra = _typical_first(rows, "contra")[:SHOWN_SOURCES]
-        against = self._standing(contra)
+        members = self._standing(_typical_first(rows, "support"))
+        stands = [row for row in members if self._agrees(row, item)]
+        contra = self._standing(_typical_first(rows, "contra"))
+        against = [row for row in members if row not in stands] + [row for row in contra if not self._agrees(row, item)]
         latest = max(stands, key=lambda row: (_when(row), row.source_key), default=None)
         return Chain(
             record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(map(_reference, against)),
@@ -84,7 +89,8 @@ class Chains:
         stands = _each_in_turn([
             direct, *(self._standing(_typical_first(self._rows[one], "support")) for one in support if one in known)
         ])[:SHOWN_SOURCES]  # fmt: skip
-        against = [Reference(one) for one in counter if one in known]
+        opposing = [row for row in _typical_first(rows, "contra") if row.source_key not in known]
+        against = [Reference(one) for one in counter if one in known] + [*map(_reference, self._standing(opposing))]
         against += [_reference(row) for one in counter if one in known
                     for row in self._standing(_typical_first(self._rows[one], "support"))[:2]]  # fmt: skip
         return Chain(record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(against), _share(rows))
@@ -92,6 +98,11 @@ class Chains:
     def _standing(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
         """Give the rows whose events still stand: the most typical, and the latest. Archived ones can be looked up."""
         return self._held(_first(rows)) or self._held(rows)[:SHOWN_SOURCES]
+
+    def _agrees(self, row: EvidenceRow, pattern: Item) -> bool:
+        """Tell whether an event came out as its pattern did: its label may have been given anew since."""
+        [event] = self.graph.then([row.source_key]).values()
+        return (event.label == "success") == (pattern.label == "success")
 
     def _held(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
         found = self.graph.then([row.source_key for row in rows])
@@ -107,12 +118,15 @@ def _first(rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
 
 
 def _typical_first(rows: Sequence[EvidenceRow], polarity: str) -> list[EvidenceRow]:
-    return sorted((row for row in rows if row.polarity == polarity), key=lambda row: (-row.weight, row.source_key))
+    return sorted(
+        (row for row in rows if row.polarity == polarity and not row.part),
+        key=lambda row: (-row.weight, row.source_key),
+    )
 
 
 def _share(rows: Sequence[EvidenceRow]) -> float:
-    contra = sum(row.weight for row in rows if row.polarity == "contra")
-    total = contra + sum(row.weight for row in rows if row.polarity == "support")
+    contra, support = (sum(row.weight for row in _typical_first(rows, side)) for side in ("contra", "support"))
+    total = contra + support
     return contra / total if total > 0 else 0.0
 
 

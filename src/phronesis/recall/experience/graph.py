@@ -128,5 +128,10 @@ def usefulness_of(item: Item) -> float:
     return min(1.0, max(0.0, float(item.data.get("usefulness", NEUTRAL))))
 
 
+def weight_of(item: Item) -> float:
+    """Give how much an item weighs, in [0, 1]: less than 1 where it was downweighted."""
+    return min(1.0, max(0.0, float(item.data.get("weight", 1.0))))
+
+
 def _when(item: Item) -> int:
     return to_micros(item.occurred_at or item.recorded_at)

@@ -6,14 +6,14 @@ from typing import Final
 
 from phronesis.core.experience.limits import clauses_of
 from phronesis.core.experience.ranking import Signals, length_of, relevance_of, score_of, shares_of
-from phronesis.core.experience.records import L1, PATTERN
+from phronesis.core.experience.records import L1, PATTERN, PRINCIPLE
 from phronesis.core.experience.walking import ARTIFACT, Reached, walk
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item, Trust
 from phronesis.index.tokens import tokenize
 from phronesis.recall.experience.asked import Asked
 from phronesis.recall.experience.chains import Chain, Chains
-from phronesis.recall.experience.graph import LaneGraph, usefulness_of
+from phronesis.recall.experience.graph import LaneGraph, usefulness_of, weight_of
 from phronesis.recall.experience.names import TaskNames, called, is_called
 from phronesis.recall.experience.seeds import Corner, about, named_artifacts
 
@@ -43,6 +43,8 @@ class Pool:
     chain_of: dict[str, Chain] = field(default_factory=dict)
     beside: Mapping[str, float] = field(default_factory=dict)
     """The relevance of the best other event of the same episode, by event."""
+    under: dict[str, float] = field(default_factory=dict)
+    """The relevance of the best member, by pattern, and of the best pattern, by principle."""
     length: float = 0.0
 
     def gather(self, names: TaskNames) -> None:
@@ -81,6 +83,17 @@ class Pool:
         ends = [end for chain in self.chain_of.values() for end in (chain.typical, chain.latest) if end is not None]
         self.take(ends)
         self.beside = self._beside()
+        for kind in (PATTERN, PRINCIPLE):  # principles rest on patterns, as these were weighed
+            self.under |= self._under(kind)
+
+    def _under(self, kind: str) -> dict[str, float]:
+        """Give the relevance of the best of what patterns, or principles, rest on."""
+        out = {}
+        for one, chain in self.chain_of.items():
+            if self.items[one].kind == kind:
+                held = [below for below in chain.below if below in self.items]
+                out[one] = max((sum(relevance_of(self.signals(below)).values()) for below in held), default=0.0)
+        return out
 
     def _beside(self) -> dict[str, float]:
         """Give, for each event of an episode, the relevance of the best other one that says something else."""
@@ -99,7 +112,7 @@ class Pool:
     def signals(self, item_id: str) -> Signals:
         """Give what is known of an item of the pool."""
         item = self.items[item_id]
-        words, meaning = self.met.get(item_id, (0.0, None if all(one.meaning is None for one in self.lanes) else 0.0))
+        words, meaning = self.met.get(item_id, (0.0, 0.0 if self.dense else None))
         chain, place = self.chain_of.get(item_id), self.exact.get(item_id)
         held = set(item.data.get("artifacts") or item.data.get("signature", {}).get("artifacts", ()))
         step = self.reached.get(item_id)
@@ -108,12 +121,18 @@ class Pool:
             exact=place is not None,
             latest=1.0 / place if place is not None and self.by_name else 0.0,
             artifacts=len(held.intersection(self.artifacts)) / len(self.artifacts) if self.artifacts else 0.0,
-            graph=0.0 if step is None else step.strength, episode=self.beside.get(item_id, 0.0),
-            usefulness=usefulness_of(item), confidence=item.confidence,
+            graph=0.0 if step is None else step.strength,
+            episode=self.beside.get(item_id, 0.0), members=self.under.get(item_id, 0.0),
+            usefulness=usefulness_of(item), weight=weight_of(item), confidence=item.confidence,
             age=(self.now - to_micros(item.occurred_at or item.recorded_at)) / _DAY,
             counter=0.0 if chain is None else chain.counter, trust=item.trust / Trust.OPERATOR,
             preference=self.liked.get(item_id, 0.0),
         )  # fmt: skip
+
+    @property
+    def dense(self) -> bool:
+        """Whether meaning was compared anywhere."""
+        return any(one.meaning is not None for one in self.lanes)
 
     @property
     def by_name(self) -> bool:

@@ -19,6 +19,9 @@ from phronesis.recall.experience.pool import Pool
 
 DIGITS: Final = 6
 
+WEIGHED: Final = 4
+"""Events for each that is shown of which advice and conflicts are made: the same was tried more often than is shown."""
+
 Shares = Mapping[str, float]
 
 
@@ -41,7 +44,7 @@ def shown(pool: Pool, ranked: Sequence[tuple[str, Shares]], *, abstained: bool) 
     learned = [one for one in ranked if one[0] in pool.chain_of]
     patterns = [one for one in learned if pool.items[one[0]].kind == PATTERN][:limit]
     principles = [one for one in learned if pool.items[one[0]].kind != PATTERN][:limit]
-    records = {one: event_of(pool.items[one]) for one, _ in events}
+    records = {one: event_of(pool.items[one]) for one, _ in events[: WEIGHED * limit]}
     conflicts = _conflicts(pool, list(records.values()), [one for one, _ in (*patterns, *principles)], limit)
     beside = sides(conflicts)
     advised = Advised() if abstained else _advised(pool, records, ranked, {one for one, _ in (*patterns, *principles)})

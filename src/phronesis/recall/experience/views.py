@@ -14,7 +14,7 @@ from phronesis.recall.experience.seeds import cosines
 from phronesis.storage.documents import read_vectors
 from phronesis.storage.experience import views_of
 
-LOOKED_AT: Final = 48
+LOOKED_AT: Final = 32
 """Events whose views are read."""
 
 OF_SITUATION: Final[Mapping[str, float]] = {"situation": 1.0, "attempt": 0.9, "reflection": 0.9, "result": 0.6}
