@@ -236,6 +236,7 @@ def test_every_reading_verb_is_looked_at() -> None:
     writing = {
         "add",
         "add_reasoning",
+        "abstract",
         "aggregate",
         "commit_turn",
         "delete_all",
