@@ -32,7 +32,7 @@ def edge(one: str, other: str, **fields: Any) -> Edge:
 def drawn(
     known: Iterable[Edge], touched: list[str], wished: dict[tuple[str, str], float]
 ) -> tuple[list[tuple[str, str, float]], list[tuple[str, str]]]:
-    new, gone = drawn_anew(cast(LaneView, _Lane(*known)), cast(Entry, _Entry()), touched, wished)
+    new, gone = drawn_anew(cast("LaneView", _Lane(*known)), cast("Entry", _Entry()), touched, wished)
     return [(one.from_id, one.to_id, one.weight) for one in new], [(one.from_id, one.to_id) for one in gone]
 
 
