@@ -21,11 +21,23 @@ RESULTS = (
     "It merely took nine hours longer",
     "Counts agreed, which proved the copy useless for finding corruption",
 )
-LONG = """
-Reran the nightly job with verbose logging switched on, piped forty megabytes of debug output into a shared folder
-Ordered fresh solid state disks from the storage vendor, racked them over the weekend, repointed the mount tables
-Wrote a small Haskell parser for segments of the journal, traced transaction identifiers backwards through March
-""".strip().splitlines()
+LONG = (
+    (
+        "Reran the nightly job with verbose logging switched on, piped forty megabytes of debug output into a "
+        "shared folder, "
+        "and asked every colleague on rotation to grep through it for suspicious warnings before lunch"
+    ),
+    (
+        "Ordered fresh solid state disks from the storage vendor, racked them over the weekend, copied each volume "
+        "across by "
+        "hand, and repointed the mount tables, hoping that worn hardware was the culprit all along"
+    ),
+    (
+        "Wrote a small Haskell parser for segments of the journal, traced transaction identifiers backwards through "
+        "March, and "
+        "drew a timeline on the whiteboard together with the auditors from accounting"
+    ),
+)
 RETRIED = "Retried the flaky browser test three times in the merge queue until it went green"
 SLEPT = "Put a sleep of ten seconds into the flaky browser test of the merge queue until it went green"
 
