@@ -224,7 +224,7 @@ def test_bench_fits_leaves_out_and_counts(call: Any, tmp_path: Path) -> None:
               for n in (1, 2)]  # fmt: skip
     for n, row in enumerate(trials):
         (tmp_path / f"env_results_trial_{n}.json").write_text(json.dumps([row]), "utf-8")
-    asked = ("bench", "experience", "--data", str(tmp_path), "--embedder", "none")
+    asked = ("bench", "lessons", "--data", str(tmp_path), "--embedder", "none")
     assert "| words | 1.000 | 1.000 | 1.000 | 1.000 |" in call(*asked).out
     assert call(*asked, "--json").json["questions"] == 2
 

@@ -40,7 +40,7 @@ def test_a_report_of_pytest_is_read(call: Call, tmp_path: Path) -> None:
     subprocess.run(command, capture_output=True, check=False, cwd=tmp_path)
     told = call("ingest", "--source", "log", str(report))
     assert "failure" in told.out
-    assert "report.xml#L" in told.out
+    assert call("list", "--kind", "l1", "--json").json[0]["source_ref"].startswith(f"{report}#L")
 
 
 def test_records_are_taken_in_once(call: Call, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ MAX_REFERENCES: Final = 16
 
 _MARKS: Final = ("Do: ", "Avoid: ", "Open: ", "建议：", "避免：", "未定：")
 _LESSONS: Final = ("Lesson: ", "教训：")
+_OUTCOMES: Final = ("Outcome: ", "结果：")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +194,7 @@ def _parts(recommendation: str) -> tuple[str, str]:
         mark = next((one for one in (*_MARKS, *_LESSONS) if line.startswith(one)), "")
         if mark in _LESSONS:
             lesson = line.removeprefix(mark)
-        else:
+        elif not line.startswith(_OUTCOMES):
             doing.append(line.removeprefix(mark))
     return " ".join(doing), lesson
 

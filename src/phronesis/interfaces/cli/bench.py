@@ -199,7 +199,7 @@ def precisionmembench(data: Path, *, as_json: bool) -> None:
 @click.option("--embedder", default="auto", show_default=True, help="The encoder beside words alone; none: words only.")
 @_JSON
 def lessons(data: Path, *, embedder: str, as_json: bool) -> None:
-    """Lessons found by another lesson of their task, and by the task's name."""
+    """How well lessons of one task are found."""
     from phronesis.evals.experience import run_experience  # noqa: PLC0415 - numpy and the encoders: not for --help
     from phronesis.models.local_embedders import load_local_embedder  # noqa: PLC0415 - the same
 

@@ -67,7 +67,9 @@ _narrowing = gathered(
 @with_owner
 @with_store
 def ingest(*, files: Sequence[BinaryIO], source_type: str, source_ref: str | None, scope: Scope, store: Store) -> None:
-    """Take in what was tried: logs, Lean output, proofs, chats, notes, runs, or records.
+    """Take in what was tried, and what came of it.
+
+    That is logs, Lean output, proofs, chats, notes, runs, or records.
 
     FILE ('-': standard input) may be a pytest or JUnit XML report, a build log, 'lake build' or 'lean --json' output,
     and so on. Each attempt in it becomes an event that says in which lines it stands. A record is
@@ -92,7 +94,10 @@ def ingest(*, files: Sequence[BinaryIO], source_type: str, source_ref: str | Non
 @with_owner
 @with_store
 def aggregate(*, full: bool, scope: Scope, store: Store) -> None:
-    """Group events that belong together into patterns, failures apart from successes."""
+    """Group events that belong together into patterns.
+
+    Failures are apart from successes.
+    """
     with store.open() as memory:
         with waiting("comparing events"):
             found = memory.aggregate(full=full, actor="user", **scope.named())
@@ -104,7 +109,10 @@ def aggregate(*, full: bool, scope: Scope, store: Store) -> None:
 @with_owner
 @with_store
 def abstract(*, scope: Scope, store: Store) -> None:
-    """Make principles of patterns that agree: if, then, because, watch out."""
+    """Make principles of patterns that agree.
+
+    If, then, because, watch out.
+    """
     with store.open() as memory:
         with waiting("looking at patterns"):
             found = memory.abstract(actor="user", **scope.named())
@@ -124,7 +132,7 @@ def abstract(*, scope: Scope, store: Store) -> None:
 @with_store
 def query(*, situation: str, goal: str, constraints: Sequence[str], preferences: Sequence[str], limit: int,
           narrowing: Narrowing, scope: Scope, store: Store) -> None:  # fmt: skip
-    """Ask what worked and what did not in SITUATION, and what it rests on.
+    """Ask what worked, and what did not, in SITUATION.
 
     Every line names the file and the lines, or the record, that it comes from.
     """
@@ -158,9 +166,10 @@ def feedback(*, target_id: str, kind: str, value: Any, reason: str | None, store
 @with_owner
 @with_store
 def forget(*, kinds: Sequence[str], dry_run: bool, scope: Scope, store: Store) -> None:
-    """Let go of experience that nobody needs: downweight, then archive, then delete.
+    """Let go of experience that nobody needs.
 
-    What was archived or deleted can still be read by its id; 'erase' removes words.
+    First it is downweighted, then archived, then deleted. What was archived or deleted can still be read by its id;
+    'erase' removes words.
     """
     with store.open() as memory:
         result = memory.forget(kinds=list(kinds) or None, dry_run=dry_run, actor="user", **scope.named())
