@@ -125,5 +125,5 @@ def test_time_goes_with_the_length(source: Source, kind: str) -> None:
         return time.process_time() - start
 
     took(1_000)
-    small, large = min(took(40_000) for _ in range(2)), min(took(320_000) for _ in range(2))
+    small, large = min(took(20_000) for _ in range(2)), min(took(160_000) for _ in range(2))
     assert large < 0.5 or large < 32 * small  # eight times as long; what grows with the square takes 64 times
