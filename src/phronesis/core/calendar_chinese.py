@@ -14,6 +14,7 @@ from phronesis.core.calendar_spans import (
     Unit,
     a_day,
     a_month,
+    a_part,
     a_season,
     a_third,
     a_week,
@@ -24,6 +25,7 @@ from phronesis.core.calendar_spans import (
     nearest_day,
     nearest_month,
     nearest_of_month,
+    nearest_part,
     nearest_season,
     nearest_weekday,
     shifted,
@@ -130,6 +132,33 @@ def _away(parts: Parts, reference: Reference) -> Span | None:
     return between(reference.day, unit, *sorted((side * low, side * high))) if low else None
 
 
+def _stretch(parts: Parts, reference: Reference) -> Span | None:
+    """Read 最近三天, 过去两个星期, 近半年, 未来三个月: as far as "the last three days" and its like go in English."""
+    side = 1 if parts.get("f") else -1
+    unit, word, here = _UNITS.get(parts.get("u") or "", "week"), parts.get("c") or "", reference.day
+    if word == "半":
+        unit, n = ("month", 6) if unit == "year" else ("day", 15)
+    else:
+        n = FEW[1] if word[-1] in "几幾" else _number(word)
+    far = a_day(here + timedelta(weeks=side * n)) if unit == "week" else shifted(here, unit, side * n)
+    return (days(far.first, here, unit) if side < 0 else days(here, far.last, unit)) if n else None
+
+
+def _part_of_year(parts: Parts, reference: Reference) -> Span:
+    """Read 第三季度, 去年四季度, 上个季度, 今年上半年."""
+    if parts.get("q"):
+        here = reference.day.month - (reference.day.month - 1) % 3 + 3 * _side(parts)
+        begins = a_month(reference.day.year, here).first
+        return a_part(begins.year, (begins.month + 2) // 3, 3)
+    months, n = (6, 1 + (parts.get("b") == "下")) if parts.get("b") else (3, _number(parts.get("k") or parts.get("l")))
+    name, year = parts.get("n"), parts.get("y")
+    if name is None and year is None:
+        return nearest_part(reference, n, months)
+    return a_part(
+        reference.day.year + _YEAR_NAMES[name] if name else _number(year), n, months, relative=name is not None
+    )
+
+
 def _few_days(parts: Parts, reference: Reference) -> Span:
     """Read 前几天 and 前两天 (lately), 过几天 (soon), 这几天."""
     low, high = FEW
@@ -165,7 +194,13 @@ def _holiday(parts: Parts, reference: Reference) -> Span:
     return nearest_day(reference, month, day)
 
 
+_QUARTER: Final = "(?:第?(?P<k>[一二三四1-4])季度|q(?P<l>[1-4])(?![a-z0-9])|(?P<b>上|下)半年)"
+
 _RULES: Final = [
+    Rule("part", rf"(?:{_YEAR}|{_NAMED_YEAR})?的?{_QUARTER}", _part_of_year),
+    Rule("beside_quarter", rf"{_SIDE}季度", _part_of_year),
+    Rule("stretch", rf"(?:(?P<r>最近|过去|過去|近)|(?P<f>未来|未來|接下来|接下來|今后|今後))的?(?:这|這)?{_COUNT}"
+         rf"{_UNIT}(?![前后後])", _stretch),
     Rule("written", rf"{_YEAR}(?:的?{_SEASON}|{_MONTH}(?:份?{_PART}|{_DAY})?)?", _written),
     Rule("holiday", f"(?P<n>去年|今年|明年)?的?(?P<h>{'|'.join(_HOLIDAYS)})(?:节|假期)?", _holiday),
     Rule("named_year", rf"{_NAMED_YEAR}(?:的?{_SEASON}|的?{_MONTH}(?:份?{_PART}|{_DAY})?|年?(?P<e>初|中|底|末))?",

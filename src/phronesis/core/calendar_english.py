@@ -14,6 +14,7 @@ from phronesis.core.calendar_spans import (
     Unit,
     a_day,
     a_month,
+    a_part,
     a_season,
     a_third,
     a_week,
@@ -24,6 +25,7 @@ from phronesis.core.calendar_spans import (
     nearest_day,
     nearest_month,
     nearest_of_month,
+    nearest_part,
     nearest_season,
     nearest_weekday,
     shifted,
@@ -51,7 +53,7 @@ _MONTH: Final = (
 _WEEKDAY: Final = "(?P<w>monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
 _ABBREVIATED: Final = r"(?P<v>mon|tues?|wed|thu(?:rs?)?|fri|sat)\b(?!')"
 _NTH: Final = "(?P<d>" + r"\d{1,2}(?:st|nd|rd|th)?" + "".join(f"|{word}" for word in reversed(_ORDINALS)) + r")\b"
-_THROUGH: Final = r"(?: ?(?:-|–|to|through) ?(?P<e>\d{1,2})(?:st|nd|rd|th)?\b(?!:))?"
+_THROUGH: Final = r"(?: ?(?:-|–|to|through) ?(?:the )?(?P<e>\d{1,2})(?:st|nd|rd|th)?\b(?!:))?"
 _COUNT: Final = (
     r"(?P<n>\d{1,3}|an?(?: couple of| few)?|a couple|couple of|few|several|one|two|three|four|five|six|seven|eight|"
     "nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|half an?)"
@@ -106,6 +108,25 @@ def _dated(parts: Parts, reference: Reference) -> Span:
     first = a_day(date(int(year), month, day), relative=False) if year else nearest_day(reference, month, day)
     last = parts.get("e")
     return Span(first.first, first.first.replace(day=int(last)), "day", first.relative) if last else first
+
+
+def _between_days(parts: Parts, reference: Reference) -> Span | None:
+    """Read "between 3 and 7 June" and "between June 3 and 7"."""
+    first = _dated({**parts, "e": None}, reference)
+    last = first.first.replace(day=_ordinal(parts.get("f")))
+    return Span(first.first, last, "day", first.relative) if first.first <= last else None
+
+
+def _part_of_year(parts: Parts, reference: Reference) -> Span:
+    """Read "Q3", "the third quarter of 2024" and "the first half of last year"."""
+    months, word = (3, parts.get("n") or "") if parts.get("n") else (6, parts.get("h") or "")
+    n = int(word) if word.isdecimal() else _ordinal(word)
+    year = parts.get("y") or ""
+    if year[:1].isdecimal():
+        return a_part(int(year), n, months, relative=False)
+    return (
+        a_part(reference.day.year + _side(year.split()[0]), n, months) if year else nearest_part(reference, n, months)
+    )
 
 
 def _month_of_year(parts: Parts, reference: Reference) -> Span:
@@ -260,7 +281,16 @@ NUMBERS: Final = [
 ]
 """Dates of digits alone; 5/4/2023 may be two days and is none."""
 
+_OF_YEAR: Final = rf"(?:,? (?:of )?(?P<y>{_YEAR}|(?:last|this|next) year)\b)"
+
 RULES: Final = [
+    Rule("between_days", rf"between (?P<t>(?:the )?{_NTH} and (?P<f>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}"
+         rf"(?:,? (?P<y>{_YEAR})\b)?)", _between_days),
+    Rule("between_dates", rf"between (?P<t>{_MONTH} {_NTH} and (?P<f>\d{{1,2}})(?:st|nd|rd|th)?\b"
+         rf"(?:,? (?P<y>{_YEAR})\b)?)", _between_days),
+    Rule("quarter", rf"(?:q(?P<n>[1-4]))\b{_OF_YEAR}?", _part_of_year),
+    Rule("named_quarter", rf"the (?P<n>first|second|third|fourth) quarter\b{_OF_YEAR}?", _part_of_year),
+    Rule("half", rf"the (?P<h>first|second) half{_OF_YEAR}", _part_of_year),
     Rule("month_day", rf"(?:{_WEEKDAY},? )?{_MONTH} {_NTH}(?![:%]){_THROUGH}(?:,? (?P<y>{_YEAR})\b)?", _dated),
     Rule("day_month", rf"(?:{_WEEKDAY},? )?(?:the )?{_NTH}{_THROUGH}(?: of)? {_MONTH}(?:,? (?P<y>{_YEAR})\b)?", _dated),
     Rule("month_year", rf"{_PART}{_MONTH},? (?:of )?(?P<y>{_YEAR}|(?:last|this|next) year)\b", _month_of_year),
@@ -301,9 +331,9 @@ RULES: Final = [
 
 _FIRST: Final = "|".join(
     """
-    a an after around at back beginning before by christmas coming couple during each early eight eighteenth eighth
-    eleven eleventh end every few fifteen fifteenth fifth fifty first five for forty four fourteenth fourth from half
-    halloween in last late mid middle most new next nine nineteenth ninth of on one over past previous second seven
+    a an after around at back beginning before between by christmas coming couple during each early eight eighteenth
+    eighth eleven eleventh end every few fifteen fifteenth fifth fifty first five for forty four fourteenth fourth from
+    half halloween in last late mid middle most new next nine nineteenth ninth of on one over past previous second seven
     seventeenth seventh several since six sixteenth sixth sometime start ten tenth the third thirteenth thirtieth
     thirty this three throughout till today tomorrow tonight twelfth twelve twentieth twenty two until valentine
     yesterday spring summer autumn fall winter january february march april may june july august september october
@@ -313,7 +343,7 @@ _FIRST: Final = "|".join(
 )
 """Each form begins with a digit or one of these words; a look at that costs a tenth of trying them all."""
 
-GRAMMAR: Final = Grammar([*NUMBERS, *RULES], before=rf"(?<![\w.])(?=\d|(?:{_FIRST})s?\b)")
+GRAMMAR: Final = Grammar([*NUMBERS, *RULES], before=rf"(?<![\w.])(?=\d|q[1-4]\b|(?:{_FIRST})s?\b)")
 
 WORDS: Final = frozenset(
     """

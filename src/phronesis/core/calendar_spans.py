@@ -138,6 +138,12 @@ def a_season(year: int, season: str, *, relative: bool = True) -> Span:
     return Span(a_month(year, begins).first, a_month(year, begins + 2).last, "season", relative)
 
 
+def a_part(year: int, n: int, months: int, *, relative: bool = True) -> Span:
+    """Give the ``n``-th part of a year, from 1, of so many months: 3 a quarter, 6 a half."""
+    begins = months * (n - 1) + 1
+    return Span(a_month(year, begins).first, a_month(year, begins + months - 1).last, "season", relative)
+
+
 def a_year(year: int, *, relative: bool = True) -> Span:
     """Give a year."""
     return Span(date(year, 1, 1), date(year, 12, 31), "year", relative)
@@ -178,13 +184,20 @@ def nearest_month(reference: Reference, month: int) -> Span:
 
 def nearest_season(reference: Reference, season: str) -> Span:
     """Give the season that a day lies in or is nearest to."""
-    seasons = [a_season(reference.day.year + n, season) for n in (-1, 0, 1)]
+    return _nearest_span(reference, [a_season(reference.day.year + n, season) for n in (-1, 0, 1)])
 
+
+def nearest_part(reference: Reference, n: int, months: int) -> Span:
+    """Give the n-th quarter or half that a day lies in or is nearest to."""
+    return _nearest_span(reference, [a_part(reference.day.year + year, n, months) for year in (-1, 0, 1)])
+
+
+def _nearest_span(reference: Reference, spans: Sequence[Span]) -> Span:
     def far(span: Span) -> tuple[bool, int]:
         ahead = max((span.first - reference.day).days, 0) - max((reference.day - span.last).days, 0)
         return ahead * reference.lean < 0, abs(ahead)
 
-    return min(seasons, key=far)
+    return min(spans, key=far)
 
 
 def nearest_weekday(reference: Reference, weekday: int) -> Span:

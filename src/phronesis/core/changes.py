@@ -11,6 +11,7 @@ from phronesis.core.entities import Entity, Mention
 from phronesis.core.ids import delta_id
 from phronesis.core.items import BOOKKEEPING, Item, flat_row
 from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.core.resources.records import ResourceRows
 from phronesis.errors import PhronesisError
 
 RECORDED: Final = "recorded"
@@ -49,6 +50,7 @@ class Changes:
     dropped_entities: Sequence[str] = ()
     dropped_mentions: Sequence[Mention] = ()
     conversation: ConversationRows | None = None
+    resources: ResourceRows | None = None
     children: Sequence[ChildEntry] = ()
 
     @property

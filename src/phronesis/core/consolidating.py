@@ -8,6 +8,11 @@ they arrive: an old chat that is imported later enters as history. Of two values
   stay, joined by ``contradicts`` edges, until either side speaks again.
 
 What is neither of the same key, nor its opposite, nor named by the statement, is never touched.
+
+That is the rule ``occurred``. By ``trust`` the more trusted source stands whenever it spoke, and of sources of one
+trust the later; by ``keep_both`` two values are always disputed. A value that the statement itself names as gone, and
+what is taken back, ends as by ``occurred`` in any case. What becomes of a value whose place another took is
+``retention``.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,13 +22,20 @@ from datetime import datetime
 from typing import Any, Final
 
 from phronesis.core.items import Trust
-from phronesis.core.proposals import Decision
+from phronesis.core.proposals import Decision, Retention
 from phronesis.core.statements import OCCASIONS, OPPOSITE, SAME_DAY, Held, Statement, alike, extends
 
 MATCHING: Final = 0.6
 """The share of the words of the shorter of two texts that the longer must hold for both to be about one task: "renewed
 the passport" finishes "renew my passport by June", and not "renew the lease"."""
 
+
+_ENDED: Final[Mapping[Retention, Mapping[str, Any]]] = {
+    "versioned": {"ended": "superseded"},
+    "overwrite": {"ended": "superseded", "status": "archived"},
+    "retracted": {"ended": "retracted"},
+}
+"""How a value ends whose place another took, by its retention."""
 
 Link = tuple[str, str]
 """From an item to another, by id."""
@@ -65,15 +77,15 @@ def enter(new: Statement, rivals: Sequence[Held]) -> Verdict:
     """Give a statement a place of its own: over its rivals, beside them, or before the one that follows it in time."""
     if new.closed:
         return Verdict(act="ADD", fields={"ended": "retired", "ended_by": None, "valid_to": new.until})
-    followers = [one for one in rivals if any(new.saying.loses_to(saying) for saying in one.sayings)]
+    followers = [one for one in rivals if any(new.loses_to(saying) for saying in one.sayings)]
     if followers:
         return _as_history(new, min(followers, key=lambda one: (_followed_at(new, one), one.item.id)), rivals)
-    beaten = [one for one in rivals if one.current and _beaten(new, one)]
+    beaten = [one for one in rivals if one.current and _gives_way(new, one)]
     disputed = [one for one in rivals if one.current and one not in beaten]
     links = [(new.id, one.item.id) for one in disputed] + [(one.item.id, new.id) for one in disputed]
     return Verdict(
         act="SUPERSEDE" if beaten else "ADD",
-        patches={one.item.id: _superseded(one, new.id, new.since) for one in beaten},
+        patches={one.item.id: _replaced(new, one, by=new.id, at=new.since) for one in beaten},
         supersedes=tuple((new.id, one.item.id) for one in beaten),
         contradicts=tuple(links),
     )
@@ -91,8 +103,8 @@ def confirm(new: Statement, same: Held, rivals: Sequence[Held]) -> Verdict:
         fields["trust"] = new.saying.trust
     if counted and new.cardinality == "one" and item.valid_from is not None and new.since < item.valid_from:
         fields |= {"occurred_at": new.since, "valid_from": new.since}
-    settled = [one for one in rivals if one.current and same.current and not new.closed and _beaten(new, one)]
-    patches = {one.item.id: _superseded(one, item.id, new.saying.at) for one in settled}
+    settled = [one for one in rivals if one.current and same.current and not new.closed and _gives_way(new, one)]
+    patches = {one.item.id: _replaced(new, one, by=item.id, at=new.saying.at) for one in settled}
     if fields:
         patches[item.id] = fields
     act: Decision = "RETRACT" if "ended" in fields else "UPDATE" if fuller else "SUPERSEDE" if settled else "NONE"
@@ -174,9 +186,11 @@ def _joins(new: Statement, one: Held, rivals: Sequence[Held]) -> bool:
     at = new.saying.at
     sayings = [saying for rival in rivals for saying in rival.sayings]
     if one.current:
-        return not any(at < saying.at <= one.first and new.saying.loses_to(saying) for saying in sayings)
+        return not any(at < saying.at <= one.first and new.loses_to(saying) for saying in sayings)
     if not one.past:
         return new.closed and one.item.ended == "retired" and one.item.status == "active"
+    if new.conflict != "occurred" and not any(map(new.loses_to, sayings)):
+        return False  # where time does not decide, it does not say either that this belongs to the past
     if at < one.first:
         return not any(at < saying.at <= one.first for saying in sayings)
     return at < one.last or not any(one.last <= saying.at <= at for saying in sayings)
@@ -193,29 +207,36 @@ def _beaten(new: Statement, one: Held) -> bool:
     return all(new.saying.beats(saying) for saying in one.sayings)
 
 
+def _gives_way(new: Statement, one: Held) -> bool:
+    """Whether an item's place is taken: by the rule for conflicts, or because the statement names it as gone."""
+    return all(map(new.beats, one.sayings)) or (one.item.id in new.against and _beaten(new, one))
+
+
 def _followed_at(new: Statement, one: Held) -> datetime:
-    return min(saying.at for saying in one.sayings if new.saying.loses_to(saying))
+    return min(saying.at for saying in one.sayings if new.loses_to(saying))
 
 
 def _as_history(new: Statement, follower: Held, rivals: Sequence[Held]) -> Verdict:
     """Put a statement before ``follower``, and after what ``follower`` had taken the place of until now."""
     start = follower.item.valid_from
     over = start if start is not None and start >= new.since else max(new.since, _followed_at(new, follower))
+    # What was said later, and is only trusted less, comes between nothing.
+    between = any(map(new.saying.loses_to, follower.sayings))
     before = [
         one for one in rivals
-        if one.past and one.item.ended_by == follower.item.id and _beaten(new, one)
+        if between and one.past and one.item.ended_by == follower.item.id and _gives_way(new, one)
     ]  # fmt: skip
     return Verdict(
         act="ADD",
-        fields={"ended": "superseded", "ended_by": follower.item.id, "valid_to": over},
-        patches={one.item.id: _superseded(one, new.id, new.since) for one in before},
+        fields={**_ENDED[new.retention], "ended_by": follower.item.id, "valid_to": over},
+        patches={one.item.id: _replaced(new, one, by=new.id, at=new.since) for one in before},
         supersedes=((follower.item.id, new.id), *((new.id, one.item.id) for one in before)),
         unlinked=tuple((follower.item.id, one.item.id) for one in before),
     )
 
 
-def _superseded(one: Held, by: str, at: datetime) -> dict[str, Any]:
-    return {"ended": "superseded", "ended_by": by, "valid_to": _not_before(one.item.valid_from, at)}
+def _replaced(new: Statement, one: Held, *, by: str, at: datetime) -> dict[str, Any]:
+    return {**_ENDED[new.retention], "ended_by": by, "valid_to": _not_before(one.item.valid_from, at)}
 
 
 def _not_before(start: datetime | None, end: datetime | None) -> datetime | None:

@@ -18,6 +18,10 @@ _NAMESPACE_BYTES: Final = NAMESPACE.bytes
 
 CITATION_PREFIX: Final = "mem:"
 
+REMOTE_PREFIX: Final = "remote:"
+"""What the id of evidence of another server begins with: it is shown and cited, and nothing here can be done with
+it."""
+
 
 _TIME: Final = 13
 """Characters of an id's text that hold its first 48 bits: those of a UUIDv7 are its time (RFC 9562, 5.7)."""
@@ -82,11 +86,19 @@ def citation(item: str) -> str:
 
 
 def parse_id(text: object, *, field: str) -> str:
-    """Give the canonical form of a UUID, with or without the ``mem:`` prefix; InputError when it is none."""
+    """Give the canonical form of a UUID, with or without the ``mem:`` prefix; InputError when it is none.
+
+    What another server found is named there (``REMOTE_PREFIX``): its id is none here.
+    """
     if isinstance(text, uuid.UUID):
         return str(text)
     if not isinstance(text, str):
         raise InputError(f"{field} must be an id (a UUID string), not {type(text).__name__}", field=field)
+    if text.removeprefix(CITATION_PREFIX).startswith(REMOTE_PREFIX):
+        raise InputError(
+            f"{field} names evidence of a remote server, which is not kept here; look it up by its source_ref there",
+            field=field,
+        )
     try:
         return str(uuid.UUID(text.removeprefix(CITATION_PREFIX)))
     except ValueError as error:

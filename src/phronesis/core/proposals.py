@@ -14,6 +14,14 @@ Decision = Literal["ADD", "UPDATE", "SUPERSEDE", "RETRACT", "NONE"]
 Basis = Literal["user", "tool", "inferred"]
 Cardinality = Literal["one", "many"]
 
+Retention = Literal["versioned", "overwrite", "retracted"]
+"""What becomes of a value whose place another took: it stays as a version (``superseded``), it is archived at once, or
+it counts as having been wrong (``retracted``)."""
+
+Conflict = Literal["occurred", "trust", "keep_both"]
+"""How values that cannot both hold are weighed: by when they were said, by the trust in their sources and then by when,
+or not at all, so that both stay, disputed."""
+
 USER: Final = "user"
 """The subject of what a person says of themselves, in a lane or a message that names nobody."""
 
@@ -38,6 +46,7 @@ class Proposal:
     ``due`` is when what is to be done is due, ISO 8601, if that was said; a day is its midnight.
     ``basis`` is who it comes from. ``occurred_at`` is when it happened or began to hold, ISO 8601, resolved against
     the message; None: when it was said. ``valid_to`` is when it ceases to hold, if that was said.
+    ``retention`` and ``conflict`` are what the policy said of its key when it was proposed: a replay reads no policy.
     """
 
     n: int
@@ -60,6 +69,8 @@ class Proposal:
     occurred_at: str | None = None
     valid_to: str | None = None
     due: str | None = None
+    retention: Retention = "versioned"
+    conflict: Conflict = "occurred"
 
     def to_dict(self) -> dict[str, Any]:
         """Give the stored form: what is as by default is left out."""

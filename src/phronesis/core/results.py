@@ -328,10 +328,23 @@ class Check(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyValue(Record):
+    """One field of the policy in force: its path, its value, and where that comes from.
+
+    ``source`` is ``default``, ``argument``, an environment variable's name, or a file and the line in it.
+    """
+
+    path: str
+    value: Any
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class DoctorReport(Record):
-    """What ``doctor`` found; ``ok`` when every check is."""
+    """What ``doctor`` found; ``ok`` when every check is. ``policy`` is the whole policy in force, field by field."""
 
     checks: Sequence[Check]
+    policy: Sequence[PolicyValue] = ()
 
     @property
     def ok(self) -> bool:
@@ -340,7 +353,7 @@ class DoctorReport(Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain JSON values."""
-        return {"ok": self.ok, "checks": as_json(self.checks)}
+        return {"ok": self.ok, "checks": as_json(self.checks), "policy": as_json(self.policy)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from phronesis.core.canonical import dumps
 from phronesis.core.items import Item, Trust
-from phronesis.core.proposals import Cardinality
+from phronesis.core.proposals import Cardinality, Conflict, Retention
 
 STATED: Final = frozenset({"fact", "episodic", "profile", "preference", "task", "decision", "event", "intention",
                            "procedure"})  # fmt: skip
@@ -82,7 +82,8 @@ class Statement:
     """What is to be compared with what is held; ``id`` is that of the item it would become.
 
     ``form`` is the value as it is compared. ``against`` are the ids of items whose place it takes besides ("X instead
-    of Y"). ``until`` is when it ceases to hold, if that was said.
+    of Y"). ``until`` is when it ceases to hold, if that was said. ``retention`` and ``conflict`` are the policy's rules
+    for its key: those of what is said now decide, also over an item of the opposite key.
     """
 
     id: str
@@ -93,6 +94,8 @@ class Statement:
     cardinality: Cardinality = "many"
     against: frozenset[str] = frozenset()
     until: datetime | None = None
+    retention: Retention = "versioned"
+    conflict: Conflict = "occurred"
 
     @property
     def since(self) -> datetime:
@@ -103,6 +106,22 @@ class Statement:
     def closed(self) -> bool:
         """Whether it had ceased to hold when it was said ("I lived in Leeds until 2015")."""
         return self.until is not None and self.until <= self.saying.at and self.kind not in OCCASIONS
+
+    def beats(self, other: Saying) -> bool:
+        """Whether it stands where both cannot, by its rule for conflicts."""
+        if self.conflict == "keep_both":
+            return False
+        if self.conflict == "trust" and self.saying.trust != other.trust:
+            return self.saying.trust > other.trust
+        return self.saying.beats(other)
+
+    def loses_to(self, other: Saying) -> bool:
+        """Whether what was recorded before it stands all the same, by its rule for conflicts."""
+        if self.conflict == "keep_both":
+            return False
+        if self.conflict == "trust" and self.saying.trust != other.trust:
+            return self.saying.trust < other.trust
+        return self.saying.loses_to(other)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,7 +84,11 @@ def sides(outcome: str | None, evidence: Sequence[EvidenceRow]) -> Sides:
     A member that was given the other label speaks against it; a counterexample that was given the pattern's own does
     not, and is no member either before it is grouped with the others.
     """
-    rows = [Bearing(row, heard(_on(evidence, row.source_key))) for row in _counted(evidence)]
+    said: dict[str, list[EvidenceRow]] = {}
+    for row in evidence:
+        if matter_of(row.polarity) is not None:
+            said.setdefault(row.part, []).append(row)
+    rows = [Bearing(row, heard(said.get(row.source_key, ()))) for row in _counted(evidence)]
     members = [one for one in rows if one.row.polarity == "support" and one.stands_for(outcome)]
     counter = [one for one in rows if not one.stands_for(outcome) and _speaks_against(one, outcome)]
     return Sides(tuple(sorted(members, key=_heaviest)), tuple(sorted(counter, key=_heaviest)))

@@ -13,13 +13,9 @@ from phronesis.core.scoring.formulas import Formula
 OUTLIER: Final = 3.0
 """Standard deviations above the scope's mean from which a cosine alone counts as support."""
 
-WEAK_SCORE: Final[Mapping[bool, float]] = {False: 2.3, True: 3.4}
-"""The best score below which a result is weak, without and with vectors, together with ``WEAK_COVERAGE``.
-
-The weakest one to five per cent of answerable questions on the three labelled sets score less."""
-
 WEAK_COVERAGE: Final = 0.4
-"""The share of the question below which no text of a weak result may stand."""
+"""The share of the question below which no text of a weak result may stand; its best score is below the formula's
+``weak_score``."""
 
 FEW: Final = 20
 """Documents below which standard deviations say nothing: there only a question without any support has no answer."""
@@ -46,5 +42,5 @@ def abstains(found: Sequence[Support], formula: Formula, *, named: bool, documen
     mentioned = any(one.shares.get("mention", 0.0) > 0 for one in found)
     if held == 0.0 and not outlying and not named and not mentioned:
         return True
-    weak = bool(found) and max(one.score for one in found) < WEAK_SCORE[formula.dense] and held < WEAK_COVERAGE
+    weak = bool(found) and max(one.score for one in found) < formula.weak_score and held < WEAK_COVERAGE
     return weak and documents >= FEW and not outlying and not mentioned

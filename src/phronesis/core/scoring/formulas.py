@@ -18,12 +18,22 @@ FOUND: Final = (
 """Where the weights of A12 and B12 come from; docs/decisions/0010-ranking.md has both stages and their figures."""
 
 
+COARSE_DENSE: Final = 0.7
+"""What a standard deviation of the cosine counts among candidates beside one of BM25."""
+
+WEAK_SCORE: Final[Mapping[bool, float]] = {False: 2.3, True: 3.4}
+"""The best score below which a result is weak, without and with vectors (``abstention``), by A12 and B12.
+
+The weakest one to five per cent of answerable questions on the three labelled sets score less."""
+
+
 @dataclass(frozen=True, slots=True)
 class Formula:
     """A weight for each feature that counts; a feature that is not named counts 0.
 
     ``dense`` says that it reckons with vectors; ``crowding`` is what a result loses for each better one of its session
-    or document (`diversity`).
+    or document (`diversity`). ``coarse`` weighs the cosine where candidates are chosen; ``weak`` is the best score
+    below which a result is weak, None: that of `WEAK_SCORE`.
     """
 
     name: str
@@ -31,6 +41,13 @@ class Formula:
     provenance: str
     dense: bool
     crowding: float = 0.0
+    coarse: float = COARSE_DENSE
+    weak: float | None = None
+
+    @property
+    def weak_score(self) -> float:
+        """The best score below which a result is weak."""
+        return WEAK_SCORE[self.dense] if self.weak is None else self.weak
 
     def __post_init__(self) -> None:
         """Refuse a feature that there is not, a weight that is no number, and a crowding below 0."""
@@ -74,3 +91,19 @@ B12: Final = Formula(
     dense=True,
 )  # fmt: skip
 """With any encoder that gives one vector a text."""
+
+SECTIONS: Final = Formula(
+    "S3",
+    {"words": 0.6, "dense": 1.75, "mention": 0.607},
+    "words (windows and pairs) and names as in B12; the weight of the cosine chosen on the dev questions of"
+    " tests/labelled/resources with two encoders together, 1.75 or 2 in each round of leaving one document out",
+    dense=True,
+    coarse=1.75 / 0.6,
+    weak=6.0,
+)
+"""Sections of documents, with any encoder; docs/decisions/0032-ranking-sections.md has the figures.
+
+A section says what it is about where a turn of talk says "it", so its vector tells more. Nobody speaks in it, its day
+is the one it was kept on, its neighbours are other matters. Candidates are chosen as they are ranked, so that a
+question finds what is written in another language, where no word speaks for it. A best score of 6.0 lies as many
+deviations above the mean as 3.4 does in B12; one of 108 answers to the dev questions scores less."""

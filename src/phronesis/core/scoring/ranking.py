@@ -9,7 +9,7 @@ import numpy as np
 from phronesis.core.scoring.arrays import Floats, Mask, Rows, best_of
 from phronesis.core.scoring.bonuses import BONUSES, bonus_shares, importance_bonus, recency, trait_boost
 from phronesis.core.scoring.features import FEATURES
-from phronesis.core.scoring.formulas import Formula
+from phronesis.core.scoring.formulas import COARSE_DENSE, Formula
 from phronesis.core.scoring.marks import NO_IMPORTANCE, SAID
 from phronesis.core.scoring.signals import Signals
 
@@ -18,8 +18,17 @@ CANDIDATES: Final = 200
 
 NEIGHBOUR: Final = 0.3
 SECOND_NEIGHBOUR: Final = 0.2
-COARSE_DENSE: Final = 0.7
-"""Weights of the coarse score, in standard deviations; a word of the text itself counts 1, a speaker 1."""
+"""Weights of the coarse score, in standard deviations; a word of the text itself counts 1, a speaker 1. What the cosine
+counts is the formula's."""
+
+FURTHER: Final = "wordings"
+WITHIN: Final = "window"
+"""What ``why`` calls the shares of other wordings, and of the time that the answer is to be of."""
+
+IN_WINDOW: Final = 1.0
+"""What a fitting time brings where a plan names the time, in standard deviations: less than half of what it brings to a
+text that holds the question's words as well (``formulas``, ``date_covered``), so that it decides among equals and where
+a question has no words of its own ("what happened last week?")."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +44,8 @@ class Ranked:
     shares: Mapping[str, Floats]
 
 
-def coarse_scores(signals: Signals) -> Floats:
-    """Give every place z(BM25) + .3 of each neighbour's + .2 of each second one's + speaker (+ .7 z(cosine))."""
+def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
+    """Give every place z(BM25) + .3 of each neighbour's + .2 of each second one's + speaker (+ ``dense`` z(cosine))."""
     layout, z = signals.lane.layout, signals.words
     out = z.copy()
     if not layout.apart:
@@ -46,7 +55,11 @@ def coarse_scores(signals: Signals) -> Floats:
         if more is not None:
             out += more
     if signals.dense is not None:
-        out += np.float32(COARSE_DENSE) * signals.dense
+        out += np.float32(dense) * signals.dense
+    if signals.further is not None:
+        out += signals.further.z
+    if signals.within is not None:
+        out += np.float32(IN_WINDOW) * signals.within
     return out
 
 
@@ -59,13 +72,17 @@ def supported(signals: Signals) -> Mask:
     for named in (lane.speaker if lane.by_name else None, lane.mention):
         if named is not None:
             found |= named > 0
+    if signals.further is not None:
+        found |= signals.further.covered > 0
+    if signals.within is not None:
+        found |= signals.within >= 1.0
     return found
 
 
 def rank(lanes: Sequence[Signals], shown: Sequence[Mask], formula: Formula, *, depth: int = CANDIDATES) -> list[Ranked]:
     """Score the best ``depth`` places of all lanes together, by the coarse score, of those that may be ``shown``."""
     coarse = [
-        np.where(mask & supported(signals), coarse_scores(signals), np.float32(-np.inf))
+        np.where(mask & supported(signals), coarse_scores(signals, dense=formula.coarse), np.float32(-np.inf))
         for signals, mask in zip(lanes, shown, strict=True)
     ]
     together = np.concatenate(coarse)
@@ -78,6 +95,10 @@ def rank(lanes: Sequence[Signals], shown: Sequence[Mask], formula: Formula, *, d
         shares = {
             name: np.float32(weight) * FEATURES[name](signals, places) for name, weight in formula.weights.items()
         }
+        if signals.further is not None:
+            shares[FURTHER] = signals.further.scores[places]
+        if signals.within is not None:
+            shares[WITHIN] = np.float32(IN_WINDOW) * signals.within[places]
         base = _sum(shares, len(places))
         bonuses = bonus_shares(base, _bonuses(signals, places))
         out.append(Ranked(places, base, base + _sum(bonuses, len(places)), {**shares, **bonuses}))

@@ -8,7 +8,8 @@ import numpy as np
 
 from phronesis.core.lexical import ScopeIndex
 from phronesis.core.scoring.arrays import Floats, Mask, Rows, Spread, spread_of
-from phronesis.core.scoring.dates import Stretch
+from phronesis.core.scoring.dates import Stretch, date_fit
+from phronesis.core.scoring.further import Further, Wording, further_scores
 from phronesis.core.scoring.layout import Layout
 from phronesis.core.scoring.marks import NO_DAY
 from phronesis.core.scoring.words import coverage, frequencies, pair_scores, text_scores, window_scores
@@ -25,13 +26,16 @@ holds every word of the question would stand behind others that hold none.
 class Question:
     """What is asked: hashed terms (speakers' names cut out), times named, and whether it asks for a time.
 
-    ``asked_on`` is the day (ordinal) from which it looks back.
+    ``asked_on`` is the day (ordinal) from which it looks back. ``further`` are other wordings of what is asked;
+    ``window`` is a time that the answer is to be of: what is within it is lifted whatever it says.
     """
 
     terms: Sequence[int]
     times: Sequence[Stretch] = ()
     asks_when: bool = False
     asked_on: int = NO_DAY
+    further: Sequence[Wording] = ()
+    window: Stretch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,11 @@ class Signals:
     """Where the text or its window holds a word of the question."""
     dense: Floats | None = None
     """Standardised cosine; where there is no vector yet, z of BM25 within 0..``GUESSED``."""
+    known: float = 1.0
+    """The share of the question's idf mass that is of words the scope knows."""
+    further: Further | None = None
+    within: Floats | None = None
+    """How well its day, or a time that it names, fits the window, 0 to 1."""
 
 
 def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals]:
@@ -96,11 +105,13 @@ def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals
     spreads = [spread_of(scores) for scores in (texts, windows, pairs)]
     words = [spreads[0].z(scores) for scores in texts]
     dense = _standardised(lanes, words)
+    further = further_scores([(lane.index, lane.layout) for lane in lanes], question.further)
     return [
         Signals(
             lane=lane, question=question, words=words[n], coverage=coverage(found[n]),
             window=windows[n], pair=pairs[n], window_spread=spreads[1], pair_spread=spreads[2],
-            touched=windows[n] > 0, dense=dense[n],
+            touched=windows[n] > 0, dense=dense[n], known=found[n].known, further=further[n],
+            within=_within(lane, question.window),
         )
         for n, lane in enumerate(lanes)
     ]  # fmt: skip
@@ -119,4 +130,15 @@ def _standardised(lanes: Sequence[LaneInput], words: Sequence[Floats]) -> Sequen
             out.append(guessed)
         else:
             out.append(np.where(lane.embedded, spread.z(lane.dense), guessed))
+    return out
+
+
+def _within(lane: LaneInput, window: Stretch | None) -> Floats | None:
+    if window is None:
+        return None
+    known = lane.properties
+    out = date_fit([window], known.days)
+    if len(known.dated):
+        named = np.maximum(date_fit([window], known.begins), date_fit([window], known.ends))
+        np.maximum.at(out, known.dated, named)
     return out

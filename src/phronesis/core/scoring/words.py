@@ -22,12 +22,14 @@ MAX_TERMS: Final = 64
 class Frequencies:
     """How often each distinct term of a question stands at each place of one lane: (terms, places).
 
-    ``asked`` counts how often the question says each term; ``known`` are the documents of the scope that hold it.
+    ``asked`` counts how often the question says each term. ``known`` is the share of the question's idf mass that is of
+    these terms: the rest is of words that nobody in the scope wrote.
     """
 
     counts: Counts
     asked: Floats
     idf: Floats
+    known: float = 1.0
 
 
 def frequencies(lanes: Sequence[tuple[ScopeIndex, Layout]], terms: Sequence[int]) -> list[Frequencies]:
@@ -44,6 +46,8 @@ def frequencies(lanes: Sequence[tuple[ScopeIndex, Layout]], terms: Sequence[int]
     known = sorted((n for n, df in enumerate(held) if df), key=lambda n: (held[n], n))[:MAX_TERMS]
     idf = np.array([idf_of(documents, held[n]) for n in known], dtype=np.float32)
     times = np.array([asked[distinct[n]] for n in known], dtype=np.float32)
+    mass = sum(idf_of(documents, df) for df in held)
+    share = float(idf.sum()) / mass if mass else 1.0
     tables = []
     for (_, layout), found in zip(lanes, postings, strict=True):
         counts = np.zeros((len(known), len(layout)), dtype=np.int32)
@@ -52,13 +56,13 @@ def frequencies(lanes: Sequence[tuple[ScopeIndex, Layout]], terms: Sequence[int]
             places = layout.place_of[rows]
             there = places >= 0
             line[places[there]] = tf[there]
-        tables.append(Frequencies(counts, times, idf))
+        tables.append(Frequencies(counts, times, idf, min(1.0, share)))
     return tables
 
 
 def text_scores(lanes: Sequence[tuple[Layout, Frequencies]]) -> list[Floats]:
     """Give BM25 of each place's own text, one array a lane (Robertson & Zaragoza 2009; k1 1.2, b .75)."""
-    average = _mean([layout.lengths for layout, _ in lanes])
+    average = mean_length([layout.lengths for layout, _ in lanes])
     return [_bm25(found.counts, layout.lengths, average, found.asked * found.idf) for layout, found in lanes]
 
 
@@ -82,7 +86,7 @@ def pair_scores(lanes: Sequence[tuple[Layout, Frequencies]]) -> list[Floats]:
 def _scores_of(
     tables: Sequence[Counts], lengths: Sequence[Floats], lanes: Sequence[tuple[Layout, Frequencies]]
 ) -> list[Floats]:
-    total, average = sum(map(len, lengths)), _mean(lengths)
+    total, average = sum(map(len, lengths)), mean_length(lengths)
     held = zip(*(np.count_nonzero(counts, axis=1).tolist() for counts in tables), strict=True)
     idf = np.array([idf_of(total, sum(df)) for df in held], dtype=np.float32)
     return [
@@ -134,6 +138,7 @@ def _bm25(counts: Counts, lengths: Floats, average: float, weights: Floats) -> F
     return out
 
 
-def _mean(lengths: Sequence[Floats]) -> float:
+def mean_length(lengths: Sequence[Floats]) -> float:
+    """Give the mean length of all lanes' texts together; 0 where there are none."""
     count = sum(map(len, lengths))
     return float(sum(float(array.sum(dtype=np.float64)) for array in lengths)) / count if count else 0.0

@@ -1,0 +1,1 @@
+"""Resources: documents that are worth keeping, read in sections."""

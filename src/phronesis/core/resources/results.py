@@ -1,0 +1,36 @@
+"""What the verbs of resources give."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from phronesis.core.items import Item
+from phronesis.core.resources.records import DocumentRow
+from phronesis.core.results import Gated, Record
+
+
+@dataclass(frozen=True, slots=True)
+class IngestedResource(Record):
+    """What ``ingest_resource`` did.
+
+    ``document`` is the item of the document, ``number`` that of its present version. ``sections`` are those that this
+    version brought, ``superseded`` those that it put others in the place of or has no more, ``unchanged`` how many
+    stayed as they were. ``gated`` names the sections that are in quarantine. ``pending``: recorded, not read yet.
+    """
+
+    entry_id: str
+    document: Item | None = None
+    number: int = 0
+    sections: Sequence[Item] = ()
+    superseded: Sequence[Item] = ()
+    unchanged: int = 0
+    gated: Sequence[Gated] = ()
+    pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resource(Record):
+    """A document with its versions, the oldest first, and the sections of the one that holds, in reading order."""
+
+    document: Item
+    versions: Sequence[DocumentRow] = ()
+    sections: Sequence[Item] = ()
