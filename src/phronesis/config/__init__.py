@@ -1,6 +1,7 @@
 """Configuration: the settings of a process, and the policy of a team."""
 
 from phronesis.config.claim_index import ClaimIndex
+from phronesis.config.effective import effective_policy
 from phronesis.config.experience import AbstractRules, ExperienceRules
 from phronesis.config.gateways import Gateway
 from phronesis.config.policy import ROLES, ModelPrice, Policy, SpendingLimits
@@ -14,6 +15,7 @@ from phronesis.config.settings import (
     default_url,
     index_key,
     load_settings,
+    remote_key,
 )
 from phronesis.config.traits import SENSITIVE_TOPICS, SensitiveRules, TraitRules
 
@@ -38,6 +40,8 @@ __all__ = [
     "api_keys",
     "check_tenant",
     "default_url",
+    "effective_policy",
     "index_key",
     "load_settings",
+    "remote_key",
 ]

@@ -2,15 +2,16 @@
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, get_args, get_origin
 
 import pydantic
 
-from phronesis.config.gateways import Gateway
+from phronesis.config.conversation import TYPE_NAMES
 from phronesis.config.mistakes import FieldPath, Mistake, Origin, shown
-from phronesis.config.policy import ROLES, ModelPrice, Policy, unknown_gateway
-from phronesis.config.roles import BY_MODEL, ChatRole, EmbedRole, RerankRole, Roles
+from phronesis.config.policy import ROLES, Policy, unknown_gateway
+from phronesis.config.roles import BY_MODEL
 from phronesis.core.context import Budget
+from phronesis.core.scoring.features import FEATURES
 
 _KEY_FIELDS: Final = frozenset({"api_key", "apikey", "key", "token", "api_token", "secret", "password"})
 """Fields that people give where ``api_key_env`` is meant."""
@@ -109,27 +110,37 @@ def _unknown_gateways(values: Mapping[str, Any]) -> Iterator[Mistake]:
 def known_fields(path: FieldPath) -> Iterable[str]:
     """Give the fields that what stands at ``path`` may have."""
     match path:
-        case ():
-            return Policy.model_fields
         case ("budgets",):
             return Budget.__dataclass_fields__
-        case ("gateways", _):
-            return Gateway.model_fields
-        case ("roles",):
-            return Roles.model_fields
-        case ("roles", "rerank"):
-            return RerankRole.model_fields
-        case ("roles", "embed"):
-            return EmbedRole.model_fields
-        case ("roles", _):
-            return ChatRole.model_fields
-        case ("prices", _):
-            return ModelPrice.model_fields
-        case _:
-            part: object = Policy()
-            for name in path:
-                part = getattr(part, name, None)
-            return type(part).model_fields if isinstance(part, pydantic.BaseModel) else ()
+        case ("retention" | "conflict", "types"):
+            return TYPE_NAMES
+        case ("ranking", _, "weights"):
+            return FEATURES
+    found: list[Any] = [Policy]
+    for name in path:
+        found = [kind for one in found for kind in _kinds(_member(one, name))]
+    parts = [one for one in found if isinstance(one, type) and issubclass(one, pydantic.BaseModel)]
+    return [name for part in parts for name in part.model_fields]
+
+
+def _member(kind: Any, name: str) -> Any:
+    """Give the type of a field of a part, or of what a mapping holds under any key."""
+    if isinstance(kind, type) and issubclass(kind, pydantic.BaseModel):
+        field = kind.model_fields.get(name)
+        return None if field is None else field.annotation
+    return get_args(kind)[1]
+
+
+def _kinds(annotation: Any) -> Iterator[Any]:
+    """Yield the parts and the mappings that an annotation allows."""
+    if get_origin(annotation) is dict:
+        yield annotation
+    elif isinstance(annotation, type):
+        if issubclass(annotation, pydantic.BaseModel):
+            yield annotation
+    else:
+        for one in get_args(annotation):
+            yield from _kinds(one)
 
 
 def _unknown_field(name: str, known: Iterable[str]) -> str:

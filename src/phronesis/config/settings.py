@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, get_args
 from urllib.parse import urlsplit
@@ -31,12 +31,13 @@ PolicySource = Mapping[str, Any] | Policy | str | Path
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where the store is and how it behaves."""
+    """Where the store is and how it behaves; ``origin`` is where the policy comes from."""
 
     url: str
     tenant: str = DEFAULT_TENANT
     policy: Policy = field(default_factory=Policy)
     pubchem_url: str = PUBCHEM_URL
+    origin: Origin = field(default_factory=Origin)
 
 
 def load_settings(url: str | None, *, tenant: str | None, policy: PolicySource | None = None) -> Settings:
@@ -48,12 +49,12 @@ def load_settings(url: str | None, *, tenant: str | None, policy: PolicySource |
     """
     if url is not None and not isinstance(url, str):
         raise InputError(f"url must be a string such as sqlite:///memory.db, not {type(url).__name__}", field="url")
-    chosen_policy = _load_policy(policy)
+    chosen_policy, origin = _load_policy(policy)
     chosen = url or os.environ.get("PHRONESIS_URL") or default_url()
     if chosen.startswith("postgresql+psycopg://"):
         chosen = chosen.replace("postgresql+psycopg://", "postgresql://", 1)
     checked = check_tenant(tenant if tenant is not None else DEFAULT_TENANT)
-    return Settings(chosen, checked, chosen_policy, _pubchem_url())
+    return Settings(chosen, checked, chosen_policy, _pubchem_url(), origin)
 
 
 def _pubchem_url() -> str:
@@ -71,9 +72,9 @@ def _pubchem_url() -> str:
     return given
 
 
-def _load_policy(given: object) -> Policy:
+def _load_policy(given: object) -> tuple[Policy, Origin]:
     if isinstance(given, Policy):
-        return given
+        return given, Origin()
     values, origin = _policy_values(given)
     embedder = os.environ.get("PHRONESIS_EMBEDDER")
     if embedder and "embedder" not in values:
@@ -83,7 +84,8 @@ def _load_policy(given: object) -> Policy:
                 f"PHRONESIS_EMBEDDER must be one of {known}, not {shown(embedder)}", field="policy.embedder"
             )
         values = {**values, "embedder": embedder}
-    return make_policy(values, origin)
+        origin = replace(origin, variables={("embedder",): "PHRONESIS_EMBEDDER"})
+    return make_policy(values, origin), origin
 
 
 def _policy_values(given: object) -> tuple[Mapping[str, Any], Origin]:
@@ -130,6 +132,20 @@ def index_key(policy: Policy) -> pydantic.SecretStr | None:
             f"the index of claims takes its token from the environment variable {variable}, which is not set or holds"
             " more than a token; set it, or take api_key_env away if none is needed",
             field="policy.reasoning.index.api_key_env",
+        )
+    return pydantic.SecretStr(key) if key else None
+
+
+def remote_key(policy: Policy) -> pydantic.SecretStr | None:
+    """Give the key of the server of remote resources; InputError when the variable that the policy names is not set."""
+    remote = policy.resources.remote
+    variable = None if remote is None else remote.api_key_env
+    key = None if variable is None else os.environ.get(variable, "").strip()
+    if variable is not None and not (key and key.isascii() and key.isprintable()):
+        raise InputError(
+            f"the remote resources take their key from the environment variable {variable}, which is not set or holds"
+            " more than a key; set it, or take api_key_env away if none is needed",
+            field="policy.resources.remote.api_key_env",
         )
     return pydantic.SecretStr(key) if key else None
 

@@ -22,7 +22,7 @@ def _has_a_letter(value: str) -> str:
     return value
 
 
-_Phrase = Annotated[str, pydantic.Field(min_length=1, max_length=200), pydantic.AfterValidator(_has_a_letter)]
+Phrase = Annotated[str, pydantic.Field(min_length=1, max_length=200), pydantic.AfterValidator(_has_a_letter)]
 
 
 class SensitiveRules(Part):
@@ -34,13 +34,13 @@ class SensitiveRules(Part):
         max_length=len(SENSITIVE_TOPICS),
         description="Matters from which no trait is inferred; what is not named here is as any other.",
     )
-    also: tuple[_Phrase, ...] = pydantic.Field(
+    also: tuple[Phrase, ...] = pydantic.Field(
         default=(),
         strict=False,
         max_length=256,
         description="Further words and phrases that keep a trait from being inferred, whole words in any case.",
     )
-    allow: tuple[_Phrase, ...] = pydantic.Field(
+    allow: tuple[Phrase, ...] = pydantic.Field(
         default=(),
         strict=False,
         max_length=256,
