@@ -11,7 +11,8 @@ from phronesis.core.canonical import encode, rounded
 from phronesis.core.ids import document_id
 from phronesis.storage.database import Unit
 from phronesis.storage.documents import delete_vectors
-from phronesis.storage.schema import DERIVED, documents
+from phronesis.storage.homes import HOMES
+from phronesis.storage.schema import DERIVED
 from phronesis.storage.statements import batches, insert
 
 RowKey = tuple[str, ...]
@@ -35,6 +36,7 @@ class Snapshot:
 
 
 _SKIPPED: Final = frozenset({"tenant_id", "lane_id"})
+_HOMES: Final = {home.documents: home for home in HOMES}
 
 
 def snapshot(unit: Unit, lane_id: int) -> Snapshot:
@@ -87,9 +89,10 @@ def make_equal(live: Unit, scratch: Unit, lane_id: int) -> int:
         for key in stale:
             condition = [column == _typed(column, part) for column, part in zip(keys, key, strict=True)]
             live.run(sa.delete(table).where(table.c.tenant_id == live.tenant, table.c.lane_id == lane_id, *condition))
-        if table is documents:
+        home = _HOMES.get(table)
+        if home is not None:
             # Another text under the same id: its vector is of the old one.
-            delete_vectors(live, lane_id, [_document(key) for key in stale if key in fresh])
+            delete_vectors(live, lane_id, [_document(key) for key in stale if key in fresh], home=home)
         if fresh:
             query = sa.select(table).where(table.c.tenant_id == scratch.tenant, table.c.lane_id == lane_id)
             wanted = [dict(row) for row in scratch.run(query).mappings()

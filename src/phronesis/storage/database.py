@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final, Literal
 
 import sqlalchemy as sa
@@ -24,8 +25,10 @@ APPLICATION_ROLE: Final = "phronesis_app"
 TENANT_SETTING: Final = "phronesis.tenant_id"
 """The setting that row-level security compares ``tenant_id`` with."""
 
-SEARCH_PATH: Final = "phronesis, public"
-"""PostgreSQL's schemas: our tables', and the one that the vector extension usually lives in."""
+SEARCH_PATH: Final = "phronesis, phronesis_resources, public"
+"""PostgreSQL's schemas: memory's, the resources', and the one that the vector extension usually lives in.
+
+No two tables have one name, so that statements need not say in which schema they lie."""
 
 _IMPATIENT: Final = "20ms"
 """PostgreSQL has no zero here: zero waits for ever."""
@@ -246,9 +249,26 @@ def connect(url: str) -> Database:
     raise InputError(f"url must be sqlite or postgresql, not {parsed.get_backend_name()}", field="url")
 
 
+def in_memory() -> Database:
+    """Give a new, empty SQLite database that ends when it is closed; for one writer, which must not wait for another.
+
+    All of them share an engine, and with it SQLAlchemy's compiled statements, whose making takes longer than to open.
+    """
+    return Database(_private(), _forms=_SQLITE_FORMS)
+
+
+@cache
+def _private() -> sa.Engine:
+    return _sqlite_engine(sa.make_url("sqlite://"), poolclass=sa.pool.NullPool)  # a connection is a database here
+
+
 def _sqlite(url: sa.URL) -> Database:
-    in_memory = url.database in (None, "", ":memory:")
-    pool: dict[str, Any] = {"poolclass": sa.pool.StaticPool} if in_memory else {"pool_size": 8, "max_overflow": 32}
+    if url.database in (None, "", ":memory:"):
+        return Database(_sqlite_engine(url, poolclass=sa.pool.StaticPool), _forms=_SQLITE_FORMS)
+    return Database(_sqlite_engine(url, pool_size=8, max_overflow=32), path=url.database, _forms=_SQLITE_FORMS)
+
+
+def _sqlite_engine(url: sa.URL, **pool: Any) -> sa.Engine:
     engine = sa.create_engine(
         url.set(drivername="sqlite+pysqlite"),
         json_serializer=dumps,
@@ -267,7 +287,7 @@ def _sqlite(url: sa.URL) -> Database:
         cursor.close()
         connection.create_function(LOWER, 1, _lower, deterministic=True)
 
-    return Database(engine, path=None if in_memory else url.database, _forms=_SQLITE_FORMS)
+    return engine
 
 
 def _use_wal(cursor: Any) -> None:

@@ -10,9 +10,11 @@ from phronesis.storage.conversations import write_conversation
 from phronesis.storage.database import Unit
 from phronesis.storage.deltas import insert_deltas
 from phronesis.storage.documents import DocumentRow
+from phronesis.storage.homes import HOMES, by_home
 from phronesis.storage.items import insert_items, update_items
 from phronesis.storage.relations import drop_entities, write_edges, write_entities, write_evidence
-from phronesis.storage.schema import DERIVED, vectors
+from phronesis.storage.resources import write_resources
+from phronesis.storage.schema import DERIVED
 
 
 def write_settled(
@@ -27,7 +29,7 @@ def write_settled(
 ) -> None:
     """Write the state after the entry at ``seq``.
 
-    ``documents`` are the new search documents; ``closed`` the items whose current ones end now, at ``at``.
+    ``documents`` are the new search documents; ``closed`` the updated items whose current ones end now, at ``at``.
     """
     changes = settled.changes
     insert_items(unit, lane_id, settled.created)
@@ -43,12 +45,16 @@ def write_settled(
         write_entities(unit, lane_id, changes.entities, changes.mentions)
     if changes.conversation is not None:
         write_conversation(unit, lane_id, changes.conversation, {item.id for item in settled.created})
+    if changes.resources is not None:
+        write_resources(unit, lane_id, changes.resources)
     if closed:
-        document_store.close_documents(unit, lane_id, closed, at=at, seq=seq)
+        kinds = {item.id: item.kind for item in settled.updated}
+        for home, ids in by_home((kinds[item_id], item_id) for item_id in closed):
+            document_store.close_documents(unit, lane_id, ids, at=at, seq=seq, home=home)
     document_store.insert_documents(unit, lane_id, documents)
 
 
 def clear_lane(unit: Unit, lane_id: int) -> None:
     """Delete a lane's derived rows and vectors."""
-    for table in (*DERIVED, vectors):
+    for table in (*DERIVED, *(home.vectors for home in HOMES)):
         unit.run(sa.delete(table).where(table.c.tenant_id == unit.tenant, table.c.lane_id == lane_id))

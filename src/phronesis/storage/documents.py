@@ -1,4 +1,8 @@
-"""Search documents and vectors in the database."""
+"""Search documents and vectors in the database.
+
+What is written, and what is asked for by kind, goes to the home of the kind; where only ids are given, ``home`` says
+which tables are meant.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -9,9 +13,10 @@ import sqlalchemy as sa
 
 from phronesis.storage.database import Unit
 from phronesis.storage.halfvec import Vector, half_bytes
+from phronesis.storage.homes import HOMES, MEMORY, Home, by_home, home_of
 from phronesis.storage.lanes import ActiveModel
 from phronesis.storage.prepared import fetch
-from phronesis.storage.schema import documents, embedding_models, items, vectors
+from phronesis.storage.schema import embedding_models, items
 from phronesis.storage.statements import batches, insert, list_value, listed, upsert
 
 ASIDE: Final = "~"
@@ -46,18 +51,25 @@ class DocumentRow(NamedTuple):
 _ACTIVE: Final = sa.select(embedding_models.c.model_id, embedding_models.c.dimension).where(
     embedding_models.c.tenant_id == sa.bindparam("t"), embedding_models.c.active.is_(True)
 )
-_COLUMNS: Final = [documents.c[name] for name in DocumentRow._fields]
+
+
+def _columns(documents: sa.Table) -> list[sa.Column[Any]]:
+    return [documents.c[name] for name in DocumentRow._fields]
 
 
 def insert_documents(unit: Unit, lane_id: int, rows: Sequence[DocumentRow]) -> None:
     """Store new documents."""
-    insert(unit, documents, [
-        {"tenant_id": unit.tenant, "lane_id": lane_id, **row._asdict()} for row in rows
-    ])  # fmt: skip
+    for home, own in by_home((row.kind, row) for row in rows):
+        insert(unit, home.documents, [
+            {"tenant_id": unit.tenant, "lane_id": lane_id, **row._asdict()} for row in own
+        ])  # fmt: skip
 
 
-def close_documents(unit: Unit, lane_id: int, item_ids: Sequence[str], *, at: int, seq: int) -> None:
+def close_documents(
+    unit: Unit, lane_id: int, item_ids: Sequence[str], *, at: int, seq: int, home: Home = MEMORY
+) -> None:
     """End the interval in which items' current documents were current."""
+    documents = home.documents
     for batch in batches(item_ids):
         unit.run(
             sa.update(documents)
@@ -71,52 +83,58 @@ def close_documents(unit: Unit, lane_id: int, item_ids: Sequence[str], *, at: in
         )
 
 
-def documents_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> list[DocumentRow]:
+def documents_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str], *, home: Home = MEMORY) -> list[DocumentRow]:
     """Give the documents of some items, those that are no longer current too."""
     out: list[DocumentRow] = []
     for batch in batches(item_ids):
         bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
-        out += map(DocumentRow._make, fetch(unit, _of_items(unit.dialect), bound))
+        out += map(DocumentRow._make, fetch(unit, _of_items(home, unit.dialect), bound))
     return out
 
 
 @cache
-def _of_items(dialect: str) -> sa.Select[Any]:
+def _of_items(home: Home, dialect: str) -> sa.Select[Any]:
+    documents = home.documents
     # The sum keeps SQLite from walking the whole lane by its index of changes instead of looking the items up.
     lane = documents.c.lane_id + sa.literal_column("0")
-    return sa.select(*_COLUMNS).where(
+    return sa.select(*_columns(documents)).where(
         documents.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(documents.c.item_id, dialect)
     )
 
 
 def stray_documents(unit: Unit, lane_id: int, kind: str) -> list[DocumentRow]:
     """Give the lane's documents of a kind whose item it does not hold."""
+    documents = home_of(kind).documents
     held = sa.select(items.c.id).where(
         items.c.tenant_id == unit.tenant, items.c.lane_id == lane_id, items.c.id == documents.c.item_id
     )
-    query = sa.select(*_COLUMNS).where(
+    query = sa.select(*_columns(documents)).where(
         documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.kind == kind, ~held.exists()
     )
     return [DocumentRow._make(row) for row in unit.run(query)]
 
 
 def delete_documents(unit: Unit, lane_id: int, rows: Iterable[DocumentRow]) -> None:
-    """Delete some documents of a lane."""
-    for batch in batches(rows):
-        named = sa.tuple_(documents.c.item_id, documents.c.part, documents.c.version)
-        unit.run(
-            sa.delete(documents).where(
-                documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id,
-                named.in_([(row.item_id, row.part, row.version) for row in batch]),
-            )
-        )  # fmt: skip
+    """Delete some documents of a lane, and their vectors."""
+    for home, own in by_home((row.kind, row) for row in rows):
+        documents = home.documents
+        for batch in batches(own):
+            named = sa.tuple_(documents.c.item_id, documents.c.part, documents.c.version)
+            unit.run(
+                sa.delete(documents).where(
+                    documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id,
+                    named.in_([(row.item_id, row.part, row.version) for row in batch]),
+                )
+            )  # fmt: skip
+        delete_vectors(unit, lane_id, [row.id for row in own], home=home)
 
 
-def changed_documents(unit: Unit, lane_id: int, *, after: int) -> list[Any]:
+def changed_documents(unit: Unit, lane_id: int, *, after: int, home: Home = MEMORY) -> list[Any]:
     """Give the lane's documents that changed after entry ``after``: what an index in memory needs to catch up.
 
     Those that are compared and not searched are not among them.
     """
+    documents = home.documents
     query = sa.select(
         documents.c.id, documents.c.item_id, documents.c.part, documents.c.kind, documents.c.session_id,
         documents.c.position, documents.c.speaker, documents.c.terms, documents.c.marks,
@@ -143,6 +161,7 @@ class Compared(NamedTuple):
 
 def changed_parts(unit: Unit, lane_id: int, kind: str, part: str, *, after: int) -> list[Compared]:
     """Give the documents of one part of one kind that changed after entry ``after``, in the order of their items."""
+    documents = home_of(kind).documents
     query: sa.Select[Any] = (
         sa.select(documents.c.id, documents.c.item_id, documents.c.terms, documents.c.current_to,
                   documents.c.changed_seq, items.c.recorded_at)
@@ -165,8 +184,9 @@ _LABELLED: Final = sa.select(items.c.id).where(
 )  # fmt: skip
 
 
-def document_texts(unit: Unit, owners: Mapping[str, str]) -> dict[str, str]:
+def document_texts(unit: Unit, owners: Mapping[str, str], *, home: Home = MEMORY) -> dict[str, str]:
     """Give the text of documents that have their own; ``owners`` are the items' ids by the documents'."""
+    documents = home.documents
     out: dict[str, str] = {}
     for batch in batches(owners):
         query = sa.select(documents.c.id, documents.c.text).where(
@@ -188,15 +208,17 @@ class Unembedded(NamedTuple):
 
 
 def documents_without_vector(
-    unit: Unit, lane_id: int, model_id: str, *, limit: int, kind: str | None = None, begin: int = 0
+    unit: Unit, lane_id: int, model_id: str, *, limit: int, kind: str | None = None, begin: int = 0, home: Home = MEMORY
 ) -> list[Unembedded]:
     """Give current documents, of a kind or of all, that have no vector of this model yet, from entry ``begin`` on."""
     bound = {"t": unit.tenant, "l": lane_id, "m": model_id, "k": kind, "begin": begin}
-    return [Unembedded(*row) for row in fetch(unit, _without_vector(limit, kind is not None), bound)]
+    query = _without_vector(home if kind is None else home_of(kind), limit, kind is not None)
+    return [Unembedded(*row) for row in fetch(unit, query, bound)]
 
 
 @cache
-def _without_vector(limit: int, by_kind: bool) -> sa.Select[Any]:
+def _without_vector(home: Home, limit: int, by_kind: bool) -> sa.Select[Any]:
+    documents, vectors = home.documents, home.vectors
     made = sa.exists().where(
         vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
         vectors.c.model_id == sa.bindparam("m"), vectors.c.document_id == documents.c.id,
@@ -215,7 +237,7 @@ def _without_vector(limit: int, by_kind: bool) -> sa.Select[Any]:
     return query.limit(sa.literal_column(str(limit))).offset(sa.literal_column("0"))
 
 
-def existing_documents(unit: Unit, lane_id: int, known: Sequence[Unembedded]) -> set[str]:
+def existing_documents(unit: Unit, lane_id: int, known: Sequence[Unembedded], *, home: Home = MEMORY) -> set[str]:
     """Give the ids of those of ``known`` that the lane still holds."""
     out: set[str] = set()
     for batch in batches(known):
@@ -223,21 +245,24 @@ def existing_documents(unit: Unit, lane_id: int, known: Sequence[Unembedded]) ->
             "t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, [one.id for one in batch]),
             "items": list_value(unit.dialect, [one.item_id for one in batch]),
         }  # fmt: skip
-        out |= {row[0] for row in fetch(unit, _existing(unit.dialect), bound)}
+        out |= {row[0] for row in fetch(unit, _existing(home, unit.dialect), bound)}
     return out
 
 
 @cache
-def _existing(dialect: str) -> sa.Select[Any]:
+def _existing(home: Home, dialect: str) -> sa.Select[Any]:
+    documents = home.documents
     return sa.select(documents.c.id).where(
         documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"),
         listed(documents.c.item_id, dialect, "items"), listed(documents.c.id, dialect),
     )  # fmt: skip
 
 
-def put_vectors(unit: Unit, lane_id: int, model_id: str, rows: Sequence[tuple[str, Vector]]) -> None:
+def put_vectors(
+    unit: Unit, lane_id: int, model_id: str, rows: Sequence[tuple[str, Vector]], *, home: Home = MEMORY
+) -> None:
     """Store vectors; one that is there is replaced."""
-    upsert(unit, vectors, [
+    upsert(unit, home.vectors, [
         {"tenant_id": unit.tenant, "lane_id": lane_id, "model_id": model_id, "document_id": document_id,
          "embedding": vector}
         for document_id, vector in rows
@@ -251,33 +276,37 @@ class StoredVector(NamedTuple):
     embedding: Vector
 
 
-_ALL_VECTORS: Final = sa.select(vectors.c.document_id, half_bytes(vectors.c.embedding)).where(
-    vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
-    vectors.c.model_id == sa.bindparam("m"),
-)  # fmt: skip
-
-
 def read_vectors(
-    unit: Unit, lane_id: int, model_id: str, document_ids: Sequence[str] | None = None
+    unit: Unit, lane_id: int, model_id: str, document_ids: Sequence[str] | None = None, *, home: Home = MEMORY
 ) -> list[StoredVector]:
     """Give the vectors of a lane, or of some of its documents."""
     bound = {"t": unit.tenant, "l": lane_id, "m": model_id}
     if document_ids is None:
-        return [StoredVector(*row) for row in fetch(unit, _ALL_VECTORS, bound)]
+        return [StoredVector(*row) for row in fetch(unit, _all_vectors(home), bound)]
     out: list[StoredVector] = []
     for batch in batches(document_ids):
         named = {**bound, "ids": list_value(unit.dialect, batch)}
-        out += [StoredVector(*row) for row in fetch(unit, _named_vectors(unit.dialect), named)]
+        out += [StoredVector(*row) for row in fetch(unit, _named_vectors(home, unit.dialect), named)]
     return out
 
 
 @cache
-def _named_vectors(dialect: str) -> sa.Select[Any]:
-    return _ALL_VECTORS.where(listed(vectors.c.document_id, dialect))
+def _all_vectors(home: Home) -> sa.Select[Any]:
+    vectors = home.vectors
+    return sa.select(vectors.c.document_id, half_bytes(vectors.c.embedding)).where(
+        vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
+        vectors.c.model_id == sa.bindparam("m"),
+    )  # fmt: skip
 
 
-def delete_vectors(unit: Unit, lane_id: int, document_ids: Sequence[str]) -> None:
+@cache
+def _named_vectors(home: Home, dialect: str) -> sa.Select[Any]:
+    return _all_vectors(home).where(listed(home.vectors.c.document_id, dialect))
+
+
+def delete_vectors(unit: Unit, lane_id: int, document_ids: Sequence[str], *, home: Home = MEMORY) -> None:
     """Delete the vectors of some documents: they are embedded again."""
+    vectors = home.vectors
     for batch in batches(document_ids):
         unit.run(
             sa.delete(vectors).where(
@@ -288,12 +317,14 @@ def delete_vectors(unit: Unit, lane_id: int, document_ids: Sequence[str]) -> Non
 
 def delete_stray_vectors(unit: Unit, lane_id: int) -> None:
     """Delete vectors whose document is gone."""
-    live = sa.select(documents.c.id).where(documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id)
-    unit.run(
-        sa.delete(vectors).where(
-            vectors.c.tenant_id == unit.tenant, vectors.c.lane_id == lane_id, vectors.c.document_id.not_in(live)
+    for home in HOMES:
+        documents, vectors = home.documents, home.vectors
+        live = sa.select(documents.c.id).where(documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id)
+        unit.run(
+            sa.delete(vectors).where(
+                vectors.c.tenant_id == unit.tenant, vectors.c.lane_id == lane_id, vectors.c.document_id.not_in(live)
+            )
         )
-    )
 
 
 def active_model(unit: Unit) -> ActiveModel | None:
@@ -312,6 +343,11 @@ def has_model(unit: Unit, model_id: str) -> bool:
 
 def count_without_vector(unit: Unit, model_id: str) -> int:
     """Give how many current documents of the tenant have no vector of this model."""
+    return sum(_count_without_vector(unit, model_id, home) for home in HOMES)
+
+
+def _count_without_vector(unit: Unit, model_id: str, home: Home) -> int:
+    documents, vectors = home.documents, home.vectors
     made = sa.select(vectors.c.document_id).where(
         vectors.c.tenant_id == unit.tenant, vectors.c.lane_id == documents.c.lane_id,
         vectors.c.model_id == model_id, vectors.c.document_id == documents.c.id,
@@ -333,7 +369,9 @@ def put_model(unit: Unit, model_id: str, *, dimension: int, prefix_scheme: str, 
 
 def drop_other_models(unit: Unit, model_id: str) -> None:
     """Delete the vectors and records of every model but one."""
-    unit.run(sa.delete(vectors).where(vectors.c.tenant_id == unit.tenant, vectors.c.model_id != model_id))
+    for home in HOMES:
+        own = home.vectors.c
+        unit.run(sa.delete(home.vectors).where(own.tenant_id == unit.tenant, own.model_id != model_id))
     unit.run(
         sa.delete(embedding_models).where(
             embedding_models.c.tenant_id == unit.tenant, embedding_models.c.model_id != model_id

@@ -6,10 +6,12 @@ from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
+from phronesis.core.experience.records import L1
 from phronesis.storage.database import Unit
 from phronesis.storage.documents import ASIDE
+from phronesis.storage.homes import home_of
 from phronesis.storage.prepared import fetch
-from phronesis.storage.schema import documents, edges, items
+from phronesis.storage.schema import edges, items
 from phronesis.storage.statements import batches, list_value, listed
 
 
@@ -23,6 +25,8 @@ class EdgeEnd(NamedTuple):
     grade: str | None
     entry_id: str
 
+
+_DOCUMENTS: Final = home_of(L1).documents
 
 # Both in full: so the indexes by node serve all four conditions, and SQLite takes them before the primary key.
 _LANE: Final = edges.c.lane_id == sa.bindparam("l")
@@ -99,19 +103,19 @@ def views_of(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> list[View]:
 
 @cache
 def _views(dialect: str) -> sa.Select[Any]:
-    lane = documents.c.lane_id + sa.literal_column("0")
-    first = sa.func.substr(documents.c.part, sa.literal_column("1"), sa.literal_column("1"))
-    return sa.select(documents.c.id, documents.c.item_id, documents.c.part).where(
-        documents.c.tenant_id == sa.bindparam("t"), listed(documents.c.item_id, dialect), lane == sa.bindparam("l"),
-        first == sa.bindparam("a"), documents.c.current_to.is_(None),
+    lane = _DOCUMENTS.c.lane_id + sa.literal_column("0")
+    first = sa.func.substr(_DOCUMENTS.c.part, sa.literal_column("1"), sa.literal_column("1"))
+    return sa.select(_DOCUMENTS.c.id, _DOCUMENTS.c.item_id, _DOCUMENTS.c.part).where(
+        _DOCUMENTS.c.tenant_id == sa.bindparam("t"), listed(_DOCUMENTS.c.item_id, dialect), lane == sa.bindparam("l"),
+        first == sa.bindparam("a"), _DOCUMENTS.c.current_to.is_(None),
     )  # fmt: skip
 
 
 def changed_views(unit: Unit, lane_id: int, kind: str, parts: Sequence[str], *, after: int) -> list[tuple[str, str]]:
     """Give the item's id and the text of the views of a kind that came after entry ``after``, past ones too."""
-    query = sa.select(documents.c.item_id, documents.c.text).where(
-        documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.changed_seq > after,
-        documents.c.kind == kind, documents.c.part.in_(parts), documents.c.text.is_not(None),
+    query = sa.select(_DOCUMENTS.c.item_id, _DOCUMENTS.c.text).where(
+        _DOCUMENTS.c.tenant_id == unit.tenant, _DOCUMENTS.c.lane_id == lane_id, _DOCUMENTS.c.changed_seq > after,
+        _DOCUMENTS.c.kind == kind, _DOCUMENTS.c.part.in_(parts), _DOCUMENTS.c.text.is_not(None),
     )  # fmt: skip
     return [(row.item_id, row.text) for row in unit.run(query)]
 

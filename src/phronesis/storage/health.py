@@ -46,7 +46,7 @@ def unprotected_tables(database: Database, tenant: str) -> list[str]:
             return [f"role {bypassing}"]
         query = sa.text(
             "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-            " WHERE n.nspname = 'phronesis' AND c.relkind IN ('r', 'p')"
+            " WHERE n.nspname IN ('phronesis', 'phronesis_resources') AND c.relkind IN ('r', 'p')"
             " AND NOT (c.relrowsecurity AND c.relforcerowsecurity) ORDER BY c.relname"
         )
         ours = {table.name for table in metadata.tables.values()}

@@ -10,7 +10,8 @@ from typing import Final
 import sqlalchemy as sa
 
 from phronesis.storage.database import Unit
-from phronesis.storage.schema import deltas, documents, index_marks, items
+from phronesis.storage.homes import home_of
+from phronesis.storage.schema import deltas, index_marks, items
 from phronesis.storage.statements import insert_ignore
 from phronesis.storage.truth_tables import entries
 
@@ -70,6 +71,7 @@ def drop_marks(unit: Unit, space: str) -> None:
 
 def changed_items(unit: Unit, lane_id: int, kind: str, *, after: int) -> set[str]:
     """Give the ids of the lane's items of a kind that changed after entry ``after``, or whose documents did."""
+    documents = home_of(kind).documents
     moved = sa.select(documents.c.item_id).where(
         documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.kind == kind,
         documents.c.changed_seq > after,

@@ -14,7 +14,8 @@ from phronesis.core.entities import Entity
 from phronesis.core.instants import from_micros
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
-from phronesis.storage import conversations, deltas, erasing, relations
+from phronesis.core.resources.records import DocumentRow, SectionRow
+from phronesis.storage import conversations, deltas, erasing, relations, resources
 from phronesis.storage.database import Unit
 from phronesis.storage.items import of_kinds, read_items, read_versions, read_where
 from phronesis.storage.lanes import Lane
@@ -156,6 +157,20 @@ class LaneView:
     def summary(self, session_id: str) -> SummaryRow | None:
         """Give what a model made of a session, or None."""
         return conversations.find_summary(self.unit, self.lane_id, session_id)
+
+    def document(self, uri: str) -> Item | None:
+        """Give the document that was read at a uri, the one that is live or else the newest; None where none was."""
+        ids = dict.fromkeys(row.document_id for row in resources.documents_at(self.unit, self.lane_id, uri))
+        found = [*self.items(ids).values()]
+        return next((item for item in reversed(found) if item.live), found[-1] if found else None)
+
+    def document_versions(self, document_id: str) -> list[DocumentRow]:
+        """Give a document's versions, oldest first, those that were rolled back too: a new one's number is the next."""
+        return resources.versions_of(self.unit, self.lane_id, document_id)
+
+    def sections(self, document_id: str, number: int) -> list[SectionRow]:
+        """Give what a version of a document consisted of, in reading order."""
+        return resources.sections_of(self.unit, self.lane_id, document_id, number)
 
     def messages_by_id(self, session_id: str, message_ids: Sequence[str]) -> list[Item]:
         """Give the session's message items of these given ids."""

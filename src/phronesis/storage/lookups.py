@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from phronesis.core.ids import derived_id
 from phronesis.storage.database import Unit
-from phronesis.storage.schema import lookups
+from phronesis.storage.side_tables import lookups
 from phronesis.storage.statements import upsert
 
 

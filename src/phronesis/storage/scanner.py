@@ -17,8 +17,10 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from phronesis.storage.database import Database, Unit
+from phronesis.storage.homes import HOMES
 from phronesis.storage.probes import SHINGLE_BYTES, Probes
-from phronesis.storage.schema import lookups, metadata, vectors
+from phronesis.storage.schema import metadata
+from phronesis.storage.side_tables import lookups
 from phronesis.storage.truth_tables import blobs, entries, lanes, payload_parts, tenants
 
 CHUNK_BYTES: Final = 4 << 20
@@ -30,7 +32,7 @@ SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
 MAX_NAMED: Final = 50
 """Places named in a result; that there is one is what counts."""
 
-_WORDLESS: Final = (payload_parts, blobs, tenants, vectors)
+_WORDLESS: Final = (payload_parts, blobs, tenants, *(home.vectors for home in HOMES))
 _FETCHED: Final = 500
 _OWN_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

@@ -6,22 +6,25 @@ foreign keys that set null. Times are microseconds since 1970 UTC. Ids are canon
 the user's name stands in ``lanes.name`` alone, so that erasing a person leaves pseudonymous rows.
 
 Truth (never derived): tenants, lanes, entries, payload_parts, blobs, outcomes, failures.
-Derived (rebuilt from truth): items … documents. Index (made anew any time, in no hash): vectors, embedding_models,
-index_marks. Side (what reads showed, no text; what a public source was asked; in no hash, not exported):
-shown_contexts, used_memories, lookups. Ledger (what was spent; the same): model_calls.
+Derived (rebuilt from truth): items … search_documents, and of the resources (``storage/resource_tables``, a schema of
+their own on PostgreSQL) documents, sections, chunks. Index (made anew any time, in no hash): vectors, chunk_vectors,
+embedding_models, index_marks. Side (what reads showed, no text; what a public source was asked; in no hash, not
+exported): shown_contexts, used_memories, usage, lookups. Ledger (what was spent; the same): model_calls.
 """
 
 from typing import Final
 
 import sqlalchemy as sa
 
-from phronesis.storage.columns import big, blob, json, key, number, text
-from phronesis.storage.halfvec import HalfVector
+from phronesis.storage.columns import big, json, key, number, text
+from phronesis.storage.resource_tables import chunks, documents, sections
+from phronesis.storage.search_tables import search_documents
+from phronesis.storage.side_tables import SIDE
 from phronesis.storage.tables import table
 from phronesis.storage.truth_tables import TRUTH
 
-metadata: Final = TRUTH[0].metadata
-"""All tables, those of truth too."""
+metadata: Final = (*TRUTH, *SIDE)[0].metadata
+"""All tables, those of truth and those beside it too."""
 
 LIVE: Final = "status <> 'archived' AND ended IS NULL AND quarantine IS NULL"
 """What an ordinary read shows, in words of its own: SQLite would take the index for every statement that asks for
@@ -281,27 +284,6 @@ summaries = table(
     json("lines"),
 )
 
-# Not in its key's own tree: ids are random, and each document of a session would be on a page of its own.
-documents = table(
-    "documents",
-    key("item_id"),
-    key("part"),
-    key("version", sa.Integer),
-    text("id", required=True),
-    big("lane_id", required=True),
-    text("kind", required=True),
-    text("session_id"),
-    sa.Column("position", sa.Integer),
-    text("speaker"),
-    text("text", seldom=True),
-    blob("terms", required=True),
-    blob("marks", required=True),
-    big("current_from", required=True),
-    big("current_to", seldom=True),
-    big("changed_seq", required=True),
-    sa.Index(None, "tenant_id", "lane_id", "changed_seq"),
-)
-
 # --- index -----------------------------------------------------------------------------------------------------
 
 embedding_models = table(
@@ -313,14 +295,6 @@ embedding_models = table(
     small=True,
 )
 
-vectors = table(
-    "vectors",
-    key("lane_id", sa.BigInteger),
-    key("model_id"),
-    key("document_id"),
-    sa.Column("embedding", HalfVector, nullable=False),
-)
-
 # How far an index outside the database has followed each lane; ``stamp`` counts the steps.
 index_marks = table(
     "index_marks",
@@ -329,44 +303,6 @@ index_marks = table(
     big("epoch", required=True),
     big("seq", required=True),
     big("stamp", required=True),
-    small=True,
-)
-
-# --- side ------------------------------------------------------------------------------------------------------
-
-# Which items composed contexts showed to a session: ids alone, and for whose it was a number made of their name.
-shown_contexts = table(
-    "shown_contexts",
-    key("session"),
-    key("context_id"),
-    text("owner", required=True),
-    big("seq", required=True),
-    json("item_ids"),
-    sa.Index(None, "tenant_id", "owner"),
-    small=True,
-)
-
-# Which items and claims reads showed to a run; whose run, and which, are numbers made of their names.
-used_memories = table(
-    "used_memories",
-    key("run"),
-    key("item_id"),
-    key("part"),
-    text("owner", required=True),
-    text("via", required=True),
-    number("distance", required=False),
-    sa.Index(None, "tenant_id", "owner"),
-    sa.Index(None, "tenant_id", "item_id"),
-    small=True,
-)
-
-# What a public source answered, by a number made of its address and of what was asked; never the question.
-lookups = table(
-    "lookups",
-    key("number"),
-    big("asked_at", required=True),
-    big("expires_at", required=True),
-    json("answer"),
     small=True,
 )
 
@@ -390,6 +326,7 @@ model_calls = table(
 DERIVED: Final = (
     items, edges, evidence, deltas, creations, entities, mentions, sessions, turns, repeated_messages, tool_calls, refs,
     summaries,
-    documents,
+    search_documents,
+    documents, sections, chunks,
 )  # fmt: skip
 """What a rebuild replays and a verify compares. Every one has ``lane_id``."""

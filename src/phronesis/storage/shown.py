@@ -7,17 +7,19 @@ trace.
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 import uuid_utils
 
 from phronesis.core.ids import derived_id
+from phronesis.core.resources.records import SECTION
 from phronesis.core.scope import LaneName
 from phronesis.storage.aside import Aside
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.lanes import find_lane
-from phronesis.storage.schema import items, shown_contexts
+from phronesis.storage.schema import items
+from phronesis.storage.side_tables import shown_contexts
 from phronesis.storage.statements import batches, insert_ignore
 
 KEPT: Final = 64
@@ -126,12 +128,21 @@ def shown_since(unit: Unit, lane: LaneName, *, seq: int) -> Counter[str]:
 
 
 def texts_of_items(unit: Unit, item_ids: Collection[str]) -> dict[str, str]:
-    """Give the words of items by id, whatever lane of the tenant they are in."""
+    """Give the words of items by id, whatever lane of the tenant they are in; of a section with its headings."""
     out: dict[str, str] = {}
     for batch in batches(item_ids):
-        query = sa.select(items.c.id, items.c.content).where(items.c.tenant_id == unit.tenant, items.c.id.in_(batch))
-        out.update((row.id, row.content) for row in unit.run(query))
+        query = sa.select(items.c.id, items.c.content, items.c.kind, items.c.data).where(
+            items.c.tenant_id == unit.tenant, items.c.id.in_(batch)
+        )
+        out.update((row.id, _words(row)) for row in unit.run(query))
     return out
+
+
+def _words(row: Any) -> str:
+    """Give the words of an item as a context shows them: those of a section stand under its headings."""
+    if row.kind != SECTION:
+        return str(row.content)
+    return "\n".join([row.data["title"], *row.data["path"], row.content])
 
 
 def forget_shown(unit: Unit, lane: LaneName, session_id: str | None = None) -> None:

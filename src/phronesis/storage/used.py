@@ -13,7 +13,8 @@ from phronesis.core.ids import derived_id
 from phronesis.core.scope import LaneName
 from phronesis.storage.aside import Aside
 from phronesis.storage.database import Database, Unit
-from phronesis.storage.schema import items, used_memories
+from phronesis.storage.schema import items
+from phronesis.storage.side_tables import used_memories
 from phronesis.storage.statements import batches, upsert
 
 KEPT: Final = 1_000

@@ -22,6 +22,7 @@ depends_on: Final = None
 
 MEMORY: Final = "phronesis"
 RESOURCES: Final = "phronesis_resources"
+_OF_RESOURCES: Final = ("documents", "sections", "chunks", "chunk_vectors")
 
 _TEXT: Final = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
 _KINDS: Final[dict[str, Any]] = {
@@ -31,7 +32,10 @@ _KINDS: Final[dict[str, Any]] = {
 
 
 def _table(name: str, columns: str, *, key: str = "", rowid: bool = False, checks: str = "", **unique: str) -> None:
-    """Make a table of ``name:kind`` columns, ``!`` for not null; ``key`` is the primary key after the tenant."""
+    """Make a table of ``name:kind`` columns, ``!`` for not null; ``key`` is the primary key after the tenant.
+
+    On PostgreSQL it lies in the schema of memory, and one of the resources' in theirs.
+    """
     keys = ["tenant_id", *key.split()]
     made = [sa.Column("tenant_id", _TEXT, nullable=False)]
     for column in columns.split():
@@ -42,7 +46,13 @@ def _table(name: str, columns: str, *, key: str = "", rowid: bool = False, check
     for column in unique.values():
         names = ["tenant_id", *column.split()]
         constraints.append(sa.UniqueConstraint(*names, name=f"uq_{name}_{'_'.join(names)}"))
-    op.create_table(name, *made, *constraints, sqlite_with_rowid=rowid)
+    op.create_table(name, *made, *constraints, schema=_schema_of(name), sqlite_with_rowid=rowid)
+
+
+def _schema_of(table: str) -> str | None:
+    if op.get_bind().dialect.name != "postgresql":
+        return None
+    return RESOURCES if table in _OF_RESOURCES else MEMORY
 
 
 def _rules(checks: str) -> list[tuple[str, str]]:
@@ -51,7 +61,7 @@ def _rules(checks: str) -> list[tuple[str, str]]:
 
 def _index(table: str, columns: str) -> None:
     names = ["tenant_id", *columns.split()]
-    op.create_index(f"ix_{table}_{'_'.join(names)}", table, names)
+    op.create_index(f"ix_{table}_{'_'.join(names)}", table, names, schema=_schema_of(table))
 
 
 def _partial(
@@ -79,16 +89,17 @@ def upgrade() -> None:
     _relations()
     _conversations()
     _index_tables()
+    _resources()
     _side()
     _ledger()
     if connection.dialect.name == "postgresql":
         for name in (
             "tenants", "lanes", "entries", "payload_parts", "blobs", "outcomes", "failures", "items", "edges",
             "evidence", "deltas", "creations", "entities", "mentions", "sessions", "turns", "repeated_messages",
-            "tool_calls", "refs", "summaries", "documents", "embedding_models", "vectors", "index_marks",
-            "shown_contexts", "used_memories", "lookups", "model_calls",
+            "tool_calls", "refs", "summaries", "search_documents", "embedding_models", "vectors", "index_marks",
+            "shown_contexts", "used_memories", "usage", "lookups", "model_calls", *_OF_RESOURCES,
         ):  # fmt: skip
-            secure_table(connection, f"{MEMORY}.{name}")
+            secure_table(connection, f"{_schema_of(name)}.{name}")
 
 
 def _truth() -> None:
@@ -235,22 +246,48 @@ def _conversations() -> None:
 
 
 def _index_tables() -> None:
-    _table(
-        "documents",
-        "item_id:text! part:text! version:int! id:text! lane_id:big! kind:text! session_id:text position:int"
-        " speaker:text text:text terms:bytes! marks:bytes! current_from:big! current_to:big changed_seq:big!",
-        key="item_id part version",
-        rowid=True,
-    )
-    _index("documents", "lane_id changed_seq")
+    _searched("search_documents")
     _table(
         "embedding_models",
         "model_id:text! dimension:int! prefix_scheme:text! active:bool!",
         key="model_id",
     )
-    _table("vectors", "lane_id:big! model_id:text! document_id:text! embedding:vector!",
-           key="lane_id model_id document_id", rowid=True)  # fmt: skip
+    _embedded("vectors")
     _table("index_marks", "space:text! lane_id:big! epoch:big! seq:big! stamp:big!", key="space lane_id")
+
+
+def _searched(name: str) -> None:
+    _table(
+        name,
+        "item_id:text! part:text! version:int! id:text! lane_id:big! kind:text! session_id:text position:int"
+        " speaker:text text:text terms:bytes! marks:bytes! current_from:big! current_to:big changed_seq:big!",
+        key="item_id part version",
+        rowid=True,
+    )
+    _index(name, "lane_id changed_seq")
+
+
+def _embedded(name: str) -> None:
+    _table(name, "lane_id:big! model_id:text! document_id:text! embedding:vector!",
+           key="lane_id model_id document_id", rowid=True)  # fmt: skip
+
+
+def _resources() -> None:
+    _table(
+        "documents",
+        "lane_id:big! document_id:text! number:int! entry_id:text! uri:text! title:text! media_type:text! type:text!"
+        " characters:int! recorded_at:big!",
+        key="lane_id document_id number",
+        rowid=True,
+    )
+    _index("documents", "lane_id uri")
+    _table(
+        "sections",
+        "lane_id:big! document_id:text! number:int! n:int! item_id:text! path:json start:int! end:int!",
+        key="lane_id document_id number n",
+    )
+    _searched("chunks")
+    _embedded("chunk_vectors")
 
 
 def _side() -> None:
@@ -261,6 +298,7 @@ def _side() -> None:
            key="run item_id part")  # fmt: skip
     _index("used_memories", "owner")
     _index("used_memories", "item_id")
+    _table("usage", "lane_id:big! item_id:text! count:big! last_at:big!", key="lane_id item_id")
     _table("lookups", "number:text! asked_at:big! expires_at:big! answer:json", key="number")
 
 

@@ -1,0 +1,160 @@
+"""How often reads showed each item, and when last: numbers beside the items, which the next ``forget`` takes up.
+
+Reads count in memory, and the counts are written now and then, when nobody else is writing: no read waits for that.
+What a process that is killed had not written is lost, a minute of counts at most.
+"""
+
+import threading
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+import sqlalchemy as sa
+
+from phronesis.core.forgetting import USE
+from phronesis.core.instants import to_micros
+from phronesis.errors import StorageBusy, StorageError
+from phronesis.storage.database import Database, Unit
+from phronesis.storage.prepared import each, run_each
+from phronesis.storage.schema import items
+from phronesis.storage.side_tables import usage
+from phronesis.storage.statements import batches, insert_ignore
+
+WRITTEN_AT: Final = 512
+"""Items that wait to be written at most, before a read tries to."""
+
+WRITTEN_AFTER: Final = 60_000_000
+"""Microseconds after which a read tries to write what waits."""
+
+MAX_WAITING: Final = 20_000
+"""Items whose counts are kept where nothing can be written; what comes then is not counted."""
+
+_MORE: Final = (
+    sa.update(usage)
+    .where(
+        usage.c.tenant_id == sa.bindparam("b_tenant"), usage.c.lane_id == sa.bindparam("b_lane"),
+        usage.c.item_id == sa.bindparam("b_item"),
+    )
+    .values(
+        count=usage.c.count + sa.bindparam("more"),
+        last_at=sa.case((usage.c.last_at < sa.bindparam("at"), sa.bindparam("at")), else_=usage.c.last_at),
+    )
+)  # fmt: skip
+
+_USED: Final = (
+    sa.select(usage.c.item_id, usage.c.count, usage.c.last_at, items.c.data)
+    .join(items, items.c.id == usage.c.item_id)
+    .where(
+        items.c.tenant_id == sa.bindparam("t"),
+        usage.c.tenant_id == sa.bindparam("t"),
+        usage.c.lane_id == sa.bindparam("l"),
+        items.c.ended.is_(None),
+    )
+    .order_by(usage.c.item_id)
+)
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A tenant's counts that are not written yet: by item, how often and when last; and since when they wait."""
+
+    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    since: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Counts what reads show. Thread-safe."""
+
+    database: Database
+    _waiting: dict[str, _Waiting] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, tenant: str, item_ids: Iterable[str], at: datetime) -> None:
+        """Count once more each of some items that a read showed. Never fails and never waits."""
+        now = to_micros(at)
+        with self._lock:
+            mine = self._waiting.setdefault(tenant, _Waiting())
+            for one in set(item_ids):
+                count, last = mine.counts.get(one, (0, now))
+                if count or len(mine.counts) < MAX_WAITING:
+                    mine.counts[one] = (count + 1, max(last, now))
+            mine.since = now if mine.since is None else mine.since
+            due = len(mine.counts) >= WRITTEN_AT or now - mine.since >= WRITTEN_AFTER
+        if due:
+            self._write(tenant, patient=False)
+
+    def settle(self, tenant: str) -> None:
+        """Write what waits, before it is taken up; waits as that write would."""
+        self._write(tenant, patient=True)
+
+    def close(self) -> None:
+        """Write what waits of all tenants, unless somebody else is writing."""
+        for tenant in list(self._waiting):
+            self._write(tenant, patient=False)
+
+    def _write(self, tenant: str, *, patient: bool) -> None:
+        with self._lock:
+            mine = self._waiting.pop(tenant, None)
+        if mine is None or not mine.counts:
+            return
+        try:
+            with self.database.transaction(tenant, "derive", patient=patient) as unit:
+                _store(unit, mine.counts)
+        except StorageBusy:
+            self._again(tenant, mine)
+        except StorageError:
+            return  # a store that cannot be written learns nothing either
+
+    def _again(self, tenant: str, mine: _Waiting) -> None:
+        """Let counts wait for the next time, with those that came meanwhile."""
+        with self._lock:
+            newer = self._waiting.pop(tenant, _Waiting())
+            for one, (count, last) in newer.counts.items():
+                before, at = mine.counts.get(one, (0, last))
+                mine.counts[one] = (before + count, max(last, at))
+            mine.since = newer.since  # a minute more, or a write at every read
+            self._waiting[tenant] = mine
+
+
+def _store(unit: Unit, counts: dict[str, tuple[int, int]]) -> None:
+    """Add counts to those of before. The first count of an item goes on from what the item says of itself."""
+    for batch in batches(sorted(counts)):
+        found = sa.select(items.c.id, items.c.lane_id, items.c.data).where(
+            items.c.tenant_id == unit.tenant, items.c.id.in_(batch)
+        )
+        rows = sorted(unit.run(found).all(), key=lambda row: (row.lane_id, row.id))
+        insert_ignore(unit, usage, [
+            {"tenant_id": unit.tenant, "lane_id": row.lane_id, "item_id": row.id, "last_at": counts[row.id][1],
+             "count": ((row.data or {}).get(USE) or {}).get("count", 0)}
+            for row in rows
+        ])  # fmt: skip
+        if rows:
+            run_each(unit, _MORE, [
+                {"b_tenant": unit.tenant, "b_lane": row.lane_id, "b_item": row.id, "more": counts[row.id][0],
+                 "at": counts[row.id][1]}
+                for row in rows
+            ])  # fmt: skip
+
+
+def used_since(unit: Unit, lane_id: int) -> dict[str, tuple[int, int]]:
+    """Give the items of a lane that were shown since they last said so, but those that ended.
+
+    How often all in all, and when last, in microseconds since 1970 UTC.
+    """
+    rows = each(unit, _USED, {"t": unit.tenant, "l": lane_id})
+    return {
+        one: (count, last) for one, count, last, data in rows
+        if count > ((data or {}).get(USE) or {}).get("count", 0)
+    }  # fmt: skip
+
+
+def forget_usage(unit: Unit, lane_id: int, item_ids: Collection[str] | None = None) -> None:
+    """Delete what was counted of some items of a lane, or of all."""
+    own = (usage.c.tenant_id == unit.tenant, usage.c.lane_id == lane_id)
+    if item_ids is None:
+        unit.run(sa.delete(usage).where(*own))
+        return
+    for batch in batches(sorted(item_ids)):
+        unit.run(sa.delete(usage).where(*own, usage.c.item_id.in_(batch)))
