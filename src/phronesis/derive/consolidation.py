@@ -153,6 +153,7 @@ class _Judging:
         return Statement(
             id=item.id, kind=item.kind, key=proposal.key, form=one.form, saying=one.saying,
             cardinality=proposal.cardinality, against=_replaced(proposal, about), until=item.valid_to,
+            retention=proposal.retention, conflict=proposal.conflict,
         )  # fmt: skip
 
 

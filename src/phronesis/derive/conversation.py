@@ -18,6 +18,7 @@ from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.proposals import PROPOSALS
 from phronesis.derive.consolidation import consolidated, stated_in_messages
 from phronesis.derive.extraction import MENTIONS, ByRules, by_rules, message_text
+from phronesis.derive.governing import withheld_in
 from phronesis.derive.guarding import guarded, suspected
 from phronesis.derive.handler import Handler, Outcomes, Prepare
 from phronesis.derive.mentions import make_entity, make_mention
@@ -40,7 +41,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     session_id: str | None = payload.get("session_id")
     session, known = _session_so_far(view, session_id, messages)
     start = session.message_count if session is not None else 0
-    suspects = suspected(outcomes)
+    suspects, withheld = suspected(outcomes), withheld_in(outcomes)
     made: dict[int, Item] = {}
     rows: list[MessageRow] = []
     for n, message in enumerate(messages):
@@ -54,6 +55,8 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         if same is not None:
             said_at = occurred(entry, message)
             rows.append(_message_row(entry, n, message, same, session_id=session_id, at=said_at))
+            continue
+        if n in withheld:  # it stays in the log alone
             continue
         item = suspects.held(n, _message_item(view, entry, n, message, position=start + n))
         made[n] = item

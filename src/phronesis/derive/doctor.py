@@ -1,12 +1,12 @@
 """A look at everything that can be wrong with a store, each with what to do about it. It changes nothing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from phronesis.config.roles import RULES
 from phronesis.core.entries import is_erased
-from phronesis.core.results import Check, DoctorReport
+from phronesis.core.results import Check, DoctorReport, PolicyValue
 from phronesis.derive.handler import DEGRADED_ROLE, FAILED_ROLE, Registry
 from phronesis.derive.retry import VERB as RETRY
 from phronesis.derive.retry import retry_of
@@ -42,7 +42,7 @@ _WANTED: Final[tuple[tuple[Mode, str, str, str], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Doctor:
-    """Checks one tenant's store."""
+    """Checks one tenant's store, and tells the policy in force."""
 
     database: Database
     registry: Registry
@@ -50,6 +50,7 @@ class Doctor:
     counter: Callable[[], TokenCounter]
     roster: Roster
     mirror: Mirror | None = None
+    policy: Sequence[PolicyValue] = ()
 
     def examine(self, tenant: str) -> DoctorReport:
         """Run every check; one that cannot be run has failed, and says why."""
@@ -64,7 +65,7 @@ class Doctor:
                 found += (replace(said, remedy=None) if said.ok else said for said in check(tenant))
             except PhronesisError as error:
                 found.append(Check(check.__name__.strip("_"), ok=False, detail=error.message, remedy=error.code))
-        return DoctorReport(tuple(found))
+        return DoctorReport(tuple(found), tuple(self.policy))
 
     def _schema(self, _tenant: str) -> Iterator[Check]:
         version = read_version(self.database)

@@ -33,6 +33,7 @@ from phronesis.storage.log import EntryRow
 from phronesis.storage.probes import Probes
 from phronesis.storage.scanner import scan
 from phronesis.storage.shown import forget_shown
+from phronesis.storage.usage import forget_usage
 from phronesis.storage.used import forget_used
 from phronesis.truth.erasure import left_of, words_of
 from phronesis.truth.recorder import Recorder
@@ -147,6 +148,7 @@ class Eraser:
             forget_shown(unit, LaneName(lane.kind, lane.name), target.session_id)
         if lane.name is not None:
             forget_used(unit, LaneName(lane.kind, lane.name), None if plan.everything else plan.items)
+        forget_usage(unit, lane.lane_id, None if plan.everything else plan.items)
         registry = self.interpreter.stepper.registry
         found = leaning(unit, lane, plan, probes, registry)
         own = found.setdefault(lane.lane_id, Leaning())

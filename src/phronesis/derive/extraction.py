@@ -12,9 +12,10 @@ from typing import Annotated, Any, Final, Protocol
 
 import pydantic
 
-from phronesis.compose.fences import choose_boundary
 from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.fences import choose_boundary
 from phronesis.core.instants import parse_moment
+from phronesis.core.naming import MAX_MENTIONS, MAX_SURFACE, RULES_VERSION, find_mentions
 from phronesis.core.proposals import GATED, PROPOSALS, Proposal, Refusal
 from phronesis.core.text import UNSPACED
 from phronesis.derive.extracting.clauses import is_chinese
@@ -22,9 +23,9 @@ from phronesis.derive.extracting.memory_types import MemoryTypes
 from phronesis.derive.extracting.proposed import ModelGate, ProposedMemory, Said
 from phronesis.derive.extracting.rules import RULES_VERSION as EXTRACT_VERSION
 from phronesis.derive.extracting.rules import Rules, known_languages
+from phronesis.derive.governing import USUAL, WITHHELD, Terms, withheld_in
 from phronesis.derive.handler import DEGRADED_ROLE, Bench
 from phronesis.derive.judging import Judge
-from phronesis.derive.mentions import MAX_MENTIONS, MAX_SURFACE, RULES_VERSION, find_mentions
 from phronesis.derive.prompts import prompt
 from phronesis.models.asker import Answer
 from phronesis.models.structured import Attempt, Task
@@ -83,23 +84,26 @@ class FindingAsker(Protocol):
 class ByRules:
     """Finds by rules the names in each message, and what it says; without ``rules`` the names alone.
 
-    What an entry says is not looked for when it was added with ``infer`` false.
+    What an entry says is not looked for when it was added with ``infer`` false. ``terms`` are what the policy says of
+    what is found.
     """
 
     rules: Rules | None
+    terms: Terms = USUAL
 
     def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
         """Give the names, the proposals and the refusals, each as an outcome."""
-        texts = texts_of(entry)
+        texts, withheld, refused = self.terms.parted(texts_of(entry))
         found = [
             {"n": n, "surface": one.surface, "kind": one.kind, "start": one.start, "end": one.end}
             for n, text in texts.items()
             for one in find_mentions(text)
         ]
-        outcomes = [Outcome(role=MENTIONS, made_by=RULES_VERSION, body={"found": found})]
+        outcomes = [Outcome(role=MENTIONS, made_by=RULES_VERSION, body={"found": found}), *withheld]
         if self.rules is None or entry.payload.get("infer") is False:
-            return outcomes
-        return [*outcomes, *learned(*self.rules.propose(entry, texts), EXTRACT_VERSION)]
+            return [*outcomes, *learned((), refused, EXTRACT_VERSION)]
+        proposals, refusals = self.terms.sifted(*self.rules.propose(entry, texts), texts)
+        return [*outcomes, *learned(proposals, [*refused, *refusals], EXTRACT_VERSION)]
 
 
 @cache
@@ -140,7 +144,9 @@ class ByModel:
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
         """Give what the model found and the message holds, and all it said; by rules when it gave nothing."""
         ruled = self.rules(bench, entry)
-        texts = {n: text for n, text in texts_of(entry).items() if text.strip()}
+        withheld = [one for one in ruled if one.role == WITHHELD]
+        hidden = withheld_in({WITHHELD: withheld})
+        texts = {n: text for n, text in texts_of(entry).items() if text.strip() and n not in hidden}
         if not texts or sum(map(len, texts.values())) > MAX_SHOWN:
             return ruled
         known = self.rules.rules
@@ -156,13 +162,14 @@ class ByModel:
         found, refused = _gated(answer.value, texts)
         others = [one for one in ruled[0].body["found"] if one["kind"] != "name"]
         made_by = f"{self.asker.name} {PROMPT_VERSION}"
-        outcomes = [Outcome(role=MENTIONS, made_by=made_by, body={"found": _merged(others, found)}), *told]
+        names = Outcome(role=MENTIONS, made_by=made_by, body={"found": _merged(others, found)})
+        outcomes = [names, *withheld, *told]
         if refused:
             outcomes.append(Outcome(role=REFUSED, made_by=made_by, body={"proposals": refused}))
         if not learns or known is None:
-            return outcomes
+            return [*outcomes, *learned((), refusals_by(ruled), made_by)]
         gate = ModelGate(known.types, known.gate, known_languages())
-        proposals, refusals = gate(answer.value.memories, said)
+        proposals, refusals = self.rules.terms.sifted(*gate(answer.value.memories, said), texts)
         taken = {one.n for one in proposals} | {one.n for one in refusals}
         refusals += [one for one in refusals_by(ruled) if one.n not in taken]
         outcomes += learned(proposals, refusals, made_by)

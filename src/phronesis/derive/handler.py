@@ -25,13 +25,15 @@ class Bench:
     """What preparing may look at: short read transactions on its lane, opened when asked for.
 
     No transaction is held while a model thinks. With ``unit``, the transaction that records the entry and applies it at
-    once, it is read there: a second connection would wait for that one, or not see what it wrote.
+    once, it is read there: a second connection would wait for that one, or not see what it wrote. ``seq`` is the entry
+    that the lane comes to next; another may be prepared on this bench, one that is prepared again.
     """
 
     database: Database
     tenant: str
     lane_id: int
     unit: Unit | None = None
+    seq: int | None = None
 
     @contextmanager
     def view(self) -> Iterator[LaneView]:
@@ -41,6 +43,10 @@ class Bench:
             return
         with self.database.transaction(self.tenant, "read") as unit:
             yield LaneView(unit, get_lane(unit, self.lane_id))
+
+    def overtaken(self, view: LaneView) -> bool:
+        """Tell whether another thread or process has applied the entry meanwhile: what is prepared here is dropped."""
+        return self.seq is not None and view.lane.applied_seq >= self.seq
 
 
 Outcomes = Mapping[str, Sequence[Outcome]]

@@ -1,6 +1,6 @@
 """Text that gives orders to a model (law 8): "ignore all previous instructions", a fake system turn, a planted memory.
 
-It finds what is said openly; it is no proof that a text is harmless. Fences are the first guard (``compose.fences``):
+It finds what is said openly; it is no proof that a text is harmless. Fences are the first guard (``core.fences``):
 what is found here is in addition kept out of everything that is searched, composed or learned from.
 
 The rules are data, ``instructions.toml``:

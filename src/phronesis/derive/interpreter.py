@@ -125,7 +125,7 @@ class Interpreter:
         outcomes = stored
         for turn in range(MAX_PREPARES + 1):
             if prepare is not None and turn < MAX_PREPARES:
-                outcomes = checked(prepare(Bench(self.database, tenant, lane.lane_id), entry))
+                outcomes = checked(prepare(Bench(self.database, tenant, lane.lane_id, seq=entry.seq), entry))
             # What was erased must not come back after a crash.
             with self.database.transaction(tenant, "append" if entry.verb in self.effects else "derive") as unit:
                 locked = lock_lane(unit, lane.lane_id)

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final, Literal, Protocol
 
 import pydantic
 
-from phronesis.compose.fences import choose_boundary
 from phronesis.core.entries import Entry, Outcome
+from phronesis.core.fences import choose_boundary
 from phronesis.core.items import Item
 from phronesis.core.proposals import JUDGED, Proposal
 from phronesis.derive.handler import Bench

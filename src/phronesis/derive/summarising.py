@@ -15,9 +15,9 @@ from typing import Annotated, Any, Final, Protocol
 
 import pydantic
 
-from phronesis.compose.fences import choose_boundary
 from phronesis.core.conversation import ConversationRows, SummaryLine, SummaryRow
 from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.fences import choose_boundary
 from phronesis.core.ids import item_id
 from phronesis.derive.extraction import message_text
 from phronesis.derive.handler import DEGRADED_ROLE, Bench, Outcomes, Prepare
@@ -108,11 +108,17 @@ def _nothing(_text: str) -> None:
     """Suspect no text."""
 
 
+def _no(_text: str) -> bool:
+    """Hide no text."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Summarising:
     """Prepares a turn as ``before`` does, and every ``every_turns`` turns of a session a summary beside it.
 
-    ``suspicious`` gives something for a text that reads like an order to a model: no line of a summary may.
+    ``suspicious`` gives something for a text that reads like an order to a model: no line of a summary may. What
+    ``hides`` tells of is neither shown to the model nor a line.
     """
 
     before: Prepare
@@ -120,6 +126,7 @@ class Summarising:
     every_turns: int = 8
     max_tokens: int = 400
     suspicious: Callable[[str], object | None] = _nothing
+    hides: Callable[[str], bool] = _no
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
         """Give the outcomes of both; of one role they are numbered on."""
@@ -167,7 +174,9 @@ class Summarising:
         held = view.items([text.ids[0] for text in messages])
         messages = [text for text in messages if text.ids[0] in held and held[text.ids[0]].live]
         lines = () if previous is None else previous.lines
-        texts = [_Text(line.text, "summary", line.of) for line in lines] + _newest([*messages, *_messages(entry)])
+        shown = [text for text in (*messages, *_messages(entry)) if not self.hides(text.words)]
+        told = [_Text(line.text, "summary", line.of) for line in lines if not self.hides(line.text)]
+        texts = told + _newest(shown)
         return _Window(turn, texts, previous) if texts else None
 
     def _gated(self, answer: Lines, window: _Window) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -180,6 +189,7 @@ class Summarising:
             tokens = self.asker.counter.count(text)
             why = _fault(line, text, len(window.texts)) or (
                 "it reads like an order" if self.suspicious(text) is not None
+                else "it speaks of a sensitive matter" if self.hides(text)
                 else "the summary is long enough without it" if tokens > room else None
             )  # fmt: skip
             if why is not None:

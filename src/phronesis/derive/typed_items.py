@@ -6,6 +6,7 @@ an item: what it means to state it twice only the caller knows.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from phronesis.core.prospective import DUE
 from phronesis.core.statements import COMPARED, OCCASIONS, Saying, form_of
 from phronesis.derive.consolidation import BY, consolidated
 from phronesis.derive.extracting.memory_types import MemoryTypes, compared, load_memory_types
+from phronesis.derive.governing import USUAL, Terms
 from phronesis.derive.guarding import suspected, suspicions
 from phronesis.derive.handler import Bench, Handler, Outcomes
 from phronesis.derive.mentions import make_mention
@@ -29,21 +31,34 @@ from phronesis.storage.lane_view import LaneView
 TYPES_VERSION: Final = "memory-types/1"
 
 TYPE: Final = "memory_type"
-"""The role of the outcome that says what is known of a key: ``{cardinality, compared?}``."""
+"""The role of the outcome that says what is known of a key: ``{cardinality, compared?, retention?, conflict?}``."""
 
 
-def prepare(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
-    """Look the key up in the memory types, and for orders to a model in what is trusted less than the user."""
-    below = _trust(entry.payload) < Trust.USER
-    found = suspicions({0: entry.payload["content"]} if below else {})
-    key = entry.payload.get("key")
-    known = None if key is None else _types().find(key, entry.payload["kind"]) or _types().find(key)
-    if known is None:
-        return found
-    value = entry.payload.get("value")
-    form = compared(known, value) if isinstance(value, str) else None
-    body = {"cardinality": known.cardinality} | ({} if form is None else {"compared": form})
-    return [*found, Outcome(role=TYPE, made_by=TYPES_VERSION, body=body)]
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """Prepares a stated item: what is known of its key, and what the policy says of it."""
+
+    terms: Terms = USUAL
+
+    def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        """Look the key up in the memory types, and for orders to a model in what is trusted less than the user."""
+        below = _trust(entry.payload) < Trust.USER
+        found = suspicions({0: entry.payload["content"]} if below else {})
+        key = entry.payload.get("key")
+        known = None if key is None else _types().find(key, entry.payload["kind"]) or _types().find(key)
+        if key is None or known is None:
+            return found
+        value = entry.payload.get("value")
+        form = compared(known, value) if isinstance(value, str) else None
+        retention, conflict = self.terms.of(key, entry.payload["kind"])
+        body = {
+            "cardinality": known.cardinality,
+            "compared": form,
+            "retention": retention if retention != "versioned" else None,
+            "conflict": conflict if conflict != "occurred" else None,
+        }
+        body = {name: value for name, value in body.items() if value is not None}
+        return [*found, Outcome(role=TYPE, made_by=TYPES_VERSION, body=body)]
 
 
 @cache
@@ -76,7 +91,8 @@ def _stated(entry: Entry, item: Item, known: Mapping[str, Any]) -> Stated:
     proposal = Proposal(
         n=0, quote=item.content, start=0, end=len(item.content), kind=item.kind, subject=item.subject or USER,
         key=item.key or "", content=item.content, value=item.value if isinstance(item.value, str) else None,
-        cardinality=known["cardinality"],
+        cardinality=known["cardinality"], retention=known.get("retention", "versioned"),
+        conflict=known.get("conflict", "occurred"),
     )  # fmt: skip
     if "compared" in known:
         item = item.with_fields({f"data.{COMPARED}": known["compared"]})
@@ -126,5 +142,9 @@ def _item(view: LaneView, entry: Entry) -> Item:
     )
 
 
-HANDLERS: Final = (Handler(verb="item", apply=apply, prepare=prepare, quick=True),)
-"""``session_id`` on such an item says where it was learned; the item is no turn of that session."""
+def handlers(terms: Terms = USUAL) -> list[Handler]:
+    """Give the handler of stated items; ``terms`` are what the policy says of them.
+
+    ``session_id`` on such an item says where it was learned; the item is no turn of that session.
+    """
+    return [Handler(verb="item", apply=apply, prepare=Looking(terms), quick=True)]

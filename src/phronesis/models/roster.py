@@ -31,6 +31,7 @@ from phronesis.models.token_counter import TokenCounter
 
 USED: Final = (
     "extract",
+    "plan",
     "summarise",
     "reflect",
     "special_reflection",

@@ -3,7 +3,9 @@
 import re
 import unicodedata
 import warnings
-from typing import Final, Literal, Protocol, cast, get_args, runtime_checkable
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final, Literal, Protocol, cast, get_args, runtime_checkable
 
 from phronesis.errors import InputError, MissingExtra
 
@@ -100,7 +102,7 @@ class O200k:
                     'token_counter: bpe-openai is not installed; pip install "phronesis[tokens]", or choose bytes',
                     field="token_counter",
                 ) from error
-            self._encoding = cast("_Encoding", bpe_openai.get_encoding("o200k_base"))
+            self._encoding = _encoding(bpe_openai.get_encoding)
 
     @property
     def name(self) -> str:
@@ -132,6 +134,12 @@ class O200k:
 
 class _Encoding(Protocol):
     def encode_ordinary(self, text: str) -> list[int]: ...
+
+
+@lru_cache(maxsize=1)
+def _encoding(load: Callable[[str], Any]) -> _Encoding:
+    """Load the vocabulary, which takes a quarter of a second: once in a process, however many stores count by it."""
+    return cast("_Encoding", load("o200k_base"))
 
 
 def _end_of_unbroken(text: str, position: int) -> int:

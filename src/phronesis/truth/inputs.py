@@ -27,6 +27,7 @@ STATED_KINDS: Final = frozenset(KINDS) - {
     "run",
     "cycle",
     "mark",
+    "document",
 }
 """Kinds that a caller may state outright; the others are made by their own verbs."""
 

@@ -81,9 +81,12 @@ class Aggregating:
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
         """Give the groups of what is new since the last time, or of everything with ``full``.
 
-        Two threads may come with one entry; the second is given what the first has prepared meanwhile.
+        Two threads may come with one entry; the second is given what the first has prepared meanwhile, and nothing
+        once that is applied.
         """
         with self._lock, bench.view() as view:
+            if bench.overtaken(view):
+                return []
             if view.lane.applied_seq >= entry.seq:
                 return self._prepared(bench, view, entry)
             key = (bench.tenant, entry.id, view.lane.applied_seq)

@@ -1,4 +1,4 @@
-"""Up to where a lane's experience was aggregated, abstracted or forgotten: an item, so that a rollback takes it back.
+"""Up to where a lane's experience was aggregated or abstracted: an item, so that a rollback takes it back.
 
 It is archived from the start: no ordinary read is about it.
 """
@@ -32,7 +32,6 @@ ROLLBACK: Final = "rollback"
 
 AGGREGATED: Final = "aggregate"
 ABSTRACTED: Final = "abstract"
-FORGOTTEN: Final = "forget"
 """What a mark is of: its item's key."""
 
 

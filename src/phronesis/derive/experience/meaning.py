@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from phronesis.core.experience.centring import Centre
+from phronesis.core.experience.growing import Growing
 from phronesis.core.experience.records import L1
 from phronesis.core.experience.similarity import Cosine, Floats
 from phronesis.derive.experience.unrelated import LANGUAGES, TEXTS
@@ -32,25 +33,35 @@ class Facet:
     """The vectors of one kind, row by row, and the same centred. Halves, as they are stored."""
 
     name: str
-    raw: _Halves = field(default_factory=lambda: np.zeros((0, 0), np.float16))
     centre: Centre | None = None
-    centred: Floats = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    _raw: Growing[np.float16] = field(default_factory=lambda: Growing(np.float16))
+    _centred: Growing[np.float32] = field(default_factory=lambda: Growing(np.float32))
+
+    @property
+    def raw(self) -> _Halves:
+        """The vectors as they came."""
+        return self._raw.rows
+
+    @property
+    def centred(self) -> Floats:
+        """Less the centre, as far as there is one."""
+        return self._centred.rows
 
     def take(self, vectors: Floats) -> None:
         """Add rows behind those that are there."""
-        halves = vectors.astype(np.float16)
-        self.raw = np.concatenate((self.raw, halves)) if len(self.raw) else halves
+        self._raw.add(vectors)
 
     def build(self, unrelated: Floats) -> None:
         """Centre all rows anew."""
-        self.centre = Centre.of(self.raw.astype(np.float32), unrelated, LANGUAGES)
-        self.centred = self.centre.centred(self.raw.astype(np.float32))
+        vectors = self.raw.astype(np.float32)
+        self.centre = Centre.of(vectors, unrelated, LANGUAGES)
+        self._centred = Growing(np.float32)
+        self._centred.add(self.centre.centred(vectors))
 
     def extend(self) -> None:
         """Centre the rows that came since."""
-        if self.centre is not None and len(self.centred) < len(self.raw):
-            late = self.centre.centred(self.raw[len(self.centred) :].astype(np.float32))
-            self.centred = np.concatenate((self.centred, late))
+        if self.centre is not None and len(self._centred) < len(self._raw):
+            self._centred.add(self.centre.centred(self.raw[len(self._centred) :].astype(np.float32)))
 
 
 @dataclass(slots=True)

@@ -13,9 +13,9 @@ from typing import Any, Final
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.clustering import match_by_overlap
 from phronesis.core.entries import Entry, is_erased
-from phronesis.core.experience.forgetting import is_forgotten
 from phronesis.core.experience.records import CONTRADICTS, L1, MEMBER_OF, PATTERN
 from phronesis.core.experience.voices import echoes
+from phronesis.core.forgetting import is_forgotten
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item
 from phronesis.core.relations import Edge, EvidenceRow, Polarity

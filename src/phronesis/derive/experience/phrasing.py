@@ -13,11 +13,11 @@ from typing import Annotated, Any, Final, Protocol
 
 import pydantic
 
-from phronesis.compose.fences import choose_boundary
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.experience.describing import said
 from phronesis.core.experience.saying import Wording, speaks_chinese
 from phronesis.core.experience.topics import Drawn, SeenPattern
+from phronesis.core.fences import choose_boundary
 from phronesis.derive.handler import DEGRADED_ROLE
 from phronesis.derive.instructions import find_order
 from phronesis.derive.prompts import prompt

@@ -191,7 +191,7 @@ class EventTable:
 
     def _relabelled(self, successes: AbstractSet[str]) -> list[int]:
         """Give the events whose label moved to the other group a new row there; the old one is left."""
-        other, self._successes = successes ^ self._successes, frozenset(successes)
+        other, self._successes = successes ^ self._successes, successes
         rows = sorted(self.row_of[one] for one in other if one in self.row_of)
         moved = [row for row in rows if row < len(self._groups) and row in self.alive]
         self.meaning.repeat(moved)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from phronesis.compose.fences import choose_boundary
+from phronesis.core.fences import choose_boundary
 from phronesis.core.reasoning.facts import excerpt
 from phronesis.core.reasoning.records import Claim, ReasoningBlock
 from phronesis.errors import Violation

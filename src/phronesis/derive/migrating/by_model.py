@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final, Literal, Protocol
 
 import pydantic
 
-from phronesis.compose.fences import choose_boundary
 from phronesis.core.entries import Outcome
+from phronesis.core.fences import choose_boundary
 from phronesis.core.reasoning.block import text_of
 from phronesis.core.reasoning.records import Claim
 from phronesis.core.text import storable

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from phronesis.compose.fences import choose_boundary
+from phronesis.core.fences import choose_boundary
 from phronesis.core.instants import isoformat
 from phronesis.core.items import Item
 from phronesis.core.traits.seen import SeenTrait

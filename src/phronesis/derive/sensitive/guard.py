@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from phronesis.core.text import UNSPACED
-from phronesis.derive.reflecting.sensitive.tables import Cue, Table, folded, load_tables, sentences
+from phronesis.derive.sensitive.tables import Cue, Table, folded, load_tables, sentences
 
 GUARD_VERSION: Final = "sensitive/1"
 
@@ -87,6 +87,11 @@ class Guard:
         self._topics = frozenset(policy.topics)
         self._also = _phrases(policy.also)
         self._allow = _phrases(policy.allow)
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """The topics that are guarded."""
+        return self._topics
 
     def topic(self, text: str) -> Finding | None:
         """Give what a text speaks of, the team's words before the tables' topics; None: nothing sensitive.

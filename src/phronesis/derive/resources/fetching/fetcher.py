@@ -1,0 +1,137 @@
+"""Fetching an address over HTTP, as the rules allow: every hop of it is judged like the first."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from phronesis.derive.resources.fetching.addresses import Resolver
+from phronesis.derive.resources.fetching.rules import Fetched, FetchRules
+from phronesis.errors import FetchFailed, FetchRefused, MissingExtra, ModelCancelled, ModelUnavailable
+from phronesis.models.calls import Limits, never
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from phronesis.derive.resources.fetching.network import Answer
+
+REMEDY: Final = 'pip install "phronesis[documents]"'
+
+MAX_URL: Final = 8_000
+"""Characters of an address: what servers are asked to take (RFC 9110, 4.1)."""
+
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_OK: Final = 200
+
+
+class WebFetcher:
+    """Fetches over HTTP and HTTPS. Thread-safe: nothing is kept between two calls, neither connections nor cookies.
+
+    ``clock`` gives the time that stands with what was fetched, ``monotonic`` the seconds that bound it; ``resolve`` the
+    addresses of a name, by the system when None. Neither proxies nor credentials of the environment are used.
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], datetime],
+        monotonic: Callable[[], float],
+        resolve: Resolver | None = None,
+        cancelled: Callable[[], bool] = never,
+    ) -> None:
+        self._clock = clock
+        self._monotonic = monotonic
+        self._resolve = resolve
+        self._cancelled = cancelled
+
+    def fetch(self, url: str, rules: FetchRules) -> Fetched:
+        """Give what is at ``url``, behind redirects.
+
+        FetchRefused: a rule forbids it, ``details["rule"]`` says which. FetchFailed: nobody was
+        reached, or in time, or the answer is no success; ``details["status"]`` has its number. MissingExtra: without
+        the extra ``documents``.
+        """
+        limits = Limits(self._monotonic, self._monotonic() + rules.seconds, self._cancelled, rules.max_bytes)
+        target = allowed_url(url, rules)
+        for _ in range(rules.max_redirects + 1):
+            answer = self._asked(target, rules, limits)
+            location = answer.headers.get("location")
+            if answer.status in _REDIRECTS and location:
+                target = allowed_url(location, rules, base=target)
+                continue
+            if answer.status != _OK:
+                raise FetchFailed(
+                    f"url: {target.host} answered with HTTP {answer.status}; open the address in a browser to see why",
+                    field="url",
+                    details={"status": answer.status, "host": target.host},
+                )
+            return self._fetched(target, answer)
+        raise _refused("max_redirects", f"it points on more than {rules.max_redirects} times; name the last address")
+
+    def _asked(self, target: "httpx2.URL", rules: FetchRules, limits: Limits) -> "Answer":
+        import httpcore2  # noqa: PLC0415 - comes with the extra
+
+        from phronesis.derive.resources.fetching.network import exchange, resolved  # noqa: PLC0415 - needs it
+
+        try:
+            return exchange(target, rules, limits, self._resolve or resolved)
+        except ModelCancelled:  # its words are about models, as are those below
+            raise FetchFailed("url: the call was cancelled", field="url", details={"host": target.host}) from None
+        except (ModelUnavailable, httpcore2.TimeoutException):
+            cause = "Timeout"
+        except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError) as error:
+            cause = type(error).__name__
+        late = limits.left <= 0.0
+        problem = f"took longer than {rules.seconds:g} seconds" if late else f"was not reached ({cause})"
+        raise FetchFailed(f"url: {target.host} {problem}; try again later", field="url", details={"host": target.host})
+
+    def _fetched(self, target: "httpx2.URL", answer: "Answer") -> Fetched:
+        kind, _, parameters = answer.headers.get("content-type", "").partition(";")
+        charset = None
+        for parameter in parameters.split(";"):
+            name, _, value = parameter.partition("=")
+            if name.strip().lower() == "charset":
+                charset = value.strip(" \t\"'") or None
+        return Fetched(
+            url=str(target.copy_with(fragment=None)),
+            status=answer.status,
+            media_type=kind.strip().lower(),
+            charset=charset,
+            data=answer.body,
+            fetched_at=self._clock(),
+        )
+
+
+def allowed_url(written: str, rules: FetchRules, *, base: "httpx2.URL | None" = None) -> "httpx2.URL":
+    """Read an address, and give it when the rules allow it; FetchRefused otherwise. Its host is judged by name here."""
+    try:
+        import httpx2  # noqa: PLC0415 - comes with the extra
+    except ImportError as error:
+        raise MissingExtra(f"url: documents are fetched with httpx2; {REMEDY}", field="url") from error
+    try:
+        url = httpx2.URL(written.strip()) if base is None else base.join(written.strip())
+    except (httpx2.InvalidURL, ValueError):  # its message shows the address, which may hold a password
+        raise _refused("url", "it is no address; give one like https://example.org/guide.html") from None
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise _refused("scheme", "only addresses of http and https are fetched")
+    if url.userinfo:
+        raise _refused("credentials", "it holds a user's name or password; such addresses are not fetched")
+    if len(str(url)) > MAX_URL:
+        raise _refused("length", f"it is longer than {MAX_URL:,} characters")
+    port = url.port or (443 if url.scheme == "https" else 80)
+    if port not in rules.ports:
+        raise _refused("ports", f"port {port} is not among those that are fetched from")
+    host = url.host.rstrip(".").lower()
+    if any(_below(host, denied) for denied in rules.deny_hosts):
+        raise _refused("deny_hosts", f"{host} is denied by the policy")
+    if rules.allow_hosts and not any(_below(host, allowed) for allowed in rules.allow_hosts):
+        raise _refused("allow_hosts", f"{host} is not among the hosts that the policy allows")
+    return url
+
+
+def _below(host: str, named: str) -> bool:
+    name = named.strip().rstrip(".").lower().removeprefix("*.")
+    return host == name or host.endswith(f".{name}")
+
+
+def _refused(rule: str, problem: str) -> FetchRefused:
+    return FetchRefused(f"url: {problem}", field="url", details={"rule": rule})

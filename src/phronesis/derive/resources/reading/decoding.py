@@ -1,0 +1,129 @@
+"""Bytes to text: by its mark, by what it says of itself, by what fits.
+
+Tried in this order: a byte order mark; UTF-16 without one; UTF-8, which hardly anything else reads as; the charset that
+came with the document or stands in it; then Chinese in GB18030 or Big5 against Windows-1252. In GB 2312 (which GB18030
+holds) a character of prose is two bytes from A1 on, the commonest 3,755 with a first byte of B0 to D7 (its level 1). In
+Big5 the 5,401 common ones begin with A4 to C6, and four in ten second bytes are below 7F. Letters with accents seldom
+stand in pairs.
+"""
+
+import codecs
+import re
+from typing import Final
+
+from phronesis.errors import InputError
+
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # begins like UTF-16's
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_SAMPLE: Final = 200_000
+"""Bytes that are looked at to tell an encoding."""
+
+_DECLARED: Final = re.compile(
+    rb"""(?:charset|encoding|coding)\s{0,3}[=:]\s{0,3}["']?([A-Za-z0-9_.:-]{2,40})""", re.IGNORECASE
+)
+_HEAD: Final = 2_048
+"""Bytes at the beginning in which a document may name its charset (HTML's limit is 1,024, ``<meta charset>``)."""
+
+_HIGH: Final = re.compile(rb"[\x80-\xff]")
+_GB_PAIR: Final = re.compile(rb"[\xa1-\xa9\xb0-\xf7][\xa1-\xfe]")
+_GB_COMMON: Final = re.compile(rb"[\xa1-\xa3\xb0-\xd7][\xa1-\xfe]")
+_BIG5_PAIR: Final = re.compile(rb"[\xa1-\xf9][\x40-\x7e\xa1-\xfe]")
+_BIG5_COMMON: Final = re.compile(rb"[\xa1-\xc6][\x40-\x7e\xa1-\xfe]")
+_MOST: Final = 0.9
+"""Share of the bytes above 7F that must be in pairs for text to be Chinese. Prose has all of them, accents few."""
+
+_FEW_BROKEN: Final = 0.02
+"""Share of UTF-8's sequences that may be broken: a file that was cut, or patched, is still UTF-8."""
+
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_FEW_CONTROLS: Final = 0.01
+"""Share of control characters in a text: logs have colours (ESC, not counted) and form feeds, programs a third."""
+
+_ALIASES: Final = {
+    "gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030", "iso-8859-1": "cp1252", "latin-1": "cp1252",
+    "latin1": "cp1252", "us-ascii": "utf-8", "ascii": "utf-8", "unicode": "utf-16",
+}  # fmt: skip
+"""What is meant by names that are often said wrongly, as browsers take them (WHATWG, Encoding Standard)."""
+
+_TEXTS: Final = frozenset({
+    "big5", "big5hkscs", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1256", "cp932", "cp949", "euc_jp",
+    "euc_kr", "gb18030", "iso8859-2", "iso8859-5", "iso8859-7", "iso8859-9", "iso8859-15", "koi8-r", "koi8-u",
+    "shift_jis", "utf-8", "utf-16", "utf-16-le", "utf-16-be",
+})  # fmt: skip
+"""Charsets that may be named: Python knows codecs that unpack or rewrite, which no text is in."""
+
+
+def decoded(data: bytes, charset: str | None = None) -> str:
+    """Give the text of ``data``; InputError for bytes that are no text. ``charset`` is what its sender called it."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return _text(data.decode(encoding, "replace"))
+    if _is_wide(data[:_SAMPLE]):
+        return _text(data.decode(_wide(data[:_SAMPLE]), "replace"))
+    try:
+        return _text(data.decode("utf-8"))
+    except UnicodeDecodeError:  # hardly anything that is not UTF-8 reads as if it were
+        pass
+    for named in (charset, _declared(data)):
+        text = _as_named(data, named)
+        if text is not None:
+            return _text(text)
+    return _text(data.decode(_guessed(data[:_SAMPLE]), "replace"))
+
+
+def _as_named(data: bytes, named: str | None) -> str | None:
+    try:
+        known = codecs.lookup(_ALIASES.get(named.lower(), named)).name if named else None
+        return data.decode(known) if known in _TEXTS else None
+    except (LookupError, ValueError):  # nobody knows it, or it is not true
+        return None
+
+
+def _declared(data: bytes) -> str | None:
+    found = _DECLARED.search(data, 0, _HEAD)
+    return found[1].decode("ascii") if found else None
+
+
+def _is_wide(sample: bytes) -> bool:
+    """Tell whether every other byte or so is NUL: Latin letters in UTF-16."""
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    return 2 * (even + odd) > len(sample) // 2 and min(even, odd) * 10 < max(even, odd)
+
+
+def _wide(sample: bytes) -> str:
+    return "utf-16-be" if sample[::2].count(0) > sample[1::2].count(0) else "utf-16-le"
+
+
+def _guessed(sample: bytes) -> str:
+    high = len(_HIGH.findall(sample))
+    whole = sample.decode("utf-8", "ignore")
+    sequences = sum(not char.isascii() for char in whole)
+    broken = sample.decode("utf-8", "replace").count("\ufffd")
+    if sequences and broken <= _FEW_BROKEN * sequences:
+        return "utf-8"
+    pairs, common = _GB_PAIR.findall(sample), _GB_COMMON.findall(sample)
+    if 2 * len(pairs) >= _MOST * high and 2 * len(common) >= len(pairs):
+        return "gb18030"
+    fives, usual = _BIG5_PAIR.findall(sample), _BIG5_COMMON.findall(sample)
+    in_pairs = sum(1 + (pair[1] >= 0x80) for pair in fives)  # noqa: PLR2004 - the first byte that is no ASCII
+    low = sum(pair[1] < 0x80 for pair in fives)  # noqa: PLR2004
+    if in_pairs >= _MOST * high and len(usual) >= _MOST * len(fives) and 5 * low >= len(fives) and len(fives) > low:
+        return "big5"
+    return "cp1252"
+
+
+def _text(text: str) -> str:
+    """Give what was decoded, when it reads like text."""
+    head = text[:_SAMPLE]
+    if len(_CONTROLS.findall(head)) > _FEW_CONTROLS * len(head):
+        raise InputError(
+            "document: these bytes are no text; give the document itself, with its media_type or a name that ends as"
+            " its form does (.pdf, .docx, .html)",
+            field="document",
+        )
+    return text

@@ -1,0 +1,182 @@
+"""Headings by their numbers, in English and Chinese: 第一章, 一、, （一）, 1.2, Chapter 3, IV.
+
+A candidate is a short line that begins with a number and ends without the mark of a sentence. A *run* is candidates of
+one form whose numbers follow each other; only runs of two and more are headings, and only when words follow most of
+them: the entries of a list, and a table of contents, have none of their own. Several runs may be open at once, since
+each chapter begins anew at 1.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from phronesis.core.numerals import parse_number
+from phronesis.core.resources.outlining import Heading, has_words, plain_title
+
+MAX_LINE: Final = 80
+"""Characters of a heading's line, as editors wrap them: a longer line is a paragraph."""
+
+MAX_CANDIDATES: Final = 50_000
+"""Lines that are looked at: five times the headings that part a document."""
+
+MAX_OPEN: Final = 8
+"""Runs of one form that may be open at once: chapters, sections, and lists within lists."""
+
+_GAP: Final = 2
+"""How far the next number may be: one heading of a run may have been taken for a sentence."""
+
+_LEAST: Final = 2
+_MOST_WITH_WORDS: Final = 0.5
+"""Headings of a run, and the share of them that words must follow."""
+
+_HAN: Final = r"[〇零○一二三四五六七八九十百千两\d]{1,7}"
+_LINE: Final = re.compile(
+    r"^[ \t\u3000]{0,12}(?=第|[（(]?[一二三四五六七八九十]|\d|[IVX]+[.、]|Part|PART|Chapter|CHAPTER|Section"
+    rf"|SECTION|Appendix|APPENDIX)([^\n]{{2,{MAX_LINE}}})$",
+    re.MULTILINE,
+)
+_ENGLISH: Final = r"[ \t]+([IVXLC]{1,7}|\d{1,3}|[A-Z])\b[.:]?[ \t–—-]{0,4}"
+_FORMS: Final = (
+    ("part", 1, re.compile(rf"第({_HAN})(?:[編编篇卷]|部分?)(?![，。的中里和与至到及以])[ \t\u3000:：、]{{0,4}}")),
+    ("part", 1, re.compile(rf"(?:Part|PART){_ENGLISH}")),
+    ("chapter", 2, re.compile(rf"第({_HAN})[章回](?![，。的中里和与至到及以])[ \t\u3000:：、]{{0,4}}")),
+    ("chapter", 2, re.compile(rf"(?:Chapter|CHAPTER){_ENGLISH}")),
+    ("appendix", 2, re.compile(rf"(?:Appendix|APPENDIX){_ENGLISH}")),
+    ("section", 3, re.compile(rf"第({_HAN})[节節](?![，。的中里和与至到及以])[ \t\u3000:：、]{{0,4}}")),
+    ("section", 3, re.compile(rf"(?:Section|SECTION){_ENGLISH}")),
+    ("roman", 4, re.compile(r"([IVX]{1,7})[.、][ \t]{1,4}")),
+    ("han", 4, re.compile(r"([一二三四五六七八九十]{1,3})[、.．][ \t]{0,4}")),
+    ("bracketed", 5, re.compile(r"[（(]([一二三四五六七八九十]{1,3})[)）][、]?[ \t]{0,4}")),
+    ("decimal", 6, re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,5})(?:[.、．][ \t]{0,4}|[ \t\u3000]{1,4})")),
+)
+"""Forms by name and level. A decimal's own level is one more for each dot."""
+
+_WORDED: Final = frozenset({"part", "chapter", "appendix", "section"})
+_SENTENCE: Final = re.compile(r"[。！；，、,;:：.!…]$")
+_CONTENTS: Final = re.compile(r"(?:[.·…]{2,}|\t| {4,})[ \t.·…]{0,80}\d{1,4}$")
+_BLANK: Final = re.compile(r"[ \t\r]{0,80}(?:\n[ \t\r]{0,80}(?:\n|\Z)|\Z)")
+_ROMAN: Final = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    form: str
+    level: int
+    number: tuple[int, ...]
+    start: int
+    end: int
+    title: str
+
+
+def numbered_headings(text: str, *, paged: bool = False) -> list[Heading]:
+    """Give the headings of a text that are told by their numbers, in order.
+
+    ``paged``: the text was taken from pages, where no blank lines set a heading off; then decimals count in a run that
+    has some with dots, since lists have none.
+    """
+    found = list(_candidates(text, paged=paged))
+    followed = _followed(text, found)
+    chosen: set[int] = set()
+    for run in _runs(found):
+        deep = any(len(found[n].number) > 1 for n in run)
+        if len(run) < _LEAST or (paged and found[run[0]].form == "decimal" and not deep):
+            continue
+        if sum(n in followed for n in run) >= _MOST_WITH_WORDS * len(run):
+            chosen.update(run)
+    return [Heading(one.level, one.title, one.start, one.end) for n, one in enumerate(found) if n in chosen]
+
+
+def _candidates(text: str, *, paged: bool) -> Iterator[_Candidate]:
+    count = 0
+    for match in _LINE.finditer(text):
+        line = match[1].rstrip()
+        for form, level, pattern in _FORMS:
+            numbered = pattern.match(line)
+            if numbered is None:
+                continue
+            rest = line[numbered.end() :]
+            number = _number(numbered[1], form)
+            if number and _is_heading(form, rest) and (paged or form != "decimal" or _stands_alone(text, match, rest)):
+                deeper = len(number) - 1
+                yield _Candidate(form, level + deeper, number, match.start(), match.end(), plain_title(line))
+                count += 1
+            break
+        if count >= MAX_CANDIDATES:
+            return
+
+
+def _number(written: str, form: str) -> tuple[int, ...]:
+    if form == "decimal":
+        return tuple(int(part) for part in written.split("."))
+    if written[0] in _ROMAN and (form == "roman" or len(written) > 1 or written in "IVX"):
+        return (_roman(written),)
+    if written.isascii() and written.isalpha():
+        return (ord(written) - ord("A") + 1,)
+    told = parse_number(written)
+    return () if told is None else (int(told),)
+
+
+def _roman(written: str) -> int:
+    values = [_ROMAN[letter] for letter in written]
+    return sum(-one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True))
+
+
+def _is_heading(form: str, rest: str) -> bool:
+    """Tell whether what follows a number reads like a heading: no sentence, no line of a table of contents."""
+    if not rest:
+        return form in _WORDED
+    if not rest[0].isalnum() or rest[0].islower() or (form not in _WORDED and rest[0].isdigit()):
+        return False
+    return _SENTENCE.search(rest) is None and _CONTENTS.search(rest) is None
+
+
+def _stands_alone(text: str, match: re.Match[str], rest: str) -> bool:
+    """Tell whether a line is set off: by a blank line or a sentence before it, in Latin script by a blank one after."""
+    above = text[max(0, match.start() - 3) : match.start()].replace("\r", "")
+    before = not above.strip("\n") or above.endswith(("\n\n", "。\n", "！\n", "？\n", "；\n", "：\n"))
+    return before and (not rest[0].isascii() or _BLANK.match(text, match.end()) is not None)
+
+
+def _followed(text: str, found: Sequence[_Candidate]) -> set[int]:
+    """Give the candidates that words follow before the next of their level or above, other candidates not counted."""
+    starts = [*(one.start for one in found[1:]), len(text)]
+    words = [has_words(text, one.end, start) for one, start in zip(found, starts, strict=False)]
+    out: set[int] = set()
+    waiting: list[int] = []
+    for n, one in enumerate(found):
+        while waiting and found[waiting[-1]].level >= one.level:
+            waiting.pop()
+        waiting.append(n)
+        if words[n]:
+            out.update(waiting)
+            waiting.clear()
+    return out
+
+
+def _runs(found: Sequence[_Candidate]) -> Iterator[list[int]]:
+    """Give the runs of numbers that follow each other, by their places in ``found``."""
+    opened: dict[str, list[list[int]]] = {}
+    for n, one in enumerate(found):
+        runs = opened.setdefault(one.form, [])
+        for run in reversed(runs):
+            if _follows(found[run[-1]].number, one.number):
+                run.append(n)
+                runs.remove(run)
+                runs.append(run)  # what grew last is asked first
+                break
+        else:
+            if one.form in _WORDED or max(one.number) <= 1:
+                runs.append([n])
+                if len(runs) > MAX_OPEN:
+                    yield runs.pop(0)
+    for runs in opened.values():
+        yield from runs
+
+
+def _follows(last: tuple[int, ...], number: tuple[int, ...]) -> bool:
+    """Tell whether a number may come next: 1.2 after 1.1, 2 after 1.3, 1.1 after 1."""
+    if number[:-1] == last:
+        return number[-1] <= 1
+    depth = len(number)
+    return depth <= len(last) and number[:-1] == last[: depth - 1] and 0 < number[-1] - last[depth - 1] <= _GAP
