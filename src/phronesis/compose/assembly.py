@@ -1,50 +1,32 @@
 """From a session and a message to a context: load, plan, retrieve, fuse, compose, in that fixed order."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import uuid_utils
 
 from phronesis.compose.composer import compose
 from phronesis.compose.core_memory import CoreMemory, CorePolicy, core_memory
-from phronesis.compose.disputes import side_by_side
-from phronesis.compose.procedures import bearing_procedures, has_procedures
-from phronesis.compose.summary import WorkingSummary, working_summary
+from phronesis.compose.disputes import outweighed, side_by_side
+from phronesis.compose.finding import Finding
+from phronesis.compose.procedures import has_procedures
+from phronesis.compose.requests import Request
+from phronesis.compose.summary import SummaryPolicy, WorkingSummary, working_summary
 from phronesis.compose.turns import RecentTurns, recent_turns
 from phronesis.core.context import Budget, Candidates, ContextPackage
-from phronesis.core.results import SearchResult
-from phronesis.core.scope import Scope
+from phronesis.core.results import Evidence
 from phronesis.models.token_counter import TokenCounter
 from phronesis.recall.browse import Browser
 from phronesis.recall.lanes import visible_lanes
-from phronesis.recall.reranking import Search
-from phronesis.recall.search import Query
 from phronesis.storage.database import Unit
-from phronesis.storage.eligible import Wanted
 from phronesis.storage.lanes import Lane
 from phronesis.storage.relations import origins_of
-
-STATE_FIELDS: Final = ("goal", "task", "topic")
-"""Fields of ``agent_state`` whose words join the question: what the agent is about."""
+from phronesis.storage.resources import has_documents
 
 CHARACTERS_PER_TOKEN: Final = 4
 """Of English text, about (OpenAI's rule of thumb): tells whether turns may be too long for their slot."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A checked call of ``compose_context``; ``now`` tells what is due."""
-
-    session_id: str
-    message: str
-    scope: Scope
-    budget: Budget
-    agent_state: Mapping[str, Any]
-    wanted: Wanted
-    now: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +37,7 @@ class _Loaded:
     turns: RecentTurns
     summary: WorkingSummary
     procedures: bool
+    resources: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +45,27 @@ class Assembler:
     """Gathers what a context is made of, and composes it. It never writes."""
 
     browser: Browser
-    searcher: Search
+    finding: Finding
     counter: Callable[[], TokenCounter]
     core: CorePolicy = CorePolicy()  # noqa: RUF009 - frozen
+    summing: SummaryPolicy = SummaryPolicy()  # noqa: RUF009 - frozen
 
     def assemble(self, tenant: str, request: Request) -> ContextPackage:
         """Give the package for a message of a session; BudgetTooSmall when the message alone does not fit."""
         with self.browser.database.transaction(tenant, "read") as unit:
             loaded = self._loaded(unit, visible_lanes(unit, request.scope), request)
-        query = _question(request)
-        found = self._found(tenant, request, query, procedures=loaded.procedures)
-        candidates = self._candidates(tenant, request, loaded, found)
+        plan = self.finding.plan(tenant, request, loaded.turns.blocks, resources=loaded.resources)
+        found = self.finding.find(tenant, request, plan, procedures=loaded.procedures)
+        pack, evidence = found.pack, found.evidence
+        candidates = self._candidates(tenant, request, loaded, evidence)
+        shown = loaded.core.item_ids.union(one.item.id for one in candidates.evidence)
         explain = {
             "steps": ["load", "plan", "retrieve", "fuse", "compose"],
-            "plan": {"query": query, "kinds": request.wanted.kinds, "limit": _limit(request.budget)},
-            "retrieved": {**dict(found.explain or {}), "found": len(found), "abstained": found.abstained,
-                          "degraded": [one.to_dict() for one in found.degraded],
+            "plan": pack.plan.to_dict(),
+            "retrieved": {**pack.explain, "found": len(evidence), "abstained": pack.abstained,
+                          "degraded": [one.to_dict() for one in (*plan.degraded, *pack.degraded)],
+                          "ignored_fields": {name: list(fields) for name, fields in pack.ignored_fields.items()},
+                          "outweighed": [one.item.citation for one in evidence if one.item.id not in shown],
                           "why": {e.item.citation: dict(e.why or {}) for e in candidates.evidence}},
             "summary": {"made_by": loaded.summary.made_by, "lines": len(loaded.summary.blocks)},
         }  # fmt: skip
@@ -98,23 +86,12 @@ class Assembler:
         core = core_memory(unit, lanes, self.core, wanted, now=request.now)
         summary = WorkingSummary()
         if turns.lane is not None and not whole:
-            summary = working_summary(unit, turns.lane, request.session_id, wanted, apart=core.item_ids)
-        return _Loaded(core, turns, summary, has_procedures(unit, lanes, wanted))
+            summary = working_summary(unit, turns.lane, request.session_id, wanted, apart=core.item_ids,
+                                      policy=self.summing)  # fmt: skip
+        procedures = has_procedures(unit, lanes, wanted)
+        return _Loaded(core, turns, summary, procedures, has_documents(unit, [lane.lane_id for lane in lanes]))
 
-    def _found(self, tenant: str, request: Request, query: str, *, procedures: bool) -> SearchResult:
-        """Search; what the user wants done in this way comes before what was found."""
-        scope = dataclasses.replace(request.scope, session_id=None)
-        limit = _limit(request.budget)
-        asked = Query(query, scope, request.wanted, limit, explain=True)
-        found = self.searcher.search(tenant, asked)
-        if not procedures:
-            return found
-        first = bearing_procedures(self.searcher, tenant, asked)
-        named = {one.item.id for one in first}
-        rest = [one for one in found if one.item.id not in named]
-        return dataclasses.replace(found, evidence=(*first, *rest))
-
-    def _candidates(self, tenant: str, request: Request, loaded: _Loaded, found: SearchResult) -> Candidates:
+    def _candidates(self, tenant: str, request: Request, loaded: _Loaded, found: Sequence[Evidence]) -> Candidates:
         """Put together what may be shown: evidence with what disputes it, and what was taken from which message."""
         apart = loaded.core.item_ids
         evidence = [one for one in found if one.item.id not in apart]
@@ -123,6 +100,9 @@ class Assembler:
             with self.browser.database.transaction(tenant, "read") as unit:
                 lanes = visible_lanes(unit, request.scope)
                 evidence = side_by_side(unit, lanes, evidence, request.wanted, apart=apart)
+                if not self.core.shows_disputes(request.wanted):
+                    weaker = outweighed(unit, lanes, [one.item.id for one in evidence])
+                    evidence = [dataclasses.replace(one, conflicts=()) for one in evidence if one.item.id not in weaker]
                 derived = [one.item.id for one in evidence if one.item.kind != "message"]
                 for lane in lanes:
                     origins |= origins_of(unit, lane.lane_id, [*derived, *loaded.summary.noted])
@@ -141,13 +121,3 @@ def scaled(budget: Budget, total: int) -> Budget:
     share = total / budget.total
     slots = ("system_blocks", "working_summary", "recent_turns", "evidence")
     return dataclasses.replace(budget, total=total, **{name: int(getattr(budget, name) * share) for name in slots})
-
-
-def _limit(budget: Budget) -> int:
-    """Give how many memories are searched for: some of them stand in recent turns already."""
-    return budget.evidence_count + 2 * budget.recent_turn_count
-
-
-def _question(request: Request) -> str:
-    state = [request.agent_state.get(name) for name in STATE_FIELDS]
-    return " ".join([request.message, *(text for text in state if isinstance(text, str) and text.strip())])

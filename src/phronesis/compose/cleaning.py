@@ -8,12 +8,29 @@ citation and of a chat template's control tokens are spelled so that they are ne
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Final
+from urllib.parse import unquote
 
 from phronesis.core.text import storable
 
 LABEL_LENGTH: Final = 40
 """Characters of a speaker's name that are shown."""
+
+PLACE_LENGTH: Final = 60
+"""Characters of an address that are shown: a host and a file's name, with the folders before it where there is room."""
+
+_ESCAPED: Final = 9
+"""Characters that one of another script takes in an address (three bytes, ``%E6%B1%89``)."""
+
+ELLIPSIS: Final = "…"
+UNDER: Final = " › "
+"""Between a document's title and its headings."""
+
+TITLE_LENGTH: Final = 2 * LABEL_LENGTH + len(UNDER)
+"""Characters of a title and headings together."""
+
+_SAMPLED: Final = 4 * LABEL_LENGTH
 
 _LINE_ENDS: Final = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _INVISIBLE: Final = re.compile(
@@ -44,6 +61,7 @@ _ROLES: Final = frozenset(
     """.split()  # noqa: SIM905 - a word list reads better as words
 )
 _LABEL_MARKS: Final = re.compile(r"[\[\]()<>\"'`;,:=\\/{}|#*]")
+_PLACE_MARKS: Final = re.compile(r"[\[\]()<>\"'`;,:=\\{}|#*]")
 
 
 def clean(text: str) -> str:
@@ -63,7 +81,35 @@ def without_citations(text: str) -> str:
 
 def label(text: str) -> str:
     """Give a speaker's name on one line, without the marks that our own headings use; may be empty."""
-    return " ".join(_LABEL_MARKS.sub(" ", clean(text[: 4 * LABEL_LENGTH])).split())[:LABEL_LENGTH].strip()
+    # The marks go first: what is left of a look-alike that they stood in is looked at as well.
+    return " ".join(clean(_LABEL_MARKS.sub(" ", text[:_SAMPLED])).split())[:LABEL_LENGTH].strip()
+
+
+def place(address: str) -> str:
+    """Give an address likewise: slashes kept, escapes read, no scheme, a long one without its middle.
+
+    Empty where it reads like a role.
+    """
+    reach = _ESCAPED * PLACE_LENGTH
+    sample = address if len(address) <= 2 * reach else f"{address[:reach]}{ELLIPSIS}{address[-reach:]}"
+    read = unquote(sample.partition("://")[2] or sample)
+    shown = " ".join(without_citations(clean(_PLACE_MARKS.sub(" ", read))).split())
+    if len(shown) > PLACE_LENGTH:
+        head = PLACE_LENGTH // 3
+        shown = f"{shown[:head]}{ELLIPSIS}{shown[head + 1 - PLACE_LENGTH :]}"
+    return "" if _read(shown) in _ROLES else shown
+
+
+def title(names: Sequence[str]) -> str:
+    """Give a document's title and headings likewise, each once: the first and the last, others as far as they fit.
+
+    Empty where that reads like a role.
+    """
+    told = list(dict.fromkeys(filter(None, (without_citations(label(one)) for one in names))))
+    while told[1:-1] and len(UNDER.join(told)) > TITLE_LENGTH:
+        del told[1]
+    shown = UNDER.join(told)
+    return "" if _read(shown) in _ROLES else shown
 
 
 def name_of(text: str) -> str:

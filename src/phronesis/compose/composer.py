@@ -6,12 +6,12 @@ from functools import cache
 from typing import Any, Final
 
 from phronesis.compose.excerpts import Count
-from phronesis.compose.fences import SAMPLE, choose_boundary
 from phronesis.compose.layout import TITLES, Layout, language_of, preamble
 from phronesis.compose.pieces import Piece, citation_of, speaker
 from phronesis.compose.selection import Selection
 from phronesis.core.budget import Ledger
 from phronesis.core.context import SLOTS, Block, Budget, Candidates, ContextPackage
+from phronesis.core.fences import SAMPLE, choose_boundary
 from phronesis.core.results import Evidence
 from phronesis.core.text import storable
 from phronesis.errors import BudgetTooSmall

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from phronesis.compose.pieces import CITATIONS_SHOWN
+from phronesis.compose.disputes import live_disputes, outweighed
+from phronesis.compose.headings import CITATIONS_SHOWN
 from phronesis.compose.wording import words_of
 from phronesis.core.context import Block
 from phronesis.core.items import KINDS, Item, Trust
@@ -18,15 +19,7 @@ from phronesis.recall.browse import items_of
 from phronesis.recall.prospective import due_items
 from phronesis.storage.database import Unit
 from phronesis.storage.eligible import Wanted
-from phronesis.storage.items import read_items
 from phronesis.storage.lanes import Lane
-from phronesis.storage.relations import contradicting
-
-MAX_CORE: Final = 60
-"""Core items considered; the slot's budget decides how many are shown."""
-
-MAX_DUE: Final = 8
-"""What is due and shown (this project's choice), the most urgent of it; the verb `due` lists all."""
 
 DUE_LABEL: Final = "Due"
 
@@ -45,12 +38,21 @@ class CorePolicy:
     """What a team decides about core memory.
 
     ``kinds`` are shown as far as they are about the user; ``pin`` names keys (``allergy``, ``favorite.*``) and kinds
-    that come before all others; ``policies`` are texts of the team's own, trusted as an operator's.
+    that come before all others; ``policies`` are texts of the team's own, trusted as an operator's. ``items`` are
+    considered, and the slot's budget decides how many are shown; ``due`` is how much of what is due is shown, the most
+    urgent of it (both this project's choice). ``disputes``: both sides are shown, or the best alone.
     """
 
     kinds: Sequence[str] = ("profile", "preference")
     pin: Sequence[str] = ()
     policies: Sequence[str] = ()
+    items: int = 60
+    due: int = 8
+    disputes: Literal["both", "best"] = "both"
+
+    def shows_disputes(self, wanted: Wanted) -> bool:
+        """Whether both sides of a dispute are shown; reads of the past always show them."""
+        return self.disputes == "both" or wanted.past
 
     def pins(self, item: Item) -> bool:
         """Whether the item is always shown."""
@@ -76,17 +78,21 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
     asked = dataclasses.replace(wanted, recalled=True)
     found = {item.id: item for item in _items(unit, lanes, policy, asked) if recalled(item)}
     names = names_of_user(found.values(), lanes)
-    due = [item for item in due_items(unit, lanes, asked, now, COMING) if not lapsed(item, now)][:MAX_DUE]
+    due = [item for item in due_items(unit, lanes, asked, now, COMING) if not lapsed(item, now)][: policy.due]
     told = {item.id for item in due}
     held = [item for item in found.values() if item.id not in told and (item.pinned or is_about(item, names))]
     held.sort(key=lambda item: item.recorded_at, reverse=True)
     held.sort(
         key=lambda item: (not _is_standing(item, names), not item.pinned, not policy.pins(item), -item.importance)
     )
-    held = held[:MAX_CORE]
+    held = held[: policy.items]
     first = [item for item in held if item.pinned or policy.pins(item) or _is_standing(item, names)]
     held = [*first, *due, *held[len(first) :]]
-    disputes = live_disputes(unit, lanes, [item.id for item in held])
+    ids = [item.id for item in held]
+    if not policy.shows_disputes(wanted):
+        weaker = outweighed(unit, lanes, ids)
+        held = [item for item in held if item.pinned or item.id not in weaker]
+    disputes = live_disputes(unit, lanes, ids) if policy.shows_disputes(wanted) else {}
     blocks = [
         Block(text=text, citations=(f"policy:{n}",), label="Policies") for n, text in enumerate(policy.policies, 1)
     ]
@@ -100,26 +106,12 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
     return CoreMemory(blocks, frozenset(item.id for item in held))
 
 
-def live_disputes(unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str]) -> dict[str, list[str]]:
-    """Give the ids of the items that contradict each of these, and that nothing has ended."""
-    found: dict[str, list[str]] = {}
-    for lane in lanes if item_ids else ():
-        for one, other in contradicting(unit, lane.lane_id):
-            found.setdefault(one, []).append(other)
-            found.setdefault(other, []).append(one)
-    found = {item_id: found[item_id] for item_id in item_ids if item_id in found}
-    others = [other for named in found.values() for other in named]
-    read = [item for lane in lanes if others for item in read_items(unit, lane, others).values()]
-    shown = {item.id for item in read if item.live and recalled(item)}
-    return {item_id: sorted({*named} & shown) for item_id, named in found.items()}
-
-
 def _items(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: Wanted) -> list[Item]:
     kinds = list(dict.fromkeys([*policy.kinds, *(one for one in policy.pin if one in KINDS)]))
     keys = [one for one in policy.pin if one not in KINDS]
 
     def listed(**narrowed: Any) -> list[Item]:
-        return items_of(unit, lanes, dataclasses.replace(wanted, **narrowed), limit=MAX_CORE, weightiest=True)
+        return items_of(unit, lanes, dataclasses.replace(wanted, **narrowed), limit=policy.items, weightiest=True)
 
     found = listed(filters={"pinned": True}) + (listed(kinds=kinds) if kinds else [])
     if keys:

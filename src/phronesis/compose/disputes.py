@@ -4,14 +4,17 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Final
 
-from phronesis.compose.pieces import CITATIONS_SHOWN
+from phronesis.compose.headings import CITATIONS_SHOWN
+from phronesis.core.instants import to_micros
 from phronesis.core.results import Evidence
 from phronesis.core.traits.recalling import recalled
 from phronesis.recall.browse import items_by_id
 from phronesis.recall.evidence import sources_of
 from phronesis.storage.database import Unit
 from phronesis.storage.eligible import Wanted
+from phronesis.storage.items import read_items
 from phronesis.storage.lanes import Lane
+from phronesis.storage.relations import contradicting
 
 MAX_FETCHED: Final = 24
 """Items read because something found says that they dispute it."""
@@ -38,6 +41,36 @@ def side_by_side(
             same = tuple(evidence.conflicts) == conflicts
             out.setdefault(identity, evidence if same else dataclasses.replace(evidence, conflicts=conflicts))
     return list(out.values())
+
+
+def live_disputes(unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Give the ids of the items that contradict each of these, and that nothing has ended."""
+    found: dict[str, list[str]] = {}
+    for lane in lanes if item_ids else ():
+        for one, other in contradicting(unit, lane.lane_id):
+            found.setdefault(one, []).append(other)
+            found.setdefault(other, []).append(one)
+    found = {item_id: found[item_id] for item_id in item_ids if item_id in found}
+    others = [other for named in found.values() for other in named]
+    read = [item for lane in lanes if others for item in read_items(unit, lane, others).values()]
+    shown = {item.id for item in read if item.live and recalled(item)}
+    return {item_id: sorted({*named} & shown) for item_id, named in found.items()}
+
+
+def outweighed(unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str]) -> frozenset[str]:
+    """Give those of the items that a live one disputes which is the better: of more trust, then said later.
+
+    Of two that are equal in both, the one with the later id is.
+    """
+    disputes = live_disputes(unit, lanes, item_ids)
+    named = {one for item_id, others in disputes.items() for one in (item_id, *others)}
+    items = {one.id: one for lane in lanes if named for one in read_items(unit, lane, named).values()}
+
+    def rank(item_id: str) -> tuple[int, int, str]:
+        item = items[item_id]
+        return int(item.trust), to_micros(item.occurred_at or item.recorded_at), item_id
+
+    return frozenset(one for one, others in disputes.items() if any(rank(other) > rank(one) for other in others))
 
 
 def _others(evidence: Evidence) -> Sequence[str]:

@@ -5,11 +5,10 @@ import unicodedata
 from collections.abc import Callable
 from typing import Final
 
-from phronesis.compose.cleaning import clean
+from phronesis.compose.cleaning import ELLIPSIS, clean
 
 Count = Callable[[str], int]
 
-ELLIPSIS: Final = "…"
 MAX_CHARACTERS_PER_TOKEN: Final = 16
 """Beyond this many characters a token a text is cut before it is counted, so that a huge one costs no more than its
 excerpt. Prose has 1 to 6."""
@@ -30,11 +29,12 @@ _ATTEMPTS: Final = 6
 _ZWJ: Final = "\u200d"
 
 
-def excerpt(text: str, *, snippet: str = "", limit: int, count: Count) -> tuple[str, bool]:
+def excerpt(text: str, *, snippet: str = "", start: int | None = None, limit: int, count: Count) -> tuple[str, bool]:
     """Give at most ``limit`` tokens of ``text``, cleaned, and whether something was left out.
 
     A long text is shown from the sentence that holds ``snippet``; if the snippet is not part of it (a paraphrase, a
-    claim), the snippet is shown instead. An ellipsis marks each end that was cut. Empty when not even that fits.
+    claim), the snippet is shown instead. Where ``start`` says that a stretch of it was found, it is shown from there,
+    unless the snippet would then be cut off. An ellipsis marks each end that was cut. Empty when not even that fits.
     """
     uncut = whole(text, limit=limit, count=count)
     if uncut is not None:
@@ -44,13 +44,30 @@ def excerpt(text: str, *, snippet: str = "", limit: int, count: Count) -> tuple[
     window = limit * MAX_CHARACTERS_PER_TOKEN
     sample = clean(text if len(text) <= window else text[: limit * _SAMPLED_CHARACTERS_PER_TOKEN])
     room = len(sample) * limit / max(1, count(sample))
+    if start is None:
+        text, begin = _around(text, snippet, room)
+    else:
+        begin = _from(text, snippet.strip(ELLIPSIS), start, room)
+    cut = text[begin : begin + window]
+    return _shorten((ELLIPSIS if begin else "") + clean(cut), begin + len(cut) < len(text), limit, count), True
+
+
+def _around(text: str, snippet: str, room: float) -> tuple[str, int]:
+    """Give what is shown, the text or the snippet in its stead, and where that begins."""
     at = text.find(snippet)
     if at < 0:
         text, at = snippet, 0
-    begin = 0 if at + len(snippet) < room * _SENTENCE_SHARE else _sentence_start(text, at, reach=int(room / 4))
-    cut = text[begin : begin + window]
-    start = ELLIPSIS if begin else ""
-    return _shorten(start + clean(cut), begin + len(cut) < len(text), limit, count), True
+    near = at + len(snippet) < room * _SENTENCE_SHARE
+    return text, 0 if near else _sentence_start(text, at, reach=int(room / 4))
+
+
+def _from(text: str, snippet: str, start: int, room: float) -> int:
+    """Give where a stretch is shown from: its beginning, or the sentence of a snippet that ends beyond the room."""
+    start = start if start < len(text) else 0
+    at = text.find(snippet, start)
+    if at < 0 or at + len(snippet) - start <= room:
+        return start
+    return max(start, _sentence_start(text, at, reach=int(room / 4)))
 
 
 def opening(text: str, *, most: int) -> str:

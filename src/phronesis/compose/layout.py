@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import Final
 
 from phronesis.compose.cleaning import label
-from phronesis.compose.fences import Boundary
 from phronesis.compose.pieces import Piece, group_of, keeps_its_role, message_prefix, speaker
 from phronesis.core.context import Block
+from phronesis.core.fences import Boundary
 
 TITLES: Final = {
     "system_blocks": "# System",

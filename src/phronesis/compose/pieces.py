@@ -6,18 +6,17 @@ from typing import Final
 
 from phronesis.compose.cleaning import clean, label, name_of, without_citations
 from phronesis.compose.excerpts import Count, excerpt, whole
-from phronesis.compose.fences import SAMPLE
+from phronesis.compose.headings import CITATIONS_SHOWN, heading_of
 from phronesis.compose.wording import words_of
 from phronesis.core.context import Block
-from phronesis.core.items import Item, Trust
+from phronesis.core.fences import SAMPLE
+from phronesis.core.resources.records import SECTION
 from phronesis.core.results import Evidence
+from phronesis.index.projections import chunk_start
 from phronesis.models.token_counter import MESSAGE_OVERHEAD
 
 MIN_EXCERPT: Final = 48
 """Tokens below which a text is not cut to fit the room that is left: it would cost more in headings than it says."""
-
-CITATIONS_SHOWN: Final = 3
-"""Citations shown before a block, and conflicts named in a memory's heading; each costs about 25 tokens."""
 
 SUMMARY_CITATIONS_SHOWN: Final = 1
 """The same before a line of the summary, which is short, and of which there are many."""
@@ -58,11 +57,15 @@ def evidence_piece(index: int, evidence: Evidence, *, snippet_tokens: int, room:
 
     None when the room is too small for that, or for a useful part of it.
     """
-    heading = _heading(evidence)
+    heading = heading_of(evidence)
     overhead = count(heading) + _SEPARATOR_TOKENS
     limit = min(snippet_tokens, room - overhead)
-    snippet = evidence.matched[0].snippet if evidence.matched else ""
-    shown, shortened = excerpt(words_of(evidence.item), snippet=snippet, limit=limit, count=count)
+    found = evidence.matched[0] if evidence.matched else None
+    shown, shortened = excerpt(
+        words_of(evidence.item), snippet="" if found is None else found.snippet,
+        start=chunk_start(found.part) if found is not None and evidence.item.kind == SECTION else None,
+        limit=limit, count=count,
+    )  # fmt: skip
     if limit < 0 or (shortened and (not shown or limit < min(snippet_tokens, MIN_EXCERPT))):
         return None
     quoted = without_citations(shown)
@@ -150,32 +153,3 @@ def message_prefix(block: Block) -> str:
     """Give the name before a user's message. None before the assistant's: a model would learn to write it."""
     name = name_of(block.name or "") if block.role == "user" else ""
     return f"{name}: " if name else ""
-
-
-def _heading(evidence: Evidence) -> str:
-    item = evidence.item
-    about = [(item.occurred_at or item.recorded_at).date().isoformat(), *_source(item)]
-    if item.valid_to is not None:
-        about.append(f"until {item.valid_to.date().isoformat()}")
-    if item.ended:
-        about.append(label(item.ended))
-    if not evidence.conflicts:
-        return f"[{item.citation}] ({', '.join(about)})"
-    where = _session(evidence)
-    named = ", ".join(f"mem:{identity}" for identity in evidence.conflicts[:CITATIONS_SHOWN])
-    more = len(evidence.conflicts) - CITATIONS_SHOWN
-    about += [f"session {where}"] if where else []
-    return f"[{item.citation}] ({', '.join(about)}; disputed by {named}{f' and {more} more' if more > 0 else ''})"
-
-
-def _session(evidence: Evidence) -> str:
-    """Give where something disputed was said, that its sources can be told apart."""
-    named = (source.session_id for source in evidence.sources if source.session_id is not None)
-    return label(evidence.item.session_id or next(named, ""))
-
-
-def _source(item: Item) -> list[str]:
-    """Give who said it, and how far that is trusted where that is below the user and not said already."""
-    who = name_of(item.name or "") or label(item.role or "") or item.kind
-    trust = item.trust.name.lower()
-    return [who, trust] if item.trust < Trust.USER and trust != who else [who]

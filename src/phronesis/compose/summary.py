@@ -25,12 +25,23 @@ from phronesis.storage.lanes import Lane
 NOTED_KINDS: Final = ("decision", "task", "intention", "event", "fact", "episodic")
 """What a conversation came to. Profile and preferences stand in the core memory."""
 
-MAX_NOTED: Final = 16
-MAX_SAID: Final = 24
-"""Lines that the summary draws on; the slot's budget decides how many are shown."""
 
-OPENING_CHARACTERS: Final = ((8, 160), (16, 80), (MAX_SAID, 40))
-"""Up to the n-th newest message, characters of its first sentence that are quoted: the oldest are compressed first."""
+@dataclass(frozen=True, slots=True)
+class SummaryPolicy:
+    """What a team decides about the lines by rules; the slot's budget decides how many of them are shown.
+
+    ``noted`` lines are of what came of the session, ``said`` of what the user said. Of a message ``opening`` characters
+    of its first sentence are quoted; half of that in the middle third of them, a quarter in the oldest: the oldest are
+    compressed first.
+    """
+
+    noted: int = 16
+    said: int = 24
+    opening: int = 160
+
+    def most(self, n: int) -> int:
+        """Give the characters that are quoted of the n-th newest message, from 0."""
+        return self.opening >> (3 * n // self.said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +55,28 @@ class WorkingSummary:
 
 
 def working_summary(
-    unit: Unit, lane: Lane, session_id: str, wanted: Wanted, *, apart: AbstractSet[str] = frozenset()
+    unit: Unit,
+    lane: Lane,
+    session_id: str,
+    wanted: Wanted,
+    *,
+    apart: AbstractSet[str] = frozenset(),
+    policy: SummaryPolicy = SummaryPolicy(),
 ) -> WorkingSummary:
     """Sum up a session of a lane: the stored summary where there is one, and by rules what came after it.
 
     Items ``apart`` are shown elsewhere.
     """
     row = _stored(unit, lane, session_id, wanted)
-    noted = _of_session(unit, lane, session_id, wanted, kinds=NOTED_KINDS, limit=MAX_NOTED)
+    noted = _of_session(unit, lane, session_id, wanted, kinds=NOTED_KINDS, limit=policy.noted)
     noted = [item for item in noted if item.id not in apart]
-    said = _of_session(unit, lane, session_id, wanted, kinds=("message",), role="user", limit=MAX_SAID)
+    said = _of_session(unit, lane, session_id, wanted, kinds=("message",), role="user", limit=policy.said)
     lines: list[Block] = []
     if row is not None:
         lines = _lines(unit, lane, row)
         noted = [item for item in noted if item.recorded_at > row.recorded_at]
         said = [item for item in said if item.position is None or item.position >= row.position]
-    blocks = [*lines, *_noted(noted), *_said(said)]
+    blocks = [*lines, *_noted(noted), *_said(said, policy)]
     return WorkingSummary(blocks, row.entry_id if row is not None and lines else "rules", [item.id for item in noted])
 
 
@@ -107,12 +124,11 @@ def _noted(items: Sequence[Item]) -> list[Block]:
     ]
 
 
-def _said(items: Iterable[Item]) -> list[Block]:
+def _said(items: Iterable[Item], policy: SummaryPolicy) -> list[Block]:
     """Give the openings of messages, the newest first, shown in the order in which they were said."""
     blocks = []
     for n, item in enumerate(items):
-        most = next(characters for until, characters in OPENING_CHARACTERS if n < until)
-        text = opening(item.content, most=most)
+        text = opening(item.content, most=policy.most(n))
         blocks.append(Block(text, (item.citation,), "user", fenced=True, label="Said by the user", place=-n))
     return blocks
 

@@ -75,6 +75,17 @@ def of_content(part: str) -> bool:
     return part == WHOLE or part.startswith(CHUNK)
 
 
+def own_words(item: Item, part: str, text: str | None) -> str:
+    """Give what is shown of a part whose text was ``text``: the item's words from there where it is a stretch of them.
+
+    What stands before a stretch so that it is found, such as headings, is not among them.
+    """
+    if text is None or not of_content(part):
+        return item.content if text is None else text
+    start = chunk_start(part)
+    return item.content[start : start + len(text)]
+
+
 def compared(part: str) -> bool:
     """Tell whether a part is encoded as questions are, to be compared with others of its kind."""
     return part == ALIKE or part.startswith(ASIDE)

@@ -15,11 +15,11 @@ from phronesis.storage.deltas import deltas_of_items
 from phronesis.storage.documents import (
     DocumentRow,
     delete_documents,
-    delete_vectors,
     documents_of_items,
     insert_documents,
     stray_documents,
 )
+from phronesis.storage.homes import home_of
 from phronesis.storage.items import each_item, ids_of_kind
 from phronesis.storage.lanes import Lane, list_lanes, lock_lane, mark_documents, next_epoch
 from phronesis.storage.log import seqs_of_entries
@@ -56,16 +56,26 @@ class Reindexer:
                 with self.database.transaction(tenant, "derive") as unit:
                     lane = lock_lane(unit, lane_id)
                     batch = ids_of_kind(unit, lane, kind, after=after, limit=BATCH)
-                    self._repair(unit, lane, batch, counted, done)
+                    held = documents_of_items(unit, lane.lane_id, list(batch), home=home_of(kind))
+                    self._repair(unit, lane, batch, held, counted=counted, done=done)
                     if len(batch) < BATCH:
                         self._finish(unit, lane, kind, done, before)
                         break
                     after = next(reversed(batch))
         return done
 
-    def _repair(self, unit: Unit, lane: Lane, made_by: Mapping[str, str], counted: str, done: Reindexed) -> None:
-        """Put the documents of some items right, which are given with the entries that made them."""
-        stored = {row.id: row for row in documents_of_items(unit, lane.lane_id, list(made_by))}
+    def _repair(
+        self,
+        unit: Unit,
+        lane: Lane,
+        made_by: Mapping[str, str],
+        held: Sequence[DocumentRow],
+        *,
+        counted: str,
+        done: Reindexed,
+    ) -> None:
+        """Put right the documents of some items, given with the entries that made them; ``held`` are there."""
+        stored = {row.id: row for row in held}
         missing: list[DocumentRow] = []
         wrong = []
         # What is right is not kept: collecting garbage would go through all of it, again and again.
@@ -79,7 +89,6 @@ class Reindexer:
         done.repaired += len(missing) + len(stored)
         wrong += stored.values()
         delete_documents(unit, lane.lane_id, wrong)
-        delete_vectors(unit, lane.lane_id, [row.id for row in wrong])
         insert_documents(unit, lane.lane_id, missing)
         done.items += len(made_by)
 
@@ -87,7 +96,6 @@ class Reindexer:
         """Remove what belongs to no item, and have every process read the lane's documents anew."""
         strays = stray_documents(unit, lane.lane_id, kind)
         delete_documents(unit, lane.lane_id, strays)
-        delete_vectors(unit, lane.lane_id, [row.id for row in strays])
         done.repaired += len(strays)
         if done.repaired > before:
             mark_documents(unit, lane.lane_id, seq=lane.applied_seq)

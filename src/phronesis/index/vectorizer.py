@@ -22,6 +22,7 @@ from phronesis.storage.documents import (
     put_model,
     put_vectors,
 )
+from phronesis.storage.homes import HOMES, Home, home_of
 from phronesis.storage.lanes import list_lanes, lock_lane
 
 BATCH: Final = 32
@@ -88,10 +89,26 @@ class Vectorizer:
         kind: str | None = None,
         start: int = 0,
     ) -> int:
+        homes = HOMES if kind is None else (home_of(kind),)
+        return sum(self._home(tenant, lane_id, embedder, stopped, kind=kind, start=start, home=home) for home in homes)
+
+    def _home(
+        self,
+        tenant: str,
+        lane_id: int,
+        embedder: Embedder,
+        stopped: Callable[[], bool],
+        *,
+        kind: str | None,
+        start: int,
+        home: Home,
+    ) -> int:
         made, begin = 0, start
         while not stopped():
             with self.database.transaction(tenant, "read") as unit:
-                missing = documents_without_vector(unit, lane_id, embedder.name, limit=BATCH, kind=kind, begin=begin)
+                missing = documents_without_vector(
+                    unit, lane_id, embedder.name, limit=BATCH, kind=kind, begin=begin, home=home
+                )
             todo = _short(missing)
             if not todo and begin == start:
                 break
@@ -102,13 +119,13 @@ class Vectorizer:
             vectors = _encoded(embedder, todo)
             with self.database.transaction(tenant, "derive") as unit:
                 lock_lane(unit, lane_id)  # an erasure may have gone first: what it removed gets no vector
-                left = existing_documents(unit, lane_id, todo)
+                left = existing_documents(unit, lane_id, todo, home=home)
                 if active_model(unit) is None:
                     _put(unit, embedder, active=True)
                 elif not has_model(unit, embedder.name):
                     break  # a reembed to another model went first and dropped this one
                 rows = [(one.id, vectors[n]) for n, one in enumerate(todo) if one.id in left]
-                put_vectors(unit, lane_id, embedder.name, rows)
+                put_vectors(unit, lane_id, embedder.name, rows, home=home)
             made += len(todo)
         return made
 

@@ -11,6 +11,7 @@ from phronesis.core.scoring.dates import Stretch
 from phronesis.core.scoring.signals import Question
 from phronesis.core.text import UNSPACED
 from phronesis.index.tokens import term_hash, tokenize
+from phronesis.recall.manner import Manner
 
 MAX_YEARS: Final = 20
 """Years in which a date without a year is sought, the latest ones that the scope speaks of."""
@@ -20,6 +21,9 @@ MAX_DATED: Final = 2_000
 
 _NAMES_LOOKED_AT: Final = 500
 
+ORDINARY: Final = Manner()
+"""How a question is searched that no plan says more of."""
+
 _NAMED: Final = re.compile(
     r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter|christmas|new\s?year"
     r"|halloween|valentine)|[0-9一二三四五六七八九十]月|[春夏秋冬]|节|節|元旦|五一|国庆|圣诞",
@@ -28,14 +32,21 @@ _NAMED: Final = re.compile(
 _RECKONED: Final = re.compile(r"\b(?:last|this|next|past|previous|coming)\b|[上下本这這去今明前]", re.IGNORECASE)
 
 
-def read_question(text: str, *, speakers: Collection[str], now: datetime, days: Sequence[int]) -> Question:
+def read_question(
+    text: str, *, speakers: Collection[str], now: datetime, days: Sequence[int], manner: Manner = ORDINARY
+) -> Question:
     """Give what a question asks. ``speakers`` are the names it holds of those who speak in the scope.
 
     A speaker's name says who, not what: the terms leave it out, unless nothing else is left. ``days`` are the first and
-    last day (ordinals) that the scope speaks from, or none: a date without a year is meant in each of its years.
+    last day (ordinals) that the scope speaks from, or none: a date without a year is meant in each of its years. Where
+    ``manner`` has a window, that is the time, and no other is read.
     """
-    terms = tokenize(without_names(text, speakers)) or tokenize(text)
-    return Question([term_hash(term) for term in terms], _times(text, now, days), asks_when(text), now.toordinal())
+    words, window = manner.words_of(text), manner.stretch()
+    terms = tokenize(without_names(words, speakers)) or tokenize(words)
+    return Question(
+        [term_hash(term) for term in terms], _times(text, now, days) if window is None else [window], asks_when(text),
+        now.toordinal(), manner.further(), window,
+    )  # fmt: skip
 
 
 def _times(text: str, now: datetime, days: Sequence[int]) -> list[Stretch]:

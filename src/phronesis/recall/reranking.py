@@ -41,7 +41,7 @@ class Reranking:
             return found
         judged = found.evidence[: self.judge.candidates]
         try:
-            scores = self.judge.judge(tenant, query.text, [_text(one) for one in judged])
+            scores = self.judge.judge(tenant, query.text, [shown_text(one) for one in judged])
         except ModelError as error:
             away = Degraded(ROLE, error.code, FUSION, self.judge.name)
             return replace(found, evidence=found.evidence[: query.limit], degraded=(*found.degraded, away))
@@ -50,7 +50,7 @@ class Reranking:
         return replace(found, evidence=tuple([*ranked, *found.evidence[len(judged) :]][: query.limit]))
 
 
-def _text(evidence: Evidence) -> str:
+def shown_text(evidence: Evidence) -> str:
     """Give what was matched: a part with a text of its own, a chunk of a long text, or its beginning."""
     best = evidence.matched[0] if evidence.matched else None
     if best is not None and not of_content(best.part):

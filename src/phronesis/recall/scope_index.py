@@ -5,6 +5,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +20,7 @@ from phronesis.core.vectors import VectorScope
 from phronesis.index.projections import chunk_start, part_name
 from phronesis.storage.database import Unit
 from phronesis.storage.documents import changed_documents, read_vectors, stacked
+from phronesis.storage.homes import HOMES, MEMORY, Home
 from phronesis.storage.lanes import Lane
 
 CACHE_BYTES: Final = 256 * 1024 * 1024
@@ -40,7 +42,7 @@ NEVER: Final = 2**63 - 1
 ANSWERS: Final = 16
 """Questions of which a lane's index remembers the items, a byte an item each."""
 
-Key = tuple[str, int, bool]
+Key = tuple[str, int, bool, Home]
 
 
 @dataclass(slots=True)
@@ -81,7 +83,7 @@ class Laid:
 
 @dataclass(slots=True)
 class LaneIndex:
-    """A lane's documents as parallel arrays, with their lexical and vector scores.
+    """A lane's documents of one home as parallel arrays, with their lexical and vector scores.
 
     ``history`` says that documents which are no longer current are in it too, for ``as_of`` and ended items.
     ``items``, ``speakers``, ``subjects``, ``kinds``, ``part_names`` number the items, the names of who said messages,
@@ -91,6 +93,7 @@ class LaneIndex:
     lane_id: int
     history: bool
     epoch: int
+    home: Home = MEMORY
     seen_seq: int = 0
     lexical: ScopeIndex = field(default_factory=ScopeIndex)
     vectors: VectorScope | None = None
@@ -107,7 +110,7 @@ class LaneIndex:
     unembedded: set[str] = field(default_factory=set)
     _sessions: dict[str, int] = field(default_factory=dict)
     _columns: _Columns = field(default_factory=_Columns)
-    _laid: tuple[int, Laid] | None = None
+    _laid: Laid | None = None
     _answers: dict[Hashable, tuple[int, Mask]] = field(default_factory=dict)
 
     @property
@@ -122,7 +125,8 @@ class LaneIndex:
             return
         fresh: list[tuple[int, bytes]] = []
         gone: list[int] = []
-        for row in changed_documents(unit, self.lane_id, after=self.seen_seq):
+        for row in changed_documents(unit, self.lane_id, after=self.seen_seq, home=self.home):
+            self._laid = None  # what changed in the other home moves nothing here
             known = self.row_of.get(row.id)
             if row.current_to is not None and not self.history:
                 if known is not None:
@@ -174,9 +178,9 @@ class LaneIndex:
         """Lay out the live documents; with ``moment`` (microseconds) those that were current then."""
         if moment is not None:
             return self._lay_out(self.lexical.alive & self.mask_at(moment))
-        if self._laid is None or self._laid[0] != self.seen_seq:
-            self._laid = (self.seen_seq, self._lay_out(self.lexical.alive))
-        return self._laid[1]
+        if self._laid is None:
+            self._laid = self._lay_out(self.lexical.alive)
+        return self._laid
 
     def _lay_out(self, alive: Mask) -> Laid:
         columns = self._columns
@@ -249,7 +253,7 @@ class LaneIndex:
         if not self.unembedded:
             return
         # By name even where all are missing: a lane may hold five vectors of views for each that is searched.
-        rows = read_vectors(unit, self.lane_id, model_id, sorted(self.unembedded))
+        rows = read_vectors(unit, self.lane_id, model_id, sorted(self.unembedded), home=self.home)
         if rows and self.vectors is not None:
             self.vectors.put([self.row_of[row.document_id] for row in rows], stacked(rows))
             self.unembedded.difference_update(row.document_id for row in rows)
@@ -280,7 +284,7 @@ def _numbers(column: "array[int]") -> Rows:
 
 @dataclass(slots=True)
 class ScopeIndexes:
-    """The lanes' indexes of one process, least recently used out first. Thread-safe under ``lock``."""
+    """The lanes' indexes of one process, one a home, least recently used out first. Thread-safe under ``lock``."""
 
     limit: int = CACHE_BYTES
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -288,16 +292,16 @@ class ScopeIndexes:
     _sizes: dict[Key, int] = field(default_factory=dict)
     _held: int = 0
 
-    def of(self, unit: Unit, lane: Lane, *, history: bool = False) -> LaneIndex:
-        """Give a lane's index as of this transaction. Hold ``lock`` while using it.
+    def of(self, unit: Unit, lane: Lane, *, history: bool = False, home: Home = MEMORY) -> LaneIndex:
+        """Give a lane's index of a home as of this transaction. Hold ``lock`` while using it.
 
         A lane whose epoch moved (rebuilt, erased) is loaded anew: nothing erased survives in memory.
         """
-        key = (unit.tenant, lane.lane_id, history)
+        key = (unit.tenant, lane.lane_id, history, home)
         index = self._kept.get(key)
         dead = index is not None and index.lexical.row_count > 2 * index.lexical.doc_count + 1000
         if index is None or index.epoch != lane.epoch or dead:
-            index = LaneIndex(lane.lane_id, history, lane.epoch)
+            index = LaneIndex(lane.lane_id, history, lane.epoch, home)
             self._kept[key] = index
         self._kept.move_to_end(key)
         index.catch_up(unit, lane)
@@ -307,8 +311,8 @@ class ScopeIndexes:
     def drop(self, tenant: str, lane_id: int) -> None:
         """Forget a lane's indexes at once."""
         with self.lock:
-            for history in (False, True):
-                self._forget((tenant, lane_id, history))
+            for history, home in product((False, True), HOMES):
+                self._forget((tenant, lane_id, history, home))
 
     def _shrink(self, used: Key) -> None:
         size = self._kept[used].nbytes

@@ -7,38 +7,42 @@ from itertools import count, repeat
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from phronesis.core.fusion.relevance import COVERED, TIMED
+from phronesis.core.fusion.signals import signals_at
 from phronesis.core.instants import from_micros
 from phronesis.core.items import Item
-from phronesis.core.results import Degraded, Evidence, Match, SearchResult
+from phronesis.core.plan import Store
+from phronesis.core.results import Evidence, Match, SearchResult
 from phronesis.core.scope import Scope
 from phronesis.core.scoring import bonuses
 from phronesis.core.scoring.abstention import Support, abstains
 from phronesis.core.scoring.arrays import Floats, Mask, best_of
 from phronesis.core.scoring.asked import voice_of
 from phronesis.core.scoring.diversity import diversified
-from phronesis.core.scoring.formulas import A12, B12, Formula
+from phronesis.core.scoring.formulas import A12, B12, SECTIONS, Formula
 from phronesis.core.scoring.ranking import CANDIDATES, Ranked, rank
 from phronesis.core.scoring.signals import LaneInput, Signals, read_signals
 from phronesis.core.traits.strength import TRAIT
-from phronesis.errors import ModelError
-from phronesis.index.projections import WHOLE, match_id
+from phronesis.index.projections import WHOLE, match_id, own_words
 from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.recall.evidence import snippet, sources_of
 from phronesis.recall.lanes import searched_lanes
+from phronesis.recall.manner import Asking, Manner, Vector
 from phronesis.recall.once import once, said_in
 from phronesis.recall.past import held_at, known_at
-from phronesis.recall.question import read_question, spoken_names
+from phronesis.recall.question import ORDINARY, read_question, spoken_names
 from phronesis.recall.related import Asked, with_related
-from phronesis.recall.relational import mentioned_items, named_in, names_in
+from phronesis.recall.relational import mentioned_items, named_in
 from phronesis.recall.scope_index import NO_PART, Laid, LaneIndex, ScopeIndexes
 from phronesis.recall.speaking import speaker_of
+from phronesis.recall.stores import merged, stores_of, without_why
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.documents import document_texts, read_vectors, stacked
 from phronesis.storage.eligible import Wanted, eligible_ids
+from phronesis.storage.homes import RESOURCES, Home, home_named
 from phronesis.storage.items import read_items
 from phronesis.storage.lanes import Lane
 
@@ -58,13 +62,15 @@ SPARE: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A checked search."""
+    """A checked search. ``store``: it looks through memory or through resources; None: where its kinds are."""
 
     text: str
     scope: Scope
     wanted: Wanted
     limit: int
     explain: bool = False
+    store: Store | None = None
+    manner: Manner = ORDINARY
 
 
 _Scored = tuple[float, int, int, int, int, int]
@@ -76,7 +82,7 @@ candidates, its row, and the first place of its session."""
 class _Hit:
     """A found row; ``others`` are further rows of its item that met the question, where they are asked for.
 
-    ``base`` is its score without bonuses.
+    ``base`` is its score without bonuses, ``told`` what a plan is told of it (``core.fusion.signals``).
     """
 
     lane: int
@@ -86,6 +92,7 @@ class _Hit:
     shares: Mapping[str, float]
     coverage: float
     cosine: float | None
+    told: Mapping[str, float]
     others: Sequence["_Hit"] = ()
 
     @property
@@ -106,10 +113,18 @@ class _Lane:
 
 @dataclass(frozen=True, slots=True)
 class Formulas:
-    """The formulas by whether there are vectors to reckon with."""
+    """The formulas by whether there are vectors to reckon with: of memory, and of the sections of documents."""
 
     words: Formula = A12
     dense: Formula = B12
+    sections: Formula = A12
+    sections_dense: Formula = SECTIONS
+
+    def of(self, home: Home, *, dense: bool) -> Formula:
+        """Give the formula of a home."""
+        if home is RESOURCES:
+            return self.sections_dense if dense else self.sections
+        return self.dense if dense else self.words
 
 
 @dataclass(slots=True)
@@ -124,33 +139,51 @@ class Searcher:
 
     def search(self, tenant: str, query: Query) -> SearchResult:
         """Give the evidence for a query, best first, from the lanes that its scope sees and no other."""
+        stores = stores_of(query.wanted.kinds) if query.store is None else (query.store,)
+        results = self._searched(tenant, query, stores)
+        found = {store: result for store, result in results.items() if result}
+        if len(found) > 1:
+            return merged(found, query.limit, explain=query.explain)
+        only = next(iter((found or results).values()))
+        return only if len(results) == 1 or query.explain else without_why(only)
+
+    def _searched(self, tenant: str, query: Query, stores: Sequence[Store]) -> dict[Store, SearchResult]:
+        """Search the stores that hold anything, in one look at the database; most scopes hold no documents."""
         while True:
             encoder = self.embedders.serving(tenant)
-            vector, degraded = _encoded(encoder, query.text)
+            vector, degraded = query.manner.encoded(encoder, query.text)
             with self.database.transaction(tenant, "read") as unit, self.indexes.lock:
                 seen, model = searched_lanes(unit, query.scope)
                 if model is not None and self.embedders.moved(tenant, model[0]):
                     continue  # reembedded since the last search: the question is encoded again
                 if encoder is None or vector is None or (model is not None and model[0] != encoder.name):
                     model = None  # vectors of a model that is not loaded here: words alone decide
-                lanes = self._lanes(unit, seen, query)
-                if not lanes:
-                    return SearchResult((), abstained=True, degraded=degraded)
-                signals = self._signals(unit, lanes, query, vector, model)
-                dense = any(one.dense is not None for one in signals)
-                formula = self.formulas.dense if dense else self.formulas.words
-                depth = max(CANDIDATES, 2 * _wanted(query, lanes))
-                ranked = rank(signals, [lane.shown for lane in lanes], formula, depth=depth)
-                hits = _best(lanes, signals, ranked, query, formula.crowding)
-                evidence = self._evidence(unit, lanes, hits, query)
-                explained = _explained(lanes, signals, formula, encoder) if query.explain else None
-                return SearchResult(
-                    tuple(evidence), abstained=_abstains(hits, signals, formula), explain=explained, degraded=degraded,
-                    channels=_channels(signals),
-                )  # fmt: skip
+                held = {one: lanes for one in stores if (lanes := self._lanes(unit, seen, query, home_named(one)))}
+                if not held:
+                    return {stores[0]: SearchResult((), abstained=True, degraded=degraded)}
+                asked = replace(query, manner=replace(query.manner, signals=True)) if len(held) > 1 else query
+                return {
+                    store: replace(self._found(unit, lanes, asked, (vector, model), encoder), degraded=degraded)
+                    for store, lanes in held.items()
+                }
 
-    def _lanes(self, unit: Unit, seen: Sequence[Lane], query: Query) -> list[_Lane]:
-        found = [(lane, self.indexes.of(unit, lane, history=query.wanted.past)) for lane in seen]
+    def _found(
+        self, unit: Unit, lanes: Sequence[_Lane], query: Query, asked: Asking, encoder: Embedder | None
+    ) -> SearchResult:
+        signals = self._signals(unit, lanes, query, *asked)
+        formula = self.formulas.of(lanes[0].index.home, dense=any(one.dense is not None for one in signals))
+        depth = max(CANDIDATES, 2 * _wanted(query, lanes))
+        ranked = rank(signals, [lane.shown for lane in lanes], formula, depth=depth)
+        hits = _best(lanes, signals, ranked, query, formula.crowding)
+        evidence = self._evidence(unit, lanes, hits, query)
+        explained = _explained(lanes, signals, formula, encoder) if query.explain else None
+        return SearchResult(
+            tuple(evidence), abstained=_abstains(hits, signals, formula), explain=explained,
+            channels=_channels(signals),
+        )  # fmt: skip
+
+    def _lanes(self, unit: Unit, seen: Sequence[Lane], query: Query, home: Home) -> list[_Lane]:
+        found = [(lane, self.indexes.of(unit, lane, history=query.wanted.past, home=home)) for lane in seen]
         out = []
         for lane, index in found:
             laid = index.laid(query.wanted.as_of)
@@ -163,12 +196,14 @@ class Searcher:
         unit: Unit,
         lanes: Sequence[_Lane],
         query: Query,
-        vector: npt.NDArray[np.float32] | None,
+        vector: Vector | None,
         model: tuple[str, int] | None,
     ) -> list[Signals]:
         now = self.clock() if query.wanted.as_of is None else from_micros(query.wanted.as_of)
-        names, voice = names_in(query.text), voice_of(query.text)
-        speaking = {name for lane in lanes for name in spoken_names(query.text, lane.index.speakers)}
+        manner, voice = query.manner, voice_of(query.text)
+        names = manner.names_of(query.text)
+        speaking = {name for lane in lanes for name in spoken_names(query.text, lane.index.speakers)
+                    if manner.by_name}  # fmt: skip
         days = [day for lane in lanes for day in lane.laid.days]
         inputs = []
         for lane in lanes:
@@ -187,10 +222,10 @@ class Searcher:
                     mention=_marked(lane, mentioned) if mentioned else None,
                 )
             )  # fmt: skip
-        return read_signals(inputs, read_question(query.text, speakers=speaking, now=now, days=days))
+        return read_signals(inputs, read_question(query.text, speakers=speaking, now=now, days=days, manner=manner))
 
     def _dense(
-        self, unit: Unit, lane: _Lane, vector: npt.NDArray[np.float32] | None, model: tuple[str, int] | None
+        self, unit: Unit, lane: _Lane, vector: Vector | None, model: tuple[str, int] | None
     ) -> tuple[Floats | None, Mask | None]:
         """Give the cosines by place and where there is one; the best again from the stored vectors."""
         index = lane.index
@@ -207,7 +242,7 @@ class Searcher:
         scores, present = scores[rows], present[rows]
         top = best_of(np.where(present, scores, np.float32(-2)), RESCORED)
         ids = {index.document_ids[rows[n]]: n for n in top if present[n]}
-        found = read_vectors(unit, index.lane_id, model[0], list(ids))
+        found = read_vectors(unit, index.lane_id, model[0], list(ids), home=index.home)
         if found:
             exact = [ids[row.document_id] for row in found]
             halves = stacked(found)
@@ -235,6 +270,7 @@ class Searcher:
         texts = document_texts(
             unit,
             {index.document_ids[row]: index.item_ids[row] for index, row in found_in if index.parts[row] != WHOLE},
+            home=lanes[0].index.home,
         )
         words = [word for word in tokenize(query.text) if len(word) > 1]
         out: list[Evidence] = []
@@ -242,15 +278,16 @@ class Searcher:
             item = items[lanes[hit.lane].index.item_ids[hit.row]]
             matched = tuple(_match(lanes[one.lane].index, one, item, texts, words) for one in (hit, *hit.others))
             why = {name: round(share, 6) for name, share in hit.shares.items()} if query.explain else None
+            why = {**(why or {}), **hit.told} if query.manner.signals else why
             out.append(Evidence(item, round(hit.score, 6), matched, tuple(sources[item.id]), why=why))
         return with_related(unit, [lane.lane for lane in lanes], out, Asked(query.text, query.wanted, query.limit))
 
 
 def _match(index: LaneIndex, hit: _Hit, item: Item, texts: Mapping[str, str], words: Sequence[str]) -> Match:
     part = index.parts[hit.row]
+    text = own_words(item, part, texts.get(index.document_ids[hit.row]))
     return Match(
-        id=match_id(item.id, part), part=part,
-        snippet=snippet(texts.get(index.document_ids[hit.row], item.content), words),
+        id=match_id(item.id, part), part=part, snippet=snippet(text, words),
         distance=round(1.0 - (hit.coverage if hit.cosine is None else hit.cosine), 6),
     )  # fmt: skip
 
@@ -273,16 +310,6 @@ def _channels(signals: Sequence[Signals]) -> tuple[str, ...]:
     said = [("dense", one.dense) for one in signals]
     said += [("speaker", one.lane.speaker) for one in signals] + [("mention", one.lane.mention) for one in signals]
     return tuple(sorted({"lexical", *(name for name, value in said if value is not None)}))
-
-
-def _encoded(encoder: Embedder | None, text: str) -> tuple[npt.NDArray[np.float32] | None, tuple[Degraded, ...]]:
-    """Give the question's vector; without it, and said so, when the encoder's server is away."""
-    if encoder is None:
-        return None, ()
-    try:
-        return encoder.embed_query(text), ()
-    except ModelError as error:
-        return None, (Degraded("embed", error.code, "words", encoder.name),)
 
 
 def _wanted(query: Query, lanes: Sequence[_Lane]) -> int:
@@ -328,7 +355,8 @@ def _hit(signals: Signals, ranked: Ranked, found: _Scored, loss: float) -> _Hit:
         shares[CROWDED] = -loss
     covered = float(signals.coverage[place])
     base = float(ranked.base[at])
-    return _Hit(n, row, score - loss, base - loss, shares, covered, _cosine(signals, place))
+    told = signals_at(signals, place)
+    return _Hit(n, row, score - loss, base - loss, shares, covered, _cosine(signals, place), told)
 
 
 def _cosine(signals: Signals, place: int) -> float | None:
@@ -337,8 +365,10 @@ def _cosine(signals: Signals, place: int) -> float | None:
 
 
 def _abstains(hits: Sequence[_Hit], signals: Sequence[Signals], formula: Formula) -> bool:
-    found = [Support(hit.base, hit.coverage, hit.shares) for hit in hits]
-    named = any(one.lane.by_name for one in signals)
+    found = [Support(hit.base, max(hit.coverage, hit.told.get(COVERED, 0.0)), hit.shares) for hit in hits]
+    # A question for a time alone is answered by whatever is of that time.
+    dated = any(not one.question.terms and hit.told.get(TIMED) for one in signals for hit in hits)
+    named = dated or any(one.lane.by_name for one in signals)
     return abstains(found, formula, named=named, documents=sum(len(one.words) for one in signals))
 
 

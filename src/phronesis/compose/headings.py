@@ -1,0 +1,69 @@
+"""What stands before a memory: its citation, when it was said, by whom, where, what ended it and what disputes it."""
+
+import re
+from typing import Final
+
+from phronesis.compose.cleaning import label, name_of, place, title
+from phronesis.core.items import Item, Trust
+from phronesis.core.resources.records import SECTION
+from phronesis.core.results import Evidence
+
+CITATIONS_SHOWN: Final = 3
+"""Citations shown before a block, and conflicts named in a memory's heading; each costs about 25 tokens."""
+
+_MAX_DEPTH: Final = 16
+"""Headings of a section that are looked at."""
+
+_LINES: Final = re.compile(r"#(L[0-9]{1,9}(?:-L[0-9]{1,9})?)\Z")
+"""How a reference ends that names lines."""
+
+_LONGEST_LINES: Final = len("#L-L") + 2 * 9
+
+_NOWHERE: Final = "entry:"
+"""How the address of a document begins that was given none."""
+
+
+def heading_of(evidence: Evidence) -> str:
+    """Give the heading of a memory, on one line; nothing in it is a text's own but cleaned names."""
+    item = evidence.item
+    about = [(item.occurred_at or item.recorded_at).date().isoformat(), *_source(item)]
+    if item.kind == SECTION:
+        about += _where(item)
+    if item.valid_to is not None:
+        about.append(f"until {item.valid_to.date().isoformat()}")
+    if item.ended:
+        about.append(label(item.ended))
+    if not evidence.conflicts:
+        return f"[{item.citation}] ({', '.join(about)})"
+    where = _session(evidence)
+    named = ", ".join(f"mem:{identity}" for identity in evidence.conflicts[:CITATIONS_SHOWN])
+    more = len(evidence.conflicts) - CITATIONS_SHOWN
+    about += [f"session {where}"] if where else []
+    return f"[{item.citation}] ({', '.join(about)}; disputed by {named}{f' and {more} more' if more > 0 else ''})"
+
+
+def _session(evidence: Evidence) -> str:
+    """Give where something disputed was said, that its sources can be told apart."""
+    named = (source.session_id for source in evidence.sources if source.session_id is not None)
+    return label(evidence.item.session_id or next(named, ""))
+
+
+def _source(item: Item) -> list[str]:
+    """Give who said it, and how far that is trusted where that is below the user and not said already."""
+    who = name_of(item.name or "") or label(item.role or "") or item.kind
+    trust = item.trust.name.lower()
+    return [who, trust] if item.trust < Trust.USER and trust != who else [who]
+
+
+def _where(item: Item) -> list[str]:
+    """Give the document and the headings that a section stands under, and its address with its lines."""
+    path = item.data.get("path") or ()
+    named = title([one for one in (item.data.get("title"), *path[-_MAX_DEPTH:]) if isinstance(one, str)])
+    reference = item.source_ref or ""
+    lines = _LINES.search(reference, max(0, len(reference) - _LONGEST_LINES))
+    uri = item.data.get("uri")
+    if not isinstance(uri, str):  # another server's
+        uri = reference if lines is None else reference[: lines.start()]
+    address = "" if uri.startswith(_NOWHERE) else place(uri)
+    stands = " ".join(filter(None, [address, "" if lines is None else lines[1]]))
+    return [one for one in (named, stands) if one]

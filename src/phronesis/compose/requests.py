@@ -1,0 +1,25 @@
+"""A call of ``compose_context``, checked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from phronesis.core.context import Budget
+from phronesis.core.plan import RetrievalPlan
+from phronesis.core.scope import Scope
+from phronesis.storage.eligible import Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A checked call of ``compose_context``; ``now`` tells what is due, ``plan`` is the caller's own, if any."""
+
+    session_id: str
+    message: str
+    scope: Scope
+    budget: Budget
+    agent_state: Mapping[str, Any]
+    wanted: Wanted
+    now: datetime
+    plan: RetrievalPlan | None = None

@@ -1,0 +1,95 @@
+"""The tables of patterns by which a message is read (``en.toml``, ``zh.toml``), ready to be asked.
+
+A table has ``pieces``, parts of patterns by name (``<name>`` in a pattern or in a later piece), and ``features``:
+what a clause may show, each with patterns of which one must be found in it. Both languages' tables are asked about
+every clause: many messages hold words of both. A feature shows when any pattern of either table is found.
+
+- ``chat``: said alone, it wants nothing. ``question``: something is asked.
+- ``act_own``: noted, or done in the world; ``act_text``: work on words that the message holds (``quoted``);
+  ``act_make``: something is to be made; ``modify``: of what is there already; ``gist``: what is written, in short.
+- ``recall``: what was said, done or decided between the two; ``mine``, ``person``: the user, somebody they know;
+  ``impersonal``: phrases with "I" in which nobody speaks of himself, taken out before ``mine`` is looked for.
+- ``doc``: a document is named; ``doc_in``: it is consulted; ``doc_thing``: it is lent, given, mislaid.
+- ``tech``, ``rule``, ``life``: words of tools and instruments, of rules and procedures, of private life; ``code``: what
+  is worked on in a program or a paper.
+- ``error``, ``fault``: a message of a machine; something does not work. ``how_to``, ``advise``, ``change``.
+- ``ahead``, ``behind``: what is to come, what was; ``told``: says where an answer stands; ``follow``: it, that, 那个.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from phronesis.errors import PhronesisError
+
+FEATURES: Final = (
+    "chat", "question", "act_own", "act_text", "quoted", "act_make", "modify", "gist", "recall", "mine", "person",
+    "impersonal", "doc", "doc_in", "doc_thing", "tech", "code", "rule", "life", "error", "fault", "how_to", "advise",
+    "change", "ahead", "behind", "told", "follow",
+)  # fmt: skip
+
+LANGUAGES: Final = ("en", "zh")
+
+_PIECE: Final = re.compile(r"(?<!\?P)<([a-z_]+)>")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The patterns of a language by feature, compiled."""
+
+    patterns: Mapping[str, re.Pattern[str]]
+
+
+def parse_table(code: str, source: str) -> Table:
+    """Give a table from its text; PhronesisError says what is wrong with it."""
+    try:
+        given: dict[str, Any] = tomllib.loads(source)
+    except tomllib.TOMLDecodeError as error:
+        raise PhronesisError(f"{code}.toml is no TOML: {error}") from error
+    features = given.get("features", {})
+    if sorted(features) != sorted(FEATURES):
+        odd = sorted(set(features) ^ set(FEATURES))
+        raise PhronesisError(f"{code}.toml: {odd[0]!r} is missing or no feature; there are {', '.join(FEATURES)}")
+    pieces: dict[str, str] = {}
+    for name, text in given.get("pieces", {}).items():
+        pieces[name] = _expanded(code, text, pieces)
+    return Table({name: _compiled(code, name, patterns, pieces) for name, patterns in features.items()})
+
+
+def _expanded(code: str, text: str, pieces: Mapping[str, str]) -> str:
+    def put(match: re.Match[str]) -> str:
+        if match[1] not in pieces:
+            raise PhronesisError(f"{code}.toml: there is no piece <{match[1]}>, in {text!r:.80}")
+        return pieces[match[1]]
+
+    return _PIECE.sub(put, text)
+
+
+def _compiled(code: str, name: str, patterns: Sequence[str], pieces: Mapping[str, str]) -> re.Pattern[str]:
+    try:
+        return re.compile("|".join(f"(?:{_expanded(code, one, pieces)})" for one in patterns))
+    except re.error as error:
+        raise PhronesisError(f"{code}.toml: a pattern of {name!r} is no regular expression: {error}") from error
+
+
+@cache
+def load_tables() -> tuple[Table, ...]:
+    """Give the tables that are installed with the package, read and compiled once."""
+    folder = files("phronesis.recall.planning")
+    return tuple(parse_table(code, (folder / f"{code}.toml").read_text("utf-8")) for code in LANGUAGES)
+
+
+def shows(name: str, text: str) -> bool:
+    """Tell whether a clause, in small letters, shows a feature."""
+    return any(table.patterns[name].search(text) is not None for table in load_tables())
+
+
+def without(name: str, text: str) -> str:
+    """Give a clause without the words that show a feature."""
+    for table in load_tables():
+        text = table.patterns[name].sub(" ", text)
+    return text
