@@ -28,6 +28,8 @@
      │   ├─ ModelBudgetSpent            model.budget         the call or the day has no tokens or money left
      │   └─ ModelCancelled              model.cancelled      whoever asked has gone
      ├─ IndexUnavailable                index.unavailable    the index outside the database was not reached
+     ├─ FetchFailed                     fetch.failed         a document was not had from its address
+     │   └─ FetchRefused                fetch.refused        a rule forbids it; ``details["rule"]`` says which
      ├─ EntryFailed                     entry.failed         an entry's interpretation failed; it is in the log
      ├─ HandlerMissing                  entry.no_handler     the log is of a newer Phronesis, or an extension is missing
      └─ Closed                          closed               the Memory was closed
@@ -241,6 +243,23 @@ class IndexUnavailable(PhronesisError):
     """The index outside the database was not reached or failed; what it is to be told waits, and nothing is lost."""
 
     code = "index.unavailable"
+
+
+class FetchFailed(PhronesisError):
+    """A document was not had from its address: not reached, too slow, or answered without it."""
+
+    code = "fetch.failed"
+
+
+class FetchRefused(FetchFailed):
+    """A rule of fetching forbids the address, or what it gives; nothing of it was kept."""
+
+    code = "fetch.refused"
+
+    @property
+    def rule(self) -> str:
+        """The rule: ``scheme``, ``ports``, ``allow_private``, ``max_bytes`` and others."""
+        return str(self.details.get("rule", ""))
 
 
 class EntryFailed(PhronesisError):

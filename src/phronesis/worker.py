@@ -123,12 +123,12 @@ class Worker:
         return done + sum(made)
 
     def _learn(self, tenant: str) -> int:
-        """Reflect on users, group events and draw principles where that is due.
+        """Reflect on users, group events, draw principles, and forget, where that is due.
 
         A lane is looked at when it moved, and once an hour.
         """
         stages = self._memory.stages
-        visitors = [one for one in (stages.reflector, stages.keeper) if one.background]
+        visitors = [one for one in (stages.reflector, stages.keeper, stages.forgetter) if one.background]
         if not visitors or self._stop.is_set():
             return 0
         with stages.database.transaction(tenant, "read") as unit:

@@ -22,7 +22,7 @@ from phronesis.config.traits import SensitiveRules
 from phronesis.core.instants import parse_moment
 from phronesis.core.traits.seen import SeenMemory, SeenTrait
 from phronesis.derive.reflecting.by_rules import Cosine, reflect
-from phronesis.derive.reflecting.sensitive import Guard
+from phronesis.derive.sensitive import Guard
 from phronesis.errors import InputError
 from phronesis.models.embedder import Embedder, Floats
 

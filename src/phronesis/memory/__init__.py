@@ -10,9 +10,12 @@ from phronesis.memory.asking import Asking
 from phronesis.memory.experience import Experience
 from phronesis.memory.keeping import Keeping
 from phronesis.memory.migrating import Migrating
+from phronesis.memory.planning import Planning
 from phronesis.memory.quarantine import Quarantining
 from phronesis.memory.reading import Reading
 from phronesis.memory.reasoning import Reasoning
+from phronesis.memory.resources import Resources
+from phronesis.memory.retrieving import CarryingOut
 from phronesis.memory.runs import Runs
 from phronesis.memory.traits import Traits
 from phronesis.memory.upkeep import Upkeep
@@ -21,7 +24,22 @@ from phronesis.memory.writing import Writing
 __all__ = ["Memory"]
 
 
-class Memory(Writing, Reading, Traits, Reasoning, Runs, Experience, Asking, Upkeep, Migrating, Quarantining, Keeping):
+class Memory(
+    Writing,
+    Reading,
+    Resources,
+    Planning,
+    CarryingOut,
+    Traits,
+    Reasoning,
+    Runs,
+    Experience,
+    Asking,
+    Upkeep,
+    Migrating,
+    Quarantining,
+    Keeping,
+):
     """A memory of one tenant in one database. Thread-safe; use it as a context manager, or ``close`` it.
 
     Every write is in the log, synced to disk, before the call returns. Reading changes nothing.

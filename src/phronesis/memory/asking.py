@@ -74,17 +74,9 @@ class Asking(Inside):
         if not asked.text and all(slot in (None, ()) for slot in slots):
             raise InputError("give a situation or a goal, or slots such as label or artifacts", field="situation")
         answer = self._open_stages().asking.answer(self._tenant, asked)
-        self._note(answer)
+        shown = (*answer.l1_evidence, *answer.l2_patterns, *answer.l3_principles)
+        self._stages.usage.note(self._tenant, [one.item.id for one in shown], self._stages.clock())
         return answer
-
-    def _note(self, answer: Answer) -> None:
-        """Note what was shown, by the lane that it is of: what is read is of use."""
-        by_lane: dict[tuple[str | None, str | None], list[str]] = {}
-        for one in (*answer.l1_evidence, *answer.l2_patterns, *answer.l3_principles):
-            by_lane.setdefault((one.item.user_id, one.item.namespace), []).append(one.item.id)
-        for (user_id, namespace), ids in by_lane.items():
-            lane = make_scope(user_id=user_id, namespace=namespace).write_lane
-            self._stages.shown.note_search(self._tenant, lane, item_ids=ids)
 
 
 def _text(value: object, field: str) -> str:

@@ -19,12 +19,13 @@ from phronesis.derive.background import Background
 from phronesis.derive.doctor import Doctor
 from phronesis.derive.editor import Call, Editor
 from phronesis.derive.eraser import Eraser
-from phronesis.derive.experience.forgetter import Forgetter
 from phronesis.derive.experience.keeper import Keeper
+from phronesis.derive.forgetting.forgetter import Forgetter
 from phronesis.derive.learning.bookkeeping import RunBook
 from phronesis.derive.migrating.migrator import Migrator
 from phronesis.derive.reflecting.reflector import Reflector
 from phronesis.derive.replay import Replayer
+from phronesis.derive.resources.taking_in import TakingIn
 from phronesis.derive.sources.port import Sources
 from phronesis.derive.writer import Writer, Written
 from phronesis.domains.catalysis.reviewing import ModifierReviews
@@ -37,7 +38,10 @@ from phronesis.models.roster import Roster
 from phronesis.recall.browse import Browser, gated_in
 from phronesis.recall.experience.answering import ExperienceSearch
 from phronesis.recall.experience.book import ExperienceBook
+from phronesis.recall.planning.planner import Planner
 from phronesis.recall.reranking import Search
+from phronesis.recall.resources import ResourceBook
+from phronesis.recall.retrieving.retrieving import Retrieving
 from phronesis.recall.search import Query
 from phronesis.recall.traits import TraitBook
 from phronesis.storage.database import Database
@@ -45,6 +49,7 @@ from phronesis.storage.eligible import Wanted, check_kinds
 from phronesis.storage.filters import compile_filters
 from phronesis.storage.lanes import list_behind
 from phronesis.storage.shown import ShownContexts
+from phronesis.storage.usage import Usage
 from phronesis.storage.used import UsedMemories
 from phronesis.truth.inputs import flag
 
@@ -58,12 +63,15 @@ class Stages:
     editor: Editor
     browser: Browser
     searcher: Search
+    retrieving: Retrieving
     assembler: Assembler
+    planner: Planner
     budget: Budget
     replayer: Replayer
     eraser: Eraser
     shown: ShownContexts
     used: UsedMemories
+    usage: Usage
     runs: RunBook
     reviews: ModifierReviews
     doctor: Doctor
@@ -74,6 +82,8 @@ class Stages:
     reflector: Reflector
     traits: TraitBook
     sources: Sources
+    documents: TakingIn
+    resources: ResourceBook
     experience: ExperienceBook
     asking: ExperienceSearch
     forgetter: Forgetter
@@ -108,6 +118,7 @@ class Inside:
             if self._owner:
                 self._stages.roster.close()  # or the thread would wait for a model's answer
                 self._stages.reviews.close()
+                self._stages.retrieving.close()
             self._background.stop()
             for guest in self._guests:
                 other = guest()
@@ -116,6 +127,7 @@ class Inside:
             if self._owner:
                 if self._stages.mirror is not None:
                     self._stages.mirror.index.close()
+                self._stages.usage.close()
                 self._stages.database.close()
 
     def _open_stages(self) -> Stages:
@@ -140,7 +152,8 @@ class Inside:
             self._tenant, lane, verb=verb, payload=given, actor=call.actor, idempotency_key=call.idempotency_key,
             wait=call.wait,
         )  # fmt: skip
-        self._wake(pending=written.pending)
+        # What an entry asks for besides itself is done later, by who has the time.
+        self._wake(pending=written.pending or (written.applied is not None and bool(written.applied.children)))
         return written
 
     def _edit(

@@ -170,6 +170,7 @@ class Keeping(Inside):
     def doctor(self) -> DoctorReport:
         """Look for everything that can be wrong with the store, and say what to do about it.
 
+        ``policy`` of the report is the policy in force, every field with where its value comes from.
         Changes nothing but the ledger: the models of the roles in use are each asked something small.
         """
         return self._open_stages().doctor.examine(self._tenant)

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from phronesis.compose.assembly import Request, scaled
+from phronesis.compose.assembly import scaled
+from phronesis.compose.requests import Request
 from phronesis.core.context import ContextPackage
 from phronesis.core.ids import parse_id
 from phronesis.core.items import Item
 from phronesis.core.pages import Page
+from phronesis.core.plan import RetrievalPlan, plan_of
 from phronesis.core.prospective import COMING
 from phronesis.core.reasoning.item import reasoning_item
 from phronesis.core.reasoning.records import REASONING
@@ -16,7 +18,6 @@ from phronesis.core.results import Explanation, HistoryEvent, SearchResult, Sess
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.traits.strength import TRAIT
-from phronesis.derive.experience.forgetting import FORGETTABLE
 from phronesis.memory.inside import Inside
 from phronesis.recall.lanes import visible_lanes
 from phronesis.recall.prospective import asked_at, due_items
@@ -57,7 +58,8 @@ class Reading(Inside):
 
         ``filters`` are mem0's; ``as_of`` asks what was known then, ``valid_at`` what held then; ``explain`` adds each
         channel's share. ``across="tenant"`` looks into every lane of the tenant. With ``kinds=["reasoning"]`` alone
-        it is `mem_search`: claims are searched, each item counts as its best one.
+        it is `mem_search`: claims are searched, each item counts as its best one. Sections of documents are found
+        beside memories where the scope has any and ``kinds`` lets them through; ``score`` is then relevance, 0 to 1.
 
         A search has no pages: a ``cursor`` or ``offset`` is an InputError that says so.
         """
@@ -69,11 +71,13 @@ class Reading(Inside):
         asked = Query(text, scope, wanted, count, inputs.flag(explain, field="explain"))
         if wanted.kinds == [REASONING]:
             return self._search_claims(asked)
-        result = self._open_stages().searcher.search(self._tenant, asked)
-        kinds = (TRAIT, *FORGETTABLE) if scope.user_id is not None else FORGETTABLE
-        shown = [one.item.id for one in result if one.item.kind in kinds]
-        if shown:  # what is recalled is of use: the next reflection takes it up, and it is forgotten later
-            self._stages.shown.note_search(self._tenant, scope.write_lane, item_ids=shown)
+        stages = self._open_stages()
+        result = stages.searcher.search(self._tenant, asked)
+        traits = [one.item.id for one in result if one.item.kind == TRAIT]
+        if traits and scope.user_id is not None:  # the next reflection takes it up
+            stages.shown.note_search(self._tenant, scope.write_lane, item_ids=traits)
+        # What is recalled is of use, and forgotten later.
+        stages.usage.note(self._tenant, [one.item.id for one in result], stages.clock())
         return result
 
     def compose_context(
@@ -86,6 +90,7 @@ class Reading(Inside):
         agent_id: str | None = None,
         namespace: str | None = None,
         token_budget: int | None = None,
+        plan: RetrievalPlan | Mapping[str, Any] | None = None,
         as_of: datetime | str | None = None,
         valid_at: datetime | str | None = None,
     ) -> ContextPackage:
@@ -94,7 +99,8 @@ class Reading(Inside):
         Load, plan, retrieve, fuse, compose: profile, preferences, pinned items and what is due; a summary of what this
         session said before; its recent turns; evidence; the message. No rendering exceeds ``token_budget`` (default:
         the policy's).
-        The words under ``goal``, ``task`` and ``topic`` of ``agent_state`` join the question.
+        The words under ``goal``, ``task`` and ``topic`` of ``agent_state`` join the question. ``plan`` is carried out
+        instead of a new one: what ``plan`` gave, perhaps changed; its scope and times are those of this call.
         """
         session = check_id(session_id, field="session_id")
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id)
@@ -106,13 +112,14 @@ class Reading(Inside):
         request = Request(
             session_id=session, message=check_text(user_message, field="user_message"), scope=scope, budget=budget,
             agent_state=inputs.metadata(agent_state, field="agent_state"),
-            wanted=wanted, now=asked_at(wanted, stages.clock()),
+            wanted=wanted, now=asked_at(wanted, stages.clock()), plan=None if plan is None else plan_of(plan),
         )  # fmt: skip
         package = stages.assembler.assemble(self._tenant, request)
+        shown = package.shown_ids()
         stages.shown.note(
-            self._tenant, scope.write_lane, session_id=session, context_id=package.context_id,
-            item_ids=package.shown_ids(),
-        )  # fmt: skip
+            self._tenant, scope.write_lane, session_id=session, context_id=package.context_id, item_ids=shown
+        )
+        stages.usage.note(self._tenant, shown, stages.clock())
         return package
 
     def due(

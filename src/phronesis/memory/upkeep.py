@@ -1,4 +1,4 @@
-"""The verbs that keep the experience base in order: feedback and forgetting."""
+"""The verbs that keep memory in order: feedback and forgetting."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,12 +7,12 @@ from typing import Any
 from phronesis.core.experience.upkeep import FeedbackResult, ForgetResult, Forgotten
 from phronesis.core.ids import parse_id
 from phronesis.core.scope import make_scope
-from phronesis.core.text import check_text
+from phronesis.core.text import check_id, check_text
 from phronesis.derive.editor import Call
 from phronesis.derive.experience.feedback import scheduled_by
-from phronesis.derive.experience.forgetting import FORGET
 from phronesis.derive.experience.marks import FEEDBACK
 from phronesis.derive.experience.saying import feedback_payload
+from phronesis.derive.forgetting.forget import FORGET
 from phronesis.memory.inside import Inside
 from phronesis.recall.browse import find_item
 from phronesis.storage.lane_view import LaneView
@@ -67,36 +67,48 @@ class Upkeep(Inside):
         *,
         user_id: str | None = None,
         namespace: str | None = None,
+        session_id: str | None = None,
+        agent_id: str | None = None,
         kinds: Sequence[str] | None = None,
         dry_run: bool = False,
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> ForgetResult:
-        """Downweight what nobody needs, archive what has been useless for longer, delete what was archived for long.
+        """Put away what nobody needs: archive it, and end what was archived for long; downweight experience first.
 
-        How well something is retained falls with the days since it was last shown or reinforced; use, usefulness and a
-        person's word slow it, evidence against it lowers it at once (docs/decisions/0025). ``kinds``: l1, pattern,
-        principle (default: the policy's). Pinned items, what supports a living principle, and the last evidence of a
-        living pattern, trait or claim stay. What is deleted ends (``retired``): get, history and explain still read it,
-        and ``erase`` is what removes words.
+        How well something is retained falls with the days since it was last shown or reinforced; use, importance,
+        usefulness and a person's word slow it, evidence against it lowers it at once (docs/forgetting.md). Tasks and
+        intentions whose time is over are archived for that. ``kinds`` (default: all of the policy's), ``session_id``
+        and ``agent_id`` narrow it, in the lane of ``user_id`` or ``namespace``.
 
-        ``dry_run`` gives the rows and writes nothing. Again at the same time it changes nothing;
-        ``rollback(result.entry_id)`` takes it back. InputError: a kind that is not forgotten.
+        What is pinned, important or named by the policy stays, a message from which something living was taken, what
+        supports a living principle, and the last evidence of a living pattern, trait or claim. What is archived leaves
+        ordinary reads, and ``unarchive`` brings it back. What is deleted ends (``retired``): get, history and explain
+        still read it, and ``erase`` is what removes words.
+
+        ``dry_run`` gives the rows, says what is kept and why, and writes nothing. Again at the same time it changes
+        nothing; ``rollback(result.entry_id)`` takes it back. InputError: a kind that is not forgotten.
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
+        named = {"session_id": session_id, "agent_id": agent_id}
+        narrowing = {name: check_id(value, field=name) for name, value in named.items() if value is not None}
         call, stages = self._call(actor, idempotency_key, wait), self._open_stages()
-        stages.shown.settle(self._tenant)
-        payload = stages.forgetter.payload(self._tenant, lane, kinds)
-        again = self._said(call)
-        payload |= {} if again is None else {name: again.get(name) for name in ("law", "shown")}
+        payload, again = stages.forgetter.payload(self._tenant, lane, kinds, narrowing), self._said(call)
+        payload |= {} if again is None else {name: again.get(name) for name in ("law", "used")}
         if flag(dry_run, field="dry_run"):
-            rows = stages.forgetter.would_do(self._tenant, lane, payload, stages.clock())
-            return _result(None, rows, dry_run=True)
+            rows, kept = stages.forgetter.would_do(self._tenant, lane, payload, stages.clock())
+            return self._forgotten(None, rows, kept, dry_run=True)
         written = self._write(call, lane, FORGET, payload)
         if written.pending:
             return ForgetResult(written.entry.id, pending=True)
-        return _result(written.entry.id, stages.forgetter.did(stages.browser, self._tenant, written.entry))
+        return self._forgotten(written.entry.id, stages.forgetter.did(stages.browser, self._tenant, written.entry))
+
+    def _forgotten(
+        self, entry_id: str | None, rows: Sequence[Forgotten], kept: Sequence[Forgotten] = (), *, dry_run: bool = False
+    ) -> ForgetResult:
+        counts, most = dict(Counter(row.action for row in rows)), self._stages.forgetter.law.most
+        return ForgetResult(entry_id, tuple(rows), counts, dry_run=dry_run, kept=tuple(kept), more=len(rows) >= most)
 
     def _said(self, call: Call) -> Mapping[str, Any] | None:
         """Give what was recorded under a call's idempotency key: the same call again says the same."""
@@ -107,7 +119,3 @@ class Upkeep(Inside):
             return None
         with self._stages.database.transaction(self._tenant, "read") as unit:
             return load_entry(unit, known).payload
-
-
-def _result(entry_id: str | None, rows: Sequence[Forgotten], *, dry_run: bool = False) -> ForgetResult:
-    return ForgetResult(entry_id, tuple(rows), dict(Counter(row.action for row in rows)), dry_run=dry_run)

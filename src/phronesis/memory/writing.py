@@ -8,6 +8,7 @@ from phronesis.core.ids import parse_id
 from phronesis.core.results import AddResult, CommitResult, EditResult
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
+from phronesis.derive.resources.referring import at_hand
 from phronesis.errors import InputError
 from phronesis.memory.inside import Inside
 from phronesis.truth import inputs
@@ -89,13 +90,18 @@ class Writing(Inside):
         """Record one turn: ``{messages, tool_calls?, refs?, session_metadata?}``; ``get_turns`` shows it exactly so.
 
         A message whose id its session holds already with the same words is reported in ``gated``, not stored twice.
+        What it refers to becomes a document where the policy says so (``resources``): files and artifacts before this
+        returns, pages that have to be fetched later.
         """
         session = check_id(session_id, field="session_id")
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session)
         payload = {**scope.attributes, **inputs.turn(turn_events, now=self._stages.clock())}
         if context_id is not None:
             payload["context_id"] = check_id(context_id, field="context_id")
-        written = self._write(self._call(actor, idempotency_key, wait), scope.write_lane, "turn", payload)
+        call = self._call(actor, idempotency_key, wait)
+        written = self._write(call, scope.write_lane, "turn", payload)
+        if call.wait and written.applied is not None and at_hand(written.applied.children):
+            self._stages.writer.interpreter.drain(self._tenant, written.entry.lane_id)
         made, ended = self._learned(written)
         return CommitResult(
             written.entry.id, made, self._gated(written), ended, pending=written.pending,

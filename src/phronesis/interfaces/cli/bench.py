@@ -71,6 +71,24 @@ def reasoning(items: int, *, claims: int, runs: int, calls: int, url: str | None
 
 
 @bench.command()
+@click.option("--items", type=int, default=100_000, show_default=True, help="Memories of the one user.")
+@click.option("--sections", type=int, default=10_000, show_default=True, help="Sections of documents.")
+@click.option("--calls", type=int, default=100, show_default=True, help="Retrieves and contexts that are timed.")
+@click.option("--url", metavar="URL", help="A database to fill; default: a temporary SQLite file.")
+@click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+def compose(items: int, *, sections: int, calls: int, url: str | None, as_json: bool) -> None:
+    """Retrieve and compose with many memories and documents."""
+    from phronesis.evals.compose_scale import run_compose_scale  # noqa: PLC0415 - numpy: not for --help
+
+    with Progress() as progress:
+        report = run_compose_scale(items=items, sections=sections, calls=calls, url=url, on_progress=progress)
+    if as_json:
+        render.say_json(report)
+    else:
+        render.say(report.to_markdown())
+
+
+@bench.command()
 @click.option("--data", required=True, multiple=True, metavar="FILE",
               type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="Labelled turns; may stand several times.")  # fmt: skip
@@ -207,6 +225,53 @@ def lessons(data: Path, *, embedder: str, as_json: bool) -> None:
     embedders = {"words": None} if chosen is None else {"words": None, chosen.name: chosen}
     with Progress() as progress:
         report = run_experience(data, embedders=embedders, on_progress=progress)
+    if as_json:
+        render.say_json(report)
+    else:
+        render.say(report.to_markdown())
+
+
+@bench.command()
+@click.option("--data", required=True, multiple=True, metavar="FILE",
+              type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="Labelled messages; may stand several times.")  # fmt: skip
+@_JSON
+def plans(data: tuple[Path, ...], *, as_json: bool) -> None:
+    """How well messages are planned by rules.
+
+    Whether resources are needed, the time window and the intent, by file and language.
+    """
+    from phronesis.evals.plans import run_plans  # noqa: PLC0415 - numpy: not for --help
+
+    with Progress() as progress:
+        report = run_plans(data, on_progress=progress)
+    if as_json:
+        render.say_json(report)
+    else:
+        render.say(report.to_markdown())
+
+
+@bench.command()
+@click.option("--data", required=True, multiple=True, metavar="FILE",
+              type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="Labelled questions; may stand several times.")  # fmt: skip
+@click.option("--documents", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="The documents they are about; default: documents.jsonl beside the first file.")  # fmt: skip
+@click.option("--embedder", default="auto", show_default=True, help="The encoder beside words alone; none: words only.")
+@click.option("--plan", "planned", is_flag=True, help="Carry out each question's plan, instead of a search.")
+@_JSON
+def resources(data: tuple[Path, ...], *, documents: Path | None, embedder: str, planned: bool, as_json: bool) -> None:
+    """How well sections of documents are found.
+
+    Recall and MRR beside BM25, by file, language and document.
+    """
+    from phronesis.evals.resources import run_resources  # noqa: PLC0415 - numpy and the encoders: not for --help
+    from phronesis.models.local_embedders import load_local_embedder  # noqa: PLC0415 - the same
+
+    chosen = load_local_embedder(embedder)
+    embedders = {"words": None} if chosen is None else {"words": None, chosen.name: chosen}
+    with Progress() as progress:
+        report = run_resources(data, documents=documents, embedders=embedders, planned=planned, on_progress=progress)
     if as_json:
         render.say_json(report)
     else:

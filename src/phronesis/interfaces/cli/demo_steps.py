@@ -6,7 +6,7 @@ from typing import Final
 
 from phronesis.core.results import Evidence
 from phronesis.core.traits.records import Trait, TraitEvidence
-from phronesis.interfaces.cli import story
+from phronesis.interfaces.cli import demo_manual, story
 from phronesis.interfaces.cli.demo_stage import Stage
 from phronesis.interfaces.cli.render import day, second
 from phronesis.interfaces.cli.text import on_one_line, table
@@ -103,8 +103,7 @@ def explain(memory: Memory, stage: Stage) -> None:
         held = [turn for turn, message in said if source.quote and source.quote in str(message["content"])]
         stage.check("the quotation stands in the log", len(held) == 1)
         stage.show(
-            f"   citation  {citation}",
-            f"   item      {found.item.kind}, version {found.item.version}, trust {found.item.trust.name.lower()}",
+            f"   citation  {citation}: a {found.item.kind}, trusted as the {found.item.trust.name.lower()}'s",
             f"   entry     {source.entry_id}, in the log since {second(found.item.recorded_at)}",
             *(f"   said      session {source.session_id}, turn {turn.number}, message {source.message_id},"
               f" by {found.item.name} on {day(source.occurred_at)}" for turn in held),
@@ -176,10 +175,9 @@ def verify(memory: Memory, stage: Stage) -> None:
     """Replay the log into an empty store and compare."""
     result = memory.rebuild(verify=True)
     stage.check("replaying the log gives the same state", result.equal)
+    told = "the same as live" if result.equal else f"DIFFERENT from live, {result.live_hash}"
     stage.show(
-        f"   {result.entries} entries replayed into an empty store",
-        f"   live      {result.live_hash}",
-        f"   replayed  {result.replayed_hash}  {'equal' if result.equal else 'DIFFERENT'}",
+        f"   {result.entries} entries replayed into an empty store: {told}", f"   state     {result.replayed_hash}"
     )
 
 
@@ -196,6 +194,7 @@ STEPS: Final[tuple[tuple[str, Step], ...]] = (
     ("Search: words and meaning, two languages, each user's own lane and the lab's", search),
     ("Compose: what the model is given for a new question, within a budget", compose),
     ("Explain: one citation of that context down to the words that were said", explain),
+    ("Consult: a manual is taken in, and a question needs both it and what was said", demo_manual.consult),
     ("Reflect: what somebody does again and again becomes a trait, with its evidence", reflect),
     ("Change and take back: history keeps every version", edit),
     ("Erase: words go for good, from the log and from all that was made of them", erase),

@@ -160,22 +160,6 @@ def feedback(*, target_id: str, kind: str, value: Any, reason: str | None, store
     store.answer(result, render.say_feedback)
 
 
-@click.command()
-@click.option("--kind", "kinds", metavar="KIND", multiple=True, help="Only l1, pattern or principle; may be repeated.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done; nothing is written.")
-@with_owner
-@with_store
-def forget(*, kinds: Sequence[str], dry_run: bool, scope: Scope, store: Store) -> None:
-    """Let go of experience that nobody needs.
-
-    First it is downweighted, then archived, then deleted. What was archived or deleted can still be read by its id;
-    'erase' removes words.
-    """
-    with store.open() as memory:
-        result = memory.forget(kinds=list(kinds) or None, dry_run=dry_run, actor="user", **scope.named())
-    store.answer(result, render.say_forgotten)
-
-
 def _name(file: BinaryIO) -> str:
     """Give a file's name; standard input may have none."""
     return str(getattr(file, "name", "<stdin>"))

@@ -112,6 +112,9 @@ def import_(path: Path, *, store: Store) -> None:
 def doctor(ctx: click.Context, *, store: Store) -> None:
     """Look for all that can be wrong, and say what to do.
 
+    Then print the policy in force.
+
+    Every field stands there with its value and where that comes from: a line of the file, a variable, or the default.
     The exit code is 1 when something needs mending.
     """
     with store.open() as memory, waiting("looking"):

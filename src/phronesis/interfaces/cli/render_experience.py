@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from phronesis.core.experience.answers import Advice, Answer, LearnedEvidence, Reference
     from phronesis.core.experience.records import IngestMeta, L1Event, Pattern, Principle
     from phronesis.core.experience.results import Aggregation
-    from phronesis.core.experience.upkeep import FeedbackResult, ForgetResult
+    from phronesis.core.experience.upkeep import FeedbackResult
     from phronesis.core.results import Evidence
 
 
@@ -146,22 +146,6 @@ def say_feedback(result: "FeedbackResult") -> None:
     if result.scheduled:
         say("the next 'aggregate' carries it out")
     say(f"to take it back: phronesis rollback {result.entry_id}")
-
-
-def say_forgotten(result: "ForgetResult") -> None:
-    """Print what was let go, or would be."""
-    if result.pending:
-        say(f"recorded as entry {result.entry_id}; it will be interpreted later")
-        return
-    if not result.rows:
-        say("nothing is to be forgotten")
-        return
-    would = "would " if result.dry_run else ""
-    rows = [(f"{would}{row.action}", f"mem:{row.id}", on_one_line(row.reason)) for row in result.rows]
-    width = terminal_columns()
-    say(*(cut(line, width) for line in table(rows)))
-    if result.entry_id is not None:
-        say("", f"to take it back: phronesis rollback {result.entry_id}")
 
 
 def _short(text: str) -> str:

@@ -1,5 +1,6 @@
 """Results of the commands that keep a store in order, as a person reads them."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -56,7 +57,7 @@ def say_imported(result: ImportResult) -> None:
 
 
 def say_report(report: DoctorReport) -> None:
-    """Print every check, and under each that failed what to do."""
+    """Print every check, and under each that failed what to do; then the policy, a field a line."""
     for check, line in zip(
         report.checks,
         table([("ok" if check.ok else "WRONG", check.name, check.detail) for check in report.checks]),
@@ -65,6 +66,10 @@ def say_report(report: DoctorReport) -> None:
         say(line)
         if check.remedy is not None:
             say(f"       {on_one_line(check.remedy)}")
+    if report.policy:
+        say("", "The policy in force:")
+        rows = [(one.path, one.source, json.dumps(one.value, ensure_ascii=False)) for one in report.policy]
+        say(*table(rows, head=("field", "from", "value")))
 
 
 def say_reembedded(result: ReembedResult) -> None:

@@ -193,5 +193,5 @@ ASKED: Final = "退火温度从 350 °C 改成多少？网页原文怎么说？"
 ANSWER: Final = "更正：退火温度从 350 °C 改为 250 °C"
 """Words that the context must hold."""
 NEW_SESSION: Final = "linyue/3"
-BUDGET: Final = 800
+BUDGET: Final = 560
 """Tokens of the composed context."""

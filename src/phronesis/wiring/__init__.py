@@ -1,38 +1,28 @@
 """The composition root: the only place where the parts are joined."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
-from typing import Any, Final
+from typing import Any
 
 from phronesis.compose.assembly import Assembler
 from phronesis.compose.core_memory import CorePolicy
-from phronesis.config import Policy, PolicySource, Settings, api_keys, index_key, load_settings
-from phronesis.config.experience import ExperienceRules, ForgetRules
+from phronesis.compose.finding import Finding
+from phronesis.compose.summary import SummaryPolicy
+from phronesis.config import Policy, PolicySource, Settings, api_keys, effective_policy, index_key, load_settings
+from phronesis.config.forgetting import law_of
 from phronesis.config.policy import ReasoningRules
 from phronesis.config.ranking import Ranking
 from phronesis.config.traits import TraitRules
-from phronesis.core.changes import Fold
-from phronesis.core.experience.forgetting import Law
 from phronesis.core.experience.principles import Worth
-from phronesis.core.experience.records import L1, PATTERN, PRINCIPLE
-from phronesis.core.experience.standing import STANDINGS
 from phronesis.core.instants import parse_moment
-from phronesis.core.reasoning.records import REASONING
 from phronesis.core.scope import make_scope
-from phronesis.core.traits.records import CYCLE
 from phronesis.core.traits.seen import MEMORY_KINDS
-from phronesis.core.traits.strength import TRAIT
 from phronesis.core.traits.triggers import Thresholds
 from phronesis.derive import (
-    conversation,
-    edits,
     erasure,
-    quarantine,
     reasoning,
-    runs,
-    typed_items,
 )
 from phronesis.derive.doctor import Doctor
 from phronesis.derive.editor import Editor
@@ -40,63 +30,38 @@ from phronesis.derive.eraser import Eraser
 from phronesis.derive.experience.abstracting import Abstracting
 from phronesis.derive.experience.aggregating import Aggregating
 from phronesis.derive.experience.events import Reading
-from phronesis.derive.experience.events import handlers as experience_handlers
-from phronesis.derive.experience.feedback import HANDLERS as FEEDBACK_HANDLERS
-from phronesis.derive.experience.forgetter import Forgetter
-from phronesis.derive.experience.forgetting import HANDLERS as FORGET_HANDLERS
 from phronesis.derive.experience.keeper import Keeper, Rhythm
-from phronesis.derive.experience.marks import KIND as MARK
-from phronesis.derive.experience.patterns import handlers as pattern_handlers
-from phronesis.derive.experience.principles import handlers as principle_handlers
-from phronesis.derive.experience.withdrawing import without_unheld
-from phronesis.derive.extracting.gate import Gate
-from phronesis.derive.extracting.rules import Rules
-from phronesis.derive.extraction import ByModel, ByRules
-from phronesis.derive.handler import Bench, Handler, Prepare, Registry
-from phronesis.derive.instructions import find_order
+from phronesis.derive.forgetting.forgetter import Forgetter
+from phronesis.derive.governing import terms_of
+from phronesis.derive.handler import Bench
 from phronesis.derive.interpreter import Interpreter
-from phronesis.derive.judging import Judge
 from phronesis.derive.learning.bookkeeping import RunBook
 from phronesis.derive.learning.candidates import Candidates
 from phronesis.derive.learning.learn import Learning
-from phronesis.derive.learning.learn import handlers as learn_handlers
 from phronesis.derive.learning.telling import Telling
 from phronesis.derive.migrating.migrate import Rewriter
-from phronesis.derive.migrating.migrate import handlers as migrate_handlers
 from phronesis.derive.migrating.migrator import Migrator
-from phronesis.derive.parting import with_names
-from phronesis.derive.rederive import rederive_handler
+from phronesis.derive.preparing import prepare_turns
 from phronesis.derive.reflecting import correcting
 from phronesis.derive.reflecting.asking import FOUND, Asking
-from phronesis.derive.reflecting.cycle import FOLDS as TRAIT_FOLDS
 from phronesis.derive.reflecting.cycle import Reflecting
-from phronesis.derive.reflecting.cycle import handlers as reflect_handlers
 from phronesis.derive.reflecting.likeness import Likeness
 from phronesis.derive.reflecting.minds import Mind
 from phronesis.derive.reflecting.reflector import Reflector
 from phronesis.derive.reflecting.ruling import Ruling
-from phronesis.derive.reflecting.sensitive.guard import Guard
-from phronesis.derive.reflecting.withdrawing import without_withdrawn
 from phronesis.derive.replay import Replayer
-from phronesis.derive.retry import retry_handler
-from phronesis.derive.rollback import undo_handler
+from phronesis.derive.sensitive.guard import Guard
 from phronesis.derive.sources.shelf import SOURCES
 from phronesis.derive.step import Stepper
-from phronesis.derive.summarising import Summarising
 from phronesis.derive.writer import Writer
 from phronesis.domains.catalysis.pubchem import PubChem
 from phronesis.domains.catalysis.reviewing import ModifierReviews
 from phronesis.domains.fields import BUILDERS
 from phronesis.errors import InputError
 from phronesis.index.chroma import Chroma
-from phronesis.index.experience import project_event, project_learned
 from phronesis.index.mirror import Mirror
 from phronesis.index.outside import OutsideIndex
-from phronesis.index.projections import Projector
-from phronesis.index.reasoning import PROJECTED, project_reasoning
 from phronesis.index.reindexing import Reindexer
-from phronesis.index.traits import project_trait
-from phronesis.index.unsearched import no_parts
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.memory import Memory
 from phronesis.memory.inside import Stages
@@ -108,7 +73,11 @@ from phronesis.recall.browse import Browser
 from phronesis.recall.experience.answering import ExperienceSearch
 from phronesis.recall.experience.book import ExperienceBook
 from phronesis.recall.mirrored import MirroredSearch
+from phronesis.recall.planning.entities import StoredNames
+from phronesis.recall.planning.planner import Planner
 from phronesis.recall.reranking import Reranking, Search
+from phronesis.recall.resources import ResourceBook
+from phronesis.recall.retrieving.joining import make_retrieving
 from phronesis.recall.scope_index import ScopeIndexes
 from phronesis.recall.search import Formulas, Query, Searcher
 from phronesis.recall.traits import TraitBook
@@ -117,64 +86,13 @@ from phronesis.storage.eligible import Wanted
 from phronesis.storage.migrate import open_schema
 from phronesis.storage.model_calls import StoredLedger
 from phronesis.storage.shown import ShownContexts
+from phronesis.storage.usage import Usage
 from phronesis.storage.used import UsedMemories
 from phronesis.truth.recorder import Recorder
+from phronesis.wiring.registry import Preparing, make_projector, make_registry, with_keeping
+from phronesis.wiring.resources import make_ref_rules, make_taking_in
 
-CONSEQUENCES: Final = (with_names, without_withdrawn, without_unheld)
-"""What follows from changes, whatever verb wished them."""
-
-
-def make_registry(
-    extract: Prepare | None = None,
-    learn: Prepare | None = None,
-    *,
-    migrate: Prepare | None = None,
-    reflect: Prepare | None = None,
-    read: Prepare | None = None,
-    aggregate: Prepare | None = None,
-    abstract: Prepare | None = None,
-) -> Registry:
-    """Give every verb's handler; a new engine is a new line here.
-
-    ``extract`` prepares turns and added messages, ``learn`` what is learned from runs, ``migrate`` old memories,
-    ``reflect`` reflections, ``read`` the raw texts of sources, ``aggregate`` the patterns of events,
-    ``abstract`` the principles of patterns.
-    """
-    handlers: list[Handler] = [
-        *conversation.handlers(extract),
-        *typed_items.HANDLERS,
-        *edits.HANDLERS,
-        *quarantine.HANDLERS,
-    ]
-    handlers += [
-        *reasoning.HANDLERS,
-        *experience_handlers(read),
-        *pattern_handlers(aggregate),
-        *principle_handlers(abstract),
-        *FEEDBACK_HANDLERS,
-        *FORGET_HANDLERS,
-        *erasure.HANDLERS,
-        *correcting.HANDLERS,
-    ]
-    handlers += [*runs.HANDLERS, *learn_handlers(learn), *migrate_handlers(migrate), *reflect_handlers(reflect)]
-    folds = {**reasoning.FOLDS, **TRAIT_FOLDS, **STANDINGS}
-    return with_keeping([*handlers, undo_handler(folds)], folds)
-
-
-def make_projector() -> Projector:
-    """Give the projector; a kind that is searched in parts of its own is a line here."""
-    by_kind = {
-        REASONING: project_reasoning, runs.RUN: no_parts, CYCLE: no_parts, TRAIT: project_trait, L1: project_event,
-        PATTERN: project_learned, PRINCIPLE: project_learned, MARK: no_parts,
-    }  # fmt: skip
-    return Projector(by_kind, of_members={REASONING: PROJECTED})
-
-
-def with_keeping(handlers: Sequence[Handler], folds: Mapping[str, Fold]) -> Registry:
-    """Give a registry of ``handlers`` and of the verbs that stand on them all: retry and rederive."""
-    retrying = [*handlers, retry_handler(Registry(handlers, folds))]
-    again = Stepper(Registry(retrying, folds, CONSEQUENCES), make_projector())
-    return Registry([*retrying, rederive_handler(again)], folds, CONSEQUENCES)
+__all__ = ["make_projector", "make_registry", "open_memory", "with_keeping"]
 
 
 def open_memory(
@@ -194,49 +112,78 @@ def open_memory(
     recorder = Recorder(database, time)
     embedders = Embedders(embedder or roster.embedder() or load_embedder(settings.policy.embedder))
     finding = _finding(embedders, database, settings.policy, time, index)
-    mirror = finding.mirror
+    told = effective_policy(settings.policy, settings.origin)
     own = settings.policy.reasoning
     telling = Telling(BUILDERS[own.facts], own.products)
     rewriter = Rewriter(roster.asker("migrate") or roster.asker("learn"))
     reflect = _reflecting(settings.policy.traits, roster, embedders, finding.searcher)
-    registry = make_registry(
-        _prepare(roster, settings.policy), _learning(own, telling, finding.searcher, roster), migrate=rewriter,
-        reflect=reflect, read=Reading(SOURCES), aggregate=Aggregating(embedders),
-        abstract=_abstracting(settings.policy, roster, embedders),
+    taking_in = make_taking_in(settings.policy.resources, time)
+    preparing = Preparing(
+        turns=prepare_turns(roster, settings.policy), runs=_learning(own, telling, finding.searcher, roster),
+        old=rewriter, reflections=reflect, sources=Reading(SOURCES), patterns=Aggregating(embedders),
+        principles=_abstracting(settings.policy, roster, embedders), documents=taking_in,
     )  # fmt: skip
+    refs, terms = make_ref_rules(settings.policy.resources), terms_of(settings.policy)
+    registry = make_registry(preparing, refs=refs, terms=terms)
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
     interpreter = Interpreter(database, recorder, stepper, time, erasure.effects(replayer))
     writer = Writer(recorder, interpreter)
     browser = Browser(database)
-    searcher = finding.searcher if (judge := roster.judge()) is None else Reranking(finding.searcher, judge)
     stages = Stages(
         database=database,
         writer=writer,
         editor=Editor(database, writer, browser, registry.folds, {**reasoning.FORMS, **correcting.FORMS}),
         browser=browser,
-        searcher=searcher,
-        assembler=Assembler(browser, searcher, counter, _core(settings.policy)),
-        budget=settings.policy.budget,
+        **_answering(browser, finding.searcher, settings.policy, roster, counter=counter, time=time),
         replayer=replayer,
-        doctor=Doctor(database, registry, embedders, counter, roster, mirror),
+        doctor=Doctor(database, registry, embedders, counter, roster, finding.mirror, told),
         roster=roster,
         shown=ShownContexts.over(database),
         used=UsedMemories.over(database),
         runs=RunBook(database, telling),
         reviews=ModifierReviews(database, PubChem(settings.pubchem_url), mode=own.review, clock=time),
-        eraser=Eraser(database, recorder, interpreter, finding.indexes, mirror),
+        eraser=Eraser(database, recorder, interpreter, finding.indexes, finding.mirror),
         vectorizer=finding.vectorizer,
         reindexer=Reindexer(database, make_projector()),
-        mirror=mirror,
+        mirror=finding.mirror,
         migrator=Migrator(database, writer, rewriter),
         reflector=Reflector(database, reflect.thresholds, background=settings.policy.traits.background),
-        traits=TraitBook(database),
         sources=SOURCES,
-        **_experienced(database, embedders, finding.indexes, time, own=settings.policy.experience),
+        documents=taking_in,
+        **_experienced(database, embedders, finding.indexes, time, own=settings.policy),
         clock=time,
     )
     return Memory(stages, settings.tenant)
+
+
+def _answering(
+    browser: Browser,
+    search: Search,
+    policy: Policy,
+    roster: Roster,
+    *,
+    counter: Callable[[], TokenCounter],
+    time: Callable[[], datetime],
+) -> dict[str, Any]:
+    """Join what answers and composes, by the stage's name; ``search`` orders by its own scores."""
+    database, judge = browser.database, roster.judge()
+    searcher = search if judge is None else Reranking(search, judge)
+    retrieving = make_retrieving(search, policy, judge)
+    planner = Planner(
+        time, roster.asker("plan"), StoredNames(database), limit=policy.budget.evidence_count,
+        share=policy.fusion.memory_share,
+    )  # fmt: skip
+    finding = Finding(planner, retrieving, searcher)
+    return {
+        "searcher": searcher,
+        "retrieving": retrieving,
+        "planner": planner,
+        "assembler": Assembler(browser, finding, counter, _core(policy), _summary(policy)),
+        "budget": policy.budget,
+        "traits": TraitBook(database),
+        "resources": ResourceBook(database),
+    }
 
 
 def _outside(policy: Policy) -> OutsideIndex | None:
@@ -297,18 +244,6 @@ def _mind(roster: Roster, embedders: Embedders, searcher: Search, guard: Guard) 
     return Asking(asker, roster.asker("questions"), roster.asker("special_reflection"), look)
 
 
-def _prepare(roster: Roster, policy: Policy) -> Prepare:
-    """Give how turns are prepared: by rules alone, in no time, or by the models of the roles."""
-    gates = policy.gates
-    gate = Gate(user=gates.user, tool=gates.tool, inferred=gates.inferred)
-    rules = ByRules(Rules(gate=gate) if policy.extraction else None)
-    names, lines = roster.asker("extract"), roster.asker("summarise")
-    prepare: Prepare = rules if names is None else ByModel(names, rules, Judge(names))
-    if lines is None:
-        return prepare
-    return Summarising(prepare, lines, policy.summary.every_turns, policy.summary.max_tokens, suspicious=find_order)
-
-
 def _store(settings: Settings) -> tuple[Settings, Database]:
     database = connect(settings.url)
     open_schema(database)
@@ -345,29 +280,39 @@ def _experienced(
     indexes: ScopeIndexes,
     time: Callable[[], datetime],
     *,
-    own: ExperienceRules,
+    own: Policy,
 ) -> dict[str, Any]:
-    """Join what asks the experience base and keeps it in order, by the stage's name."""
+    """Join what asks the experience base, keeps it in order, and forgets, by the stage's name."""
+    usage = Usage(database)
     return {
         "experience": ExperienceBook(database),
         "asking": ExperienceSearch(database, embedders, indexes, time),
-        "forgetter": _forgetter(database, own.forget),
+        "usage": usage,
+        "forgetter": _forgetter(database, usage, own),
         "keeper": _keeper(database, own),
     }
 
 
-def _keeper(database: Database, own: ExperienceRules) -> Keeper:
+def _keeper(database: Database, policy: Policy) -> Keeper:
+    own = policy.experience
     rhythm = Rhythm(own.aggregate_events, own.aggregate_hours, own.abstract_hours)
     return Keeper(database, rhythm, background=own.background)
 
 
-def _forgetter(database: Database, own: ForgetRules) -> Forgetter:
-    figures = {name: getattr(own, name) for name in ForgetRules.model_fields if name not in ("kinds", "keep_sources")}
-    return Forgetter(database, Law(**figures, keep_sources=frozenset(own.keep_sources)), own.kinds)
+def _forgetter(database: Database, usage: Usage, policy: Policy) -> Forgetter:
+    own = policy.forgetting
+    law = law_of(own, policy.experience.forget, pinned=policy.core.pin)
+    return Forgetter(database, usage, law, background=own.background, hours=own.hours)
 
 
 def _core(policy: Policy) -> CorePolicy:
-    return CorePolicy(policy.core.kinds, policy.core.pin, policy.policies)
+    own = policy.core
+    return CorePolicy(own.kinds, own.pin, policy.policies, own.items, own.due, policy.conflict.disputes)
+
+
+def _summary(policy: Policy) -> SummaryPolicy:
+    own = policy.summary
+    return SummaryPolicy(own.noted, own.said, own.opening)
 
 
 def _formulas(own: Ranking) -> Formulas:

@@ -1,0 +1,116 @@
+"""Commands of resources: documents are taken in, listed and shown."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from phronesis.core.items import Item
+from phronesis.interfaces.cli.options import CURSOR, LIMIT, Scope, Store, with_owner, with_store
+from phronesis.interfaces.cli.progress import Progress, waiting
+from phronesis.interfaces.cli.render import day, say, say_more
+from phronesis.interfaces.cli.text import cut, on_one_line, terminal_columns
+
+if TYPE_CHECKING:
+    from phronesis.core.resources.results import IngestedResource, Resource
+
+
+@click.group()
+def resource() -> None:
+    """Take in documents, and see what is held of them."""
+
+
+@resource.command()
+@click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--page", metavar="URL", help="A page, where the policy lets it be fetched.")
+@click.option("--text", metavar="TEXT", help="A text.")
+@click.option("--uri", metavar="URI", help="Which document it is: the same again is a new version of it.")
+@click.option("--title", metavar="TEXT", help="What it is called; by default its own title.")
+@click.option("--type", "type_", metavar="NAME", help="What it is: manual, spec, memory_snapshot …")
+@with_owner
+@with_store
+def add(
+    *, files: Sequence[Path], page: str | None, text: str | None, scope: Scope, store: Store, **about: str | None
+) -> None:
+    """Take in documents: files, a page, or a text.
+
+    Text, Markdown, reStructuredText, HTML, source code, notebooks; PDF and Office files with the extra 'documents'.
+    A document that is held already is a new version of it, and only the sections that differ change.
+    """
+    named = {"url": page, "text": text}
+    given: list[dict[str, Any]] = [{"path": one} for one in files]
+    given += [{name: value} for name, value in named.items() if value is not None]
+    if not given:
+        raise click.UsageError("give a FILE, --page or --text")
+    if len(given) > 1 and (about["uri"] or about["title"]):
+        raise click.UsageError("--uri and --title are of one document: give one FILE, --page or --text")
+    known: dict[str, Any] = {name.rstrip("_"): value for name, value in about.items() if value is not None}
+    told = []
+    with store.open() as memory, Progress() as progress:
+        for n, one in enumerate(given, start=1):
+            told.append(memory.ingest_resource(**one, **known, **scope.named(), actor="user"))
+            progress("documents", n, len(given))
+        with waiting("making vectors"):
+            memory.flush()
+    store.answer(told, _say_taken_in)
+
+
+@resource.command("list")
+@with_owner
+@LIMIT
+@CURSOR
+@with_store
+def list_documents(*, scope: Scope, limit: int, cursor: str | None, store: Store) -> None:
+    """List the documents that are held, newest first."""
+    with store.open() as memory:
+        page = memory.get_all(**scope.named(), kinds=["document"], limit=limit, cursor=cursor)
+    store.answer(page.items, _say_documents)
+    say_more(page)
+
+
+@resource.command()
+@click.argument("document_id", metavar="ID")
+@click.option("--as-of", metavar="TIME", help="As it was known then.")
+@with_store
+def show(document_id: str, *, as_of: str | None, store: Store) -> None:
+    """Show a document: its versions, and its sections in order."""
+    with store.open() as memory:
+        found = memory.get_resource(document_id, as_of=as_of)
+    store.answer(found, _say_document)
+
+
+def _say_taken_in(told: Iterable["IngestedResource"]) -> None:
+    for one in told:
+        if one.document is None:
+            say(f"recorded, not read yet: {one.entry_id}")
+            continue
+        document = one.document
+        say(f"{document.id}  {on_one_line(document.content)} (version {one.number}): {len(one.sections)} new sections,"
+            f" {one.unchanged} as they were, {len(one.superseded)} ended")  # fmt: skip
+        for gated in one.gated:
+            say(f"   in quarantine: {on_one_line(gated.text)}")
+
+
+def _say_documents(found: Iterable[Item]) -> None:
+    width = terminal_columns()
+    shown = False
+    for item in found:
+        shown = True
+        version = f"version {item.data.get('number', 1)}, {len(item.data.get('sections', ()))} sections"
+        say(cut(f"{item.id}  {on_one_line(item.content)} ({version})", width))
+        say(cut(f"   {day(item.updated_at)} {item.source_ref}", width))
+    if not shown:
+        say("no documents there; take one in with 'phronesis resource add FILE'")
+
+
+def _say_document(found: "Resource") -> None:
+    width = terminal_columns()
+    say(on_one_line(found.document.content), f"   {found.document.source_ref}")
+    for version in found.versions:
+        say(cut(f"   version {version.number} of {day(version.recorded_at)}: {version.characters:,} characters,"
+                f" entry {version.entry_id}", width))  # fmt: skip
+    for item in found.sections:
+        path: Sequence[str] = item.data.get("path", ())
+        heading = on_one_line(path[-1]) if path else "(before the first heading)"
+        say(cut(f"{'  ' * len(path)}{heading}  [mem:{item.id}]", width))

@@ -1,0 +1,68 @@
+"""The verb that plans: what a message asks for, and where it is looked for."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from phronesis.compose.finding import RECENT
+from phronesis.compose.turns import recent_turns
+from phronesis.core.instants import optional_moment
+from phronesis.core.plan import RetrievalPlan
+from phronesis.core.scope import Scope, make_scope
+from phronesis.core.text import check_id, check_text
+from phronesis.memory.inside import Inside
+from phronesis.recall.lanes import visible_lanes
+from phronesis.recall.planning.planner import PlanRequest
+from phronesis.storage.eligible import Wanted
+from phronesis.truth import inputs
+
+MAX_EVIDENCE: Final = 1_000
+"""Pieces of evidence of one plan."""
+
+
+class Planning(Inside):
+    """plan."""
+
+    def plan(
+        self,
+        message: str,
+        *,
+        session_id: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        agent_state: Mapping[str, Any] | None = None,
+        as_of: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+        limit: int | None = None,
+    ) -> RetrievalPlan:
+        """Give what is to be looked for to answer a message: intent, queries, names, time, and whether resources are.
+
+        By rules, or by the model of the role ``plan``. ``session_id`` lets "it" and 那个 mean what that session said
+        last; the words under ``goal``, ``task`` and ``topic`` of ``agent_state`` become a query. "Yesterday" counts
+        from ``valid_at``, else ``as_of``, else the clock. ``limit`` is how many pieces of evidence are wanted in all;
+        default: the policy's. ``RetrievalPlan.from_dict`` reads a plan of a caller's own. Nothing is stored.
+
+        InputError names a field that is wrong.
+        """
+        text = check_text(message, field="message")
+        scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id)
+        session = None if session_id is None else check_id(session_id, field="session_id")
+        wanted = self._wanted(as_of=as_of, valid_at=valid_at)
+        stages = self._open_stages()
+        asked = PlanRequest(
+            message=text, scope=scope, recent=self._said_before(scope, session, wanted),
+            agent_state=inputs.metadata(agent_state, field="agent_state"),
+            limit=None if limit is None else inputs.limit(limit, most=MAX_EVIDENCE),
+            as_of=optional_moment(wanted.as_of), valid_at=optional_moment(wanted.valid_at),
+        )  # fmt: skip
+        return stages.planner.plan(self._tenant, asked)
+
+    def _said_before(self, scope: Scope, session_id: str | None, wanted: Wanted) -> tuple[str, ...]:
+        """Give the last texts of a session, oldest first."""
+        if session_id is None:
+            return ()
+        with self._stages.database.transaction(self._tenant, "read") as unit:
+            lanes = visible_lanes(unit, scope)
+            turns = recent_turns(unit, lanes, session_id, last=RECENT, as_of=wanted.as_of)
+        return tuple(block.text for block in turns.blocks if not block.fenced)

@@ -1,0 +1,32 @@
+"""The verb that carries out a plan."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from phronesis.core.packs import EvidencePack
+from phronesis.core.plan import RetrievalPlan, plan_of
+from phronesis.core.traits.strength import TRAIT
+from phronesis.memory.inside import Inside
+
+
+class CarryingOut(Inside):
+    """retrieve."""
+
+    def retrieve(self, plan: RetrievalPlan | Mapping[str, Any]) -> EvidencePack:
+        """Carry out a plan: evidence of conversation memory and of resources as one list, best first.
+
+        ``plan`` is what ``plan`` gave, perhaps changed, or the same as a mapping; whose memory is read is its
+        ``scope``. Each result's ``score`` is its relevance from 0 to 1, or the reranker's score, and ``why`` holds its
+        signals by name. ``ignored_fields`` says what of the plan a retriever could not use, ``explain`` what became of
+        every candidate, ``degraded`` which model or server was away. It abstains when no retriever found support.
+
+        InputError names the field of the plan that is wrong.
+        """
+        checked = plan_of(plan)
+        stages = self._open_stages()
+        pack = stages.retrieving.retrieve(self._tenant, checked)
+        traits = [one.item.id for one in pack if one.item.kind == TRAIT]
+        if traits and checked.scope.user_id is not None:  # the next reflection takes it up, as after a search
+            stages.shown.note_search(self._tenant, checked.scope.write_lane, item_ids=traits)
+        stages.usage.note(self._tenant, [one.item.id for one in pack], stages.clock())
+        return pack
