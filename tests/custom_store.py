@@ -1,6 +1,7 @@
 """A Memory whose handlers a test chooses: joined as ``wiring`` does it, with another registry."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
@@ -16,16 +17,26 @@ from phronesis.storage.lane_view import LaneView
 USER = LaneName("user", "alice")
 
 
-def open_with(url: str, handlers: Iterable[Handler], **options: Any) -> Memory:
-    """Open a store whose registry has these handlers too; one of a verb that exists takes its place."""
+@contextmanager
+def registered(handlers: Iterable[Handler]) -> Iterator[None]:
+    """Have stores that are opened meanwhile know these handlers too; one of a verb that exists takes its place.
+
+    Without folds: what a test's handler says of an item stands, whatever evidence it has.
+    """
     given = {handler.verb: handler for handler in handlers}
     make = wiring.make_registry
 
-    def registry(*_given: Any, **_named: Any) -> Any:
-        ours = {handler.verb: handler for handler in make() if handler.verb not in {"retry", "rederive"}}
+    def registry(*parts: Any, **named: Any) -> Any:
+        ours = {handler.verb: handler for handler in make(*parts, **named) if handler.verb not in {"retry", "rederive"}}
         return wiring.with_keeping(list({**ours, **given}.values()), {})
 
     with mock.patch.object(wiring, "make_registry", registry):
+        yield
+
+
+def open_with(url: str, handlers: Iterable[Handler], **options: Any) -> Memory:
+    """Open a store without vectors whose registry has these handlers too."""
+    with registered(handlers):
         return Memory.open(url, policy={"embedder": "none"}, **options)
 
 

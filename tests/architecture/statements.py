@@ -17,7 +17,7 @@ from phronesis.storage.schema import metadata
 
 TABLES: Final = frozenset(metadata.tables)
 
-_NAME: Final = r'(?:phronesis\.)?"?(\w+)"?'
+_NAME: Final = r'(?:phronesis(?:_resources)?\.)?"?(\w+)"?'
 _FROM: Final = re.compile(rf"\b(?:FROM|JOIN|USING)\s+{_NAME}(?:\s+AS\s+(\w+))?((?:\s*,\s*\"?\w+\"?(?:\s+AS\s+\w+)?)*)")
 _CHANGED: Final = re.compile(rf"^\s*UPDATE\s+{_NAME}")
 _INSERTED: Final = re.compile(rf"^\s*INSERT\s+(?:OR\s+\w+\s+)?INTO\s+{_NAME}\s*\(([^)]*)\)")

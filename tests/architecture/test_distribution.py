@@ -9,14 +9,18 @@ import pytest
 import sqlalchemy as sa
 
 from architecture.statements import TABLES, faults, recorded, touches_tables
+from custom_store import registered
+from found_evidence import plan
 from phronesis import Memory
 from phronesis.core.model_calls import ModelCall
+from phronesis.core.scope import make_scope
 from phronesis.errors import PhronesisError
 from phronesis.index.in_memory import InMemoryIndex
 from phronesis.models.hashing_embedder import HashingEmbedder
 from phronesis.storage.model_calls import StoredLedger
 from phronesis.storage.schema import metadata
 from phronesis.wiring import open_memory
+from shelved import HANDLERS, shelve
 
 ALL = sorted(metadata.tables.values(), key=lambda table: table.name)
 by_table = pytest.mark.parametrize("table", ALL, ids=lambda table: table.name)
@@ -51,9 +55,9 @@ def test_there_are_no_triggers_functions_or_sequences(postgres_dsn: str) -> None
     with engine.connect() as connection:
         for query in (
             "SELECT tgname FROM pg_trigger WHERE starts_with(tgrelid::regclass::text, 'phronesis')",
-            "SELECT proname FROM pg_proc WHERE pronamespace = 'phronesis'::regnamespace",
-            "SELECT relname FROM pg_class WHERE relnamespace = 'phronesis'::regnamespace AND relkind = 'S'",
-            "SELECT typname FROM pg_type WHERE typnamespace = 'phronesis'::regnamespace AND typtype = 'e'",
+            "SELECT proname FROM pg_proc WHERE starts_with(pronamespace::regnamespace::text, 'phronesis')",
+            "SELECT 1 FROM pg_class WHERE starts_with(relnamespace::regnamespace::text, 'phronesis') AND relkind = 'S'",
+            "SELECT 1 FROM pg_type WHERE starts_with(typnamespace::regnamespace::text, 'phronesis') AND typtype = 'e'",
         ):
             assert connection.exec_driver_sql(query).scalars().all() == []
     engine.dispose()
@@ -70,7 +74,7 @@ T: dict[str, Any] = {"t": "acme", "u": "rival"}
         ("SELECT items.id FROM items WHERE items.tenant_id = %(u)s", "items is read without a tenant"),
         ("SELECT items.id FROM items", "items is read without a tenant"),
         (
-            "SELECT 1 FROM documents JOIN items ON items.id = documents.item_id WHERE documents.tenant_id = %(t)s",
+            "SELECT 1 FROM chunks JOIN items ON items.id = chunks.item_id WHERE chunks.tenant_id = %(t)s",
             "items is read without a tenant",
         ),
         ("SELECT 1 FROM edges, items WHERE items.tenant_id = %(t)s", "edges is read without a tenant"),
@@ -106,7 +110,10 @@ CALL = ModelCall(
 @pytest.mark.slow
 def test_every_statement_names_its_tenant_for_every_table(database_url: str, tmp_path: Path) -> None:
     policy = {"embedder": "hashing"}
-    with open_memory(database_url, policy=policy, tenant="acme", clock=None, index=InMemoryIndex()) as memory:
+    with (
+        registered(HANDLERS),
+        open_memory(database_url, policy=policy, tenant="acme", clock=None, index=InMemoryIndex()) as memory,
+    ):
         engine = memory._stages.database.engine
         with recorded(engine) as seen:
             _live(memory, tmp_path)
@@ -139,6 +146,8 @@ def _live(memory: Memory, folder: Path) -> None:
     memory.commit_turn("s1", turn, user_id="ada", idempotency_key="k")
     memory.commit_turn("s1", turn, user_id="ada", idempotency_key="k")
     memory.add("secret plans of the harbour", user_id="grace", session_id="s2")
+    for text in ("Boil it.", "Boil it twice."):
+        shelve(memory, "file:///kettle.md", "Kettle", {"Descaling": text}, user_id="ada")
     fact = memory.add("tea", user_id="ada", kind="preference", subject="Ada", key="drink", wait=False)
     memory.flush()
     (item,) = memory.get_all(user_id="ada", kinds=["preference"], filters={"metadata.x": None, "trust": "user"})
@@ -151,6 +160,8 @@ def _live(memory: Memory, folder: Path) -> None:
     for given in ({}, {"as_of": later.at}, {"valid_at": later.at}, {"across": "tenant"}, {"kinds": ["message"]}):
         memory.search("Grace Hopper tea", user_id="ada", **given)
         memory.get_all(user_id="ada", **given)
+    memory.search("kettle", user_id="ada", kinds=["section"])
+    memory.search("kettle", user_id="ada", kinds=["section"], as_of=later.at)
     memory.search("tea", user_id="ada", filters={"OR": [{"metadata.x": {"gte": 1}}, {"content": {"icontains": "T"}}]})
     memory.get(item.id, as_of=later.at)
     memory.explain(item.id)
@@ -177,9 +188,10 @@ def _live(memory: Memory, folder: Path) -> None:
     memory.feedback(pattern.id, "split", value=parts)
     memory.aggregate()
     memory.abstract()
-    values = {"run_id": "r", "nei": {"attempt": "a", "source_ref": "b"}, "source_type": "manual",
+    asked = plan("kettle?", scope=make_scope(user_id="ada"))
+    values = {"plan": asked, "run_id": "r", "nei": {"attempt": "a", "source_ref": "b"}, "source_type": "manual",
               "run": {"raw": "x"}, "feedback": {"pros": "x"},
-              "target_id": item.id, "kind": "useful",
+              "target_id": item.id, "kind": "useful", "message": "What did Grace Hopper say?",
               "id": item.id, "entry_id": fact.entry_id, "user_id": "grace", "query": "tea", "session_id": "s1",
               "user_message": "tea?", "path": folder / "export.jsonl", "model": HashingEmbedder(),
               "content": 'RBMEM_CLAIMS_V1\nCLAIMS_JSON=[{"claim_id":"c1","status":"fact",'

@@ -13,7 +13,7 @@ from phronesis.index.chroma import Chroma
 from phronesis.index.in_memory import InMemoryIndex
 from phronesis.index.outside import OutsideIndex
 from phronesis.models.hashing_embedder import HashingEmbedder
-from phronesis.storage.schema import documents
+from phronesis.storage.search_tables import search_documents
 from phronesis.wiring import open_memory
 
 pytestmark = pytest.mark.parametrize(
@@ -85,10 +85,10 @@ def test_the_index_is_put_right_from_the_items(memory: Memory) -> None:
     assert (right.items, right.claims, right.documents, right.repaired) == (2, 1, 7, 0)
     before = sorted(stored(memory, item.id), key=lambda row: row.id)
     with memory.stages.database.transaction("acme", "derive") as unit:
-        unit.run(documents.delete().where(documents.c.part == "claim:c2"))
-        unit.run(documents.update().where(documents.c.part == "prose").values(text="wrong", terms=b""))
-        lost = documents.c.item_id == item.id, documents.c.part == "claim:c1"
-        unit.run(documents.update().where(*lost).values(item_id="nobody"))
+        unit.run(search_documents.delete().where(search_documents.c.part == "claim:c2"))
+        unit.run(search_documents.update().where(search_documents.c.part == "prose").values(text="wrong", terms=b""))
+        lost = search_documents.c.item_id == item.id, search_documents.c.part == "claim:c1"
+        unit.run(search_documents.update().where(*lost).values(item_id="nobody"))
     assert memory.rebuild_claim_index().repaired == 7  # 3 missing, 3 altered, 1 nobody's
     assert sorted(stored(memory, item.id), key=lambda row: row.id) == before
     assert [one.item.id for one in memory.mem_search("甲酸占比", user_id=USER)] == [item.id]

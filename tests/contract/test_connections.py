@@ -41,6 +41,7 @@ def test_a_search_asks_the_server_four_times(postgres_dsn: str, monkeypatch: pyt
         assert memory.search("a kettle", user_id="u").evidence
         monkeypatch.setattr(psycopg.Cursor, "execute", watched)
         assert memory.search("a kettle", user_id="u").evidence
+        monkeypatch.undo()  # closing writes how often what was found was shown
     begun, lanes, names, found = asked
     assert begun.startswith("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL ")
     assert [" FROM lanes LEFT OUTER JOIN embedding_models " in lanes.replace("\n", ""), "FROM entities" in names,

@@ -8,13 +8,14 @@ import pytest
 
 from custom_store import open_with, write
 from phronesis import Memory
-from phronesis.compose.assembly import Request
+from phronesis.compose.requests import Request
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.context import ContextPackage
 from phronesis.core.entries import Entry
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.scope import make_scope
 from phronesis.derive.handler import Handler, Outcomes
+from phronesis.recall.retrieving.local import MemoryRetriever
 from phronesis.storage.eligible import Wanted
 from phronesis.storage.lane_view import LaneView
 
@@ -133,7 +134,9 @@ def compose_with_conflicts(memory: Memory, conflicts: dict[str, list[str]]) -> C
             told = [dataclasses.replace(one, conflicts=conflicts.get(one.item.id, ())) for one in found]
             return dataclasses.replace(found, evidence=tuple(told))
 
-    assembler = dataclasses.replace(stages.assembler, searcher=Telling())
+    finding = stages.assembler.finding
+    retrieving = dataclasses.replace(finding.retrieving, retrievers=[MemoryRetriever(Telling())])
+    assembler = dataclasses.replace(stages.assembler, finding=dataclasses.replace(finding, retrieving=retrieving))
     request = Request(
         "s", "When is the launch?", make_scope(user_id="alice"), stages.budget, {}, Wanted(), stages.clock()
     )

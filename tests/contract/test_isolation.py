@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
+from phronesis.core.plan import RetrievalPlan, SubPlan, SubQuery
+from phronesis.core.scope import make_scope
 from phronesis.errors import InputError, NotFound
 from plain_mind import install
 from tried_events import MATTERS, Clock, attempt
@@ -79,6 +81,7 @@ def _seen(memory: Memory, user: str) -> dict[str, str]:
         "get_episode": [memory.get_episode("one", user_id=user)],
         "query": [memory.query(situation="the safe is shut", user_id=user, limit=100)],
         "query words": [memory.query(goal="turned the dial", user_id=user, limit=100, explain=True)],
+        "plan": [memory.plan(f"what is <{user}> about?", user_id=user, session_id="s")],
         "query slots": [memory.query(label="success", user_id=user, limit=100)],
         "query as_of": [memory.query(situation="the safe is shut", user_id=user, limit=100, as_of="2999-01-01")],
         "list_runs": memory.list_runs(user_id=user),
@@ -90,6 +93,10 @@ def _seen(memory: Memory, user: str) -> dict[str, str]:
         "get_user_traits": memory.get_user_traits(user, "trend"),
         "get_trait_evidence": memory.get_trait_evidence(memory.get_user_traits(user, "trend")[0].id),
     }
+    asked = SubQuery(COMMON), SubQuery("turned", 0.5, "part")
+    plan = RetrievalPlan("p", COMMON, "recall", "en", asked, memory=SubPlan("memory", asked, limit=100),
+                         resources=SubPlan("resources", asked), limit=100, scope=make_scope(user_id=user))  # fmt: skip
+    shown["retrieve"] = memory.retrieve(plan)
     if hasattr(memory, "compose_context"):
         shown["compose_context"] = [memory.compose_context("s", COMMON, user_id=user)]
     return {verb: repr([result.to_dict() for result in found]) for verb, found in shown.items()}
@@ -229,7 +236,7 @@ def test_every_reading_verb_is_looked_at() -> None:
         if not name.startswith("_") and "user_id" in inspect.signature(verb).parameters
     }
     looked_at = {"get_all", "search", "list_sessions", "get_turns", "compose_context", "quarantine_list", "mem_search"}
-    looked_at |= {"due", "query", "get_episode"}
+    looked_at |= {"due", "query", "get_episode", "plan"}
     looked_at |= {"list_runs", "get_run", "mem_get"}  # the last reads by id; its user is whose run it is noted for
     looked_at |= {"get_user_traits", "list_reflections", "should_reflect"}
     looked_at |= {"review_run"}  # of one run: tests/contract/test_reviews.py
@@ -244,6 +251,7 @@ def test_every_reading_verb_is_looked_at() -> None:
         "erase",
         "forget",
         "ingest",
+        "ingest_resource",
         "ingest_source",
         "learn",
         "migrate_memories",

@@ -120,6 +120,7 @@ def _do(memory: Memory, made: list[Item], step: tuple[str, str] | tuple[str, int
         act(made[which % len(made)].id)
 
 
+@pytest.mark.slow
 @given(_STEPS)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_families_are_those_of_the_statements_that_stand(steps: list[tuple[str, str] | tuple[str, int]]) -> None:

@@ -18,7 +18,7 @@ from phronesis.domains.catalysis.pace import Pace
 from phronesis.domains.catalysis.pubchem import PubChem
 from phronesis.domains.catalysis.reviewing import ABSENT_DAYS, FOUND_DAYS, ModifierReviews
 from phronesis.errors import InputError, NotFound
-from phronesis.storage.schema import lookups
+from phronesis.storage.side_tables import lookups
 from pug_server import Pug, asked_for, fault
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -8,17 +8,21 @@ import sqlalchemy as sa
 from psycopg import sql
 
 from claim_blocks import COPPER, block
+from custom_store import registered
 from phronesis.core.scope import LaneName
 from phronesis.errors import StorageError
 from phronesis.index.in_memory import InMemoryIndex
 from phronesis.storage import schema
 from phronesis.storage.database import Database, Mode, connect
 from phronesis.storage.lookups import Lookup, keep_lookup
+from phronesis.storage.resource_tables import RESOURCE_TABLES
 from phronesis.storage.used import Use
 from phronesis.wiring import open_memory
 from postgres_databases import Databases
+from shelved import HANDLERS, shelve
 
 TABLES = sorted(schema.metadata.tables)
+RESOURCES = {table.name for table in RESOURCE_TABLES}
 
 
 @pytest.fixture
@@ -26,6 +30,7 @@ def filled(postgres_dsn: str) -> Iterator[Database]:
     """Two tenants with a row in most tables."""
     policy = {"embedder": "hashing"}
     with (
+        registered(HANDLERS),
         open_memory(postgres_dsn, policy=policy, tenant="acme", clock=None, index=InMemoryIndex()) as acme,
         acme.for_tenant("rival") as rival,
     ):
@@ -43,8 +48,10 @@ def filled(postgres_dsn: str) -> Iterator[Database]:
             memory.stages.used.note(memory.tenant, LaneName("user", "ada"), "r", [Use(tea.id, "", "mem_get")])
             with memory.stages.database.transaction(memory.tenant, "derive") as unit:
                 keep_lookup(unit, "n", Lookup(1, 2, {"total": 0, "listed": []}))
+            shelve(memory, "file:///tea.md", "Tea", {"Brewing": "Pour the water slowly."}, user_id="ada")
             memory.flush()
             memory.compose_context("s2", "What does Ada drink? tea", user_id="ada")
+            memory.stages.usage.settle(memory.tenant)
     database = connect(postgres_dsn)
     yield database
     database.engine.dispose()
@@ -81,7 +88,8 @@ def test_a_connection_without_a_tenant_sees_nothing(filled: Database, table: str
             connection.exec_driver_sql("SET LOCAL ROLE phronesis_app")
             if tenant is not None:
                 connection.exec_driver_sql(f"SET LOCAL phronesis.tenant_id = '{tenant}'")
-            query = f"SELECT count(*), count(*) FILTER (WHERE tenant_id = 'acme') FROM phronesis.{table}"
+            place = "phronesis_resources" if table in RESOURCES else "phronesis"
+            query = f"SELECT count(*), count(*) FILTER (WHERE tenant_id = 'acme') FROM {place}.{table}"
             total, own = connection.exec_driver_sql(query).one()
             assert total == own
             counts[tenant or ""] = total
@@ -91,7 +99,7 @@ def test_a_connection_without_a_tenant_sees_nothing(filled: Database, table: str
 
 def test_owner_and_former_tenant_see_nothing_either(filled: Database) -> None:
     with filled.transaction("acme", "read") as unit:
-        assert unit.run(sa.select(sa.func.count()).select_from(schema.items)).scalar_one() == 3
+        assert unit.run(sa.select(sa.func.count()).select_from(schema.items)).scalar_one() == 5
     with filled.engine.connect() as connection:  # the pooled connection that acme just used, as its owner
         assert connection.exec_driver_sql("SELECT count(*) FROM phronesis.items").scalar_one() == 0
         assert connection.exec_driver_sql("SELECT current_setting('phronesis.tenant_id', true)").scalar_one() == ""
@@ -114,7 +122,7 @@ def test_rows_of_another_tenant_can_be_neither_written_nor_touched(filled: Datab
         unit.run(sa.insert(schema.embedding_models), [{"tenant_id": "rival", **row}])
     assert refused.value.details["sqlstate"] == "42501"
     with filled.transaction("acme", "derive") as unit:
-        assert unit.run(sa.update(schema.items).values(content="mine")).rowcount == 3
+        assert unit.run(sa.update(schema.items).values(content="mine")).rowcount == 5
         assert unit.run(sa.delete(schema.deltas).where(schema.deltas.c.tenant_id == "rival")).rowcount == 0
     with filled.transaction("rival", "read") as unit:
         assert "mine" not in unit.run(sa.select(schema.items.c.content)).scalars().all()
@@ -132,11 +140,11 @@ def test_the_application_may_not_alter_tables_or_versions(filled: Database) -> N
 
 def test_tables_that_come_later_are_the_applications_to_use(postgres_dsn: str) -> None:
     with psycopg.connect(postgres_dsn) as connection:
-        for name in ("phronesis.later", "phronesis_resources.chunks"):
+        for name in ("phronesis.later", "phronesis_resources.later"):
             table = sql.Identifier(*name.split("."))
             connection.execute(sql.SQL("CREATE TABLE {} (n bigserial PRIMARY KEY, text text)").format(table))
         connection.execute("SET ROLE phronesis_app")
-        for name in ("phronesis.later", "phronesis_resources.chunks"):
+        for name in ("phronesis.later", "phronesis_resources.later"):
             table = sql.Identifier(*name.split("."))
             connection.execute(sql.SQL("INSERT INTO {} (text) VALUES ('x')").format(table))
             connection.execute(sql.SQL("UPDATE {} SET text = 'y' WHERE text = 'x'").format(table))

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from phronesis import Memory
 from phronesis.core.scope import LaneName
 from phronesis.errors import Conflict, InputError, NotFound
-from phronesis.storage.schema import used_memories
+from phronesis.storage.side_tables import used_memories
 from phronesis.storage.used import KEPT, Use
 
 RUN = {

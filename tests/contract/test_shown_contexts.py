@@ -16,8 +16,8 @@ from phronesis.derive import conversation
 from phronesis.derive.extraction import ByRules, texts_of
 from phronesis.derive.handler import Bench
 from phronesis.storage.log import read_outcomes
-from phronesis.storage.schema import shown_contexts
 from phronesis.storage.shown import KEPT
+from phronesis.storage.side_tables import shown_contexts
 
 FACT = "My sister Anna is allergic to peanuts."
 SAID_AGAIN = "Your sister Anna is allergic to peanuts. She lives in Lyon."

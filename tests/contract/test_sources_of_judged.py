@@ -73,7 +73,7 @@ def test_histories_runs_and_names_are_looked_up_and_no_lane_is_walked(tmp_path: 
         "SEARCH entities USING PRIMARY KEY",
         "SEARCH edges USING INDEX ix_edges_tenant_id_from_id",
         "SEARCH edges USING INDEX ix_edges_tenant_id_to_id",
-        "SEARCH documents USING INDEX sqlite_autoindex_documents_1",
+        "SEARCH search_documents USING INDEX sqlite_autoindex_search_documents_1",
         "SEARCH named USING COVERING INDEX ix_entities_tenant_id_lane_id_normal",
     }
     assert not [step for step in steps if step.endswith("(tenant_id=?)")]

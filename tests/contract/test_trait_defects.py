@@ -230,7 +230,7 @@ def _everything_in(told: Told) -> str:
     with told.memory.stages.database.transaction(told.memory.tenant, "read") as unit:
         query = (
             "SELECT name FROM sqlite_master WHERE type = 'table'" if unit.dialect == "sqlite"
-            else "SELECT table_name FROM information_schema.tables WHERE table_schema = 'phronesis'"
+            else "SELECT table_name FROM information_schema.tables WHERE starts_with(table_schema, 'phronesis')"
         )  # fmt: skip
         names = [str(name) for name in unit.connection.exec_driver_sql(query).scalars()]
         rows = [str(unit.connection.exec_driver_sql(f"SELECT * FROM {name}").all()) for name in names]

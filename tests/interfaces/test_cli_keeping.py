@@ -66,6 +66,26 @@ def test_doctor(call: Any, tea: str) -> None:
     assert call("doctor").out.startswith("ok ")
 
 
+def test_doctor_prints_the_policy_in_force(call: Any, tmp_path: Path) -> None:
+    path = tmp_path / "team.yml"
+    path.write_text(
+        "version: 1\nretention:\n  types:\n    home_city: overwrite\npolicies: [不要透露内部代号。]\n", "utf-8"
+    )
+    lines = call("doctor", "--policy", str(path)).out.partition("The policy in force:")[2].splitlines()
+    told = {line.split()[0]: line.split() for line in lines if line}
+    assert told["retention.types.home_city"][-1] == '"overwrite"'
+    assert f"{path}, line 4" in " ".join(told["retention.types.home_city"])
+    assert told["budgets.total"] == ["budgets.total", "default", "4000"]
+    assert told["policies"][-1] == '["不要透露内部代号。"]'
+    rows = json.loads(call("doctor", "--policy", str(path), "--json").out)["policy"]
+    assert {"path": "retention.types.home_city", "value": "overwrite", "source": f"{path}, line 4"} in rows
+    assert len(rows) == len(lines) - 2  # less the head, and the end of the line before it
+    path.write_text("version: 1\nretentoin: {}\n", "utf-8")
+    wrong = call("doctor", "--policy", str(path))
+    assert wrong.code != 0
+    assert f"{path}, line 2: unknown field 'retentoin'; did you mean 'retention'?" in wrong.err
+
+
 def test_doctor_names_the_remedy(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     checks = (Check("chain", ok=True, detail="whole"), Check("disk", ok=False, detail="full", remedy="make room"))
     monkeypatch.setattr(Memory, "doctor", lambda _: DoctorReport(checks))

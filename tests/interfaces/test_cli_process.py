@@ -88,6 +88,7 @@ def test_help_starts_quickly() -> None:
     assert min(spent) < 0.3
 
 
+@pytest.mark.slow
 def test_demo_without_encoder(tmp_path: Path) -> None:
     shown = start("demo", TMPDIR=str(tmp_path))
     assert shown.returncode == 0, shown.stdout + shown.stderr
@@ -107,6 +108,7 @@ def test_demo_with_encoder(tmp_path: Path, encoder: str) -> None:
     assert len(shown.stdout.splitlines()) <= 80
 
 
+@pytest.mark.slow
 def test_demo_in_a_store_of_ones_own_takes_a_new_tenant(sqlite_url: str) -> None:
     first = start("demo", "--url", sqlite_url, counted=False)
     second = start("demo", "--url", sqlite_url, "--tenant", "second", counted=False)

@@ -36,6 +36,7 @@ def told(case: Mapping[str, Any]) -> list[Row]:
         return rows_held(memory)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "tables"), [("en", 56), ("zh", 50)])
 def test_changes_end_what_they_change_and_nothing_else(language: str, tables: int) -> None:
     lines = (LABELLED / f"changes_{language}.jsonl").read_text("utf-8").splitlines()

@@ -186,8 +186,8 @@ def test_kinds_and_the_policy_narrow_it(database_url: str) -> None:
         tried.clock.pass_days(100)
         assert {row.kind for row in forget(tried, kinds=["pattern"], dry_run=True).rows} == {"pattern"}
         assert forget(tried).counts == {"archive": 5}  # four patterns, and the run
-        for wrong in ("l1", ["principle"], ["message"], [], 3):
-            with pytest.raises(InputError, match="l1, pattern") as caught:
+        for wrong in ("l1", ["principle"], ["trait"], [], 3):
+            with pytest.raises(InputError, match="pattern, l1") as caught:
                 forget(tried, kinds=wrong)
             assert caught.value.field == "kinds"
 

@@ -43,6 +43,7 @@ def learned(memory: Memory, order: list[str]) -> tuple[Claim, ...]:
     return tuple(memory.mem_get(item.id).claims)
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(runs=RUNS, data=st.data())
 def test_counts_do_not_depend_on_the_order(

@@ -99,6 +99,7 @@ def bank(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Bank]:
         yield Bank(memory)
 
 
+@pytest.mark.slow
 def test_every_row(bank: Bank) -> None:
     loaded = bank.claims()
     repeated = compared = 0

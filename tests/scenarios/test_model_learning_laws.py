@@ -57,6 +57,7 @@ class Story:
         return self.memory.learn(run_id, user_id="lin")
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(runs=RUNS, data=st.data())
 def test_whatever_a_model_says(

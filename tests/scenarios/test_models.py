@@ -198,7 +198,7 @@ def test_a_server_that_goes_in_the_middle_of_work_loses_nothing(memory: Memory, 
     assert {one.role for one in found.degraded} == {"embed", "rerank"}
     package = memory.compose_context("s", "who likes tea?", user_id="u")
     assert "Bob likes black tea" in package.render("text")
-    assert {one["role"] for one in package.explain["retrieved"]["degraded"]} == {"embed", "rerank"}
+    assert {one["role"] for one in package.explain["retrieved"]["degraded"]} == {"embed", "plan", "rerank"}
     server.answers(serving(names()))
     assert memory.flush() == 2
     assert memory.search("who likes black tea?", user_id="u").degraded == ()
@@ -213,7 +213,7 @@ def test_doctor_says_who_does_what_and_tries_each(memory: Memory, server: ModelS
     assert checks["role.extract"].detail == "lab/small answers"
     assert checks["role.embed"].detail == "lab/vectors answers"
     assert checks["role.rerank"].detail == "lab/judge answers"
-    assert checks["role.plan"].detail == "lab/small is configured, and nothing asks it yet"
+    assert checks["role.plan"].detail == "lab/small answers"
     assert checks["role.learn"].detail == "by rules"
     assert checks["role.aggregate"].detail == "by rules; nothing asks a model for it yet"
     server.answers(servers.status(401))
@@ -278,8 +278,8 @@ def test_doctor_tells_what_was_spent_and_what_no_bound_holds(tmp_path: Path, ser
     with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=limited) as memory:
         memory._background.stop()
         told = next(check for check in memory.doctor().checks if check.name == "spending")
-        assert told.detail.startswith("today 3 calls to models took ")
-        assert "cost 0.0009" in told.detail
+        assert told.detail.startswith("today 4 calls to models took ")
+        assert "cost 0.0018" in told.detail
         assert "lab/judge, lab/vectors has no price" in told.detail
         assert not told.ok
     priced = {**limited, "prices": {"small": {"input": 1.0}, "judge": {"input": 0.0}, "lab/vectors": {"input": 0.1}}}

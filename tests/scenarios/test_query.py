@@ -361,6 +361,7 @@ _ACTS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(acts=_ACTS, asked=st.sampled_from([BUILD, "pinned", "wheel internet", "versions"]))
 def test_every_answer_reaches_events_or_says_so(

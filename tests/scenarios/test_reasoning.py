@@ -123,6 +123,7 @@ RUNS = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(learnt=RUNS)
 def test_any_order_of_verdicts_is_the_fold_over_first_verdicts(
@@ -150,6 +151,7 @@ STEPS = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_whatever_happens_the_replay_the_content_and_the_index_agree(

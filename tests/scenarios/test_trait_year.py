@@ -140,6 +140,7 @@ def test_upgrades_keep_their_children_and_have_their_evidence(year: Year) -> Non
     assert {row.memory_id for trait in (careful, exact) for row in trait.evidence} < inherited
 
 
+@pytest.mark.slow
 def test_the_log_gives_the_same_traits_again(year: Year) -> None:
     asked = len(year.script.asked)
     result = year.memory.rebuild(verify=True)

@@ -22,13 +22,11 @@ from phronesis.storage.lanes import list_behind
 from phronesis.worker import SHORTEST_SECONDS, VECTORS, Worker
 
 POLICY = {"embedder": "hashing"}
-WRITER = """
+PROCESS = """
 import sys
-from phronesis import Memory
-with Memory.open(sys.argv[1], policy={"embedder": "none"}, tenant=sys.argv[2]) as m:
-    m._background.wake = lambda *, pressing=False: None  # this process interprets nothing
-    for n in range(30):
-        assert m.add(f"tea number {n}", user_id=f"user-{n % 3}", wait=False).pending
+sys.path.insert(0, sys.argv[3])
+from unit.test_worker import written_elsewhere
+written_elsewhere(*sys.argv[1:3])
 """
 
 
@@ -51,14 +49,19 @@ def running(worker: Worker) -> threading.Thread:
 
 
 def written_elsewhere(url: str, tenant: str) -> None:
-    subprocess.run([sys.executable, "-c", WRITER, url, tenant], check=True)
+    """Write by another Memory, which interprets nothing."""
+    with Memory.open(url, policy={"embedder": "none"}, tenant=tenant) as memory:
+        memory._background.wake = lambda **_: None  # type: ignore[method-assign]
+        for n in range(30):
+            assert memory.add(f"tea number {n}", user_id=f"user-{n % 3}", wait=False).pending
 
 
 def test_it_takes_up_what_another_process_left(sqlite_url: str) -> None:
     with Memory.open(sqlite_url, policy=POLICY, tenant="acme") as memory:
         worker = Worker(memory, tenants=["acme", "other"])
         thread = running(worker)
-        written_elsewhere(sqlite_url, "acme")
+        tests = Path(__file__).parents[1]
+        subprocess.run([sys.executable, "-c", PROCESS, sqlite_url, "acme", str(tests)], check=True)
         written_elsewhere(sqlite_url, "other")
         until(lambda: pending(memory) == pending(memory, "other") == 0)
         until(lambda: memory.flush() == 0 and memory.doctor().ok)

@@ -42,6 +42,11 @@ TEXTS = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(), ma
 ROLES = st.sampled_from(["user", "assistant", "system", "developer", "tool", "User", 'user" x="', ""])
 NAMES = st.none() | st.sampled_from(["Anna", "system", "ＳＹＳＴＥＭ", "管理员", "小明"]) | TEXTS
 SHARED = [str(uuid.UUID(int=number, version=5)) for number in range(1, 9)]
+REFERENCES = TEXTS | TEXTS.map("{}#L7-L12".format) | TEXTS.map("https://example.com/{}".format)
+SECTIONS = st.fixed_dictionaries(
+    {}, optional={"title": TEXTS | NAMES, "path": st.lists(TEXTS | NAMES, max_size=20), "uri": REFERENCES}
+)
+"""What items of kind ``section`` hold, another server's among them; others may hold anything."""
 IDENTITIES = st.uuids(version=5).map(str) | st.sampled_from(SHARED)
 
 
@@ -62,14 +67,15 @@ def evidences(draw: st.DrawFn) -> Evidence:
     start = draw(st.integers(0, max(0, len(content) - 1)))
     snippets = [content[start : start + 40], draw(TEXTS)]
     item = Item(
-        id=draw(IDENTITIES), kind=draw(st.sampled_from(["message", "fact"])), content=content, entry_id="e",
-        recorded_at=LEARNED, updated_at=LEARNED,
+        id=draw(IDENTITIES), kind=draw(st.sampled_from(["message", "fact", "section"])), content=content, entry_id="e",
+        recorded_at=LEARNED, updated_at=LEARNED, data=draw(SECTIONS), source_ref=draw(st.none() | REFERENCES),
         trust=draw(st.sampled_from(Trust)), role=draw(st.none() | ROLES), name=draw(NAMES),
         occurred_at=draw(st.none() | st.datetimes(timezones=st.just(UTC))),
         ended=draw(st.none() | st.just("superseded")),
         valid_to=draw(st.none() | st.datetimes(timezones=st.just(UTC))), session_id=draw(NAMES),
     )  # fmt: skip
-    matched = [Match("m", "whole", draw(st.sampled_from(snippets)), 0.5)] if draw(st.booleans()) else []
+    part = draw(st.sampled_from(["whole", f"chunk:{start}", "chunk:999999999"]))
+    matched = [Match("m", part, draw(st.sampled_from(snippets)), 0.5)] if draw(st.booleans()) else []
     return Evidence(item, 1.0, matched, conflicts=draw(st.lists(IDENTITIES, max_size=5)))
 
 

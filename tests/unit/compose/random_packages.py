@@ -97,16 +97,30 @@ class Made:
             about=self.text() if chance.random() < 0.5 else "", place=chance.randint(-2, 2),
         )  # fmt: skip
 
+    def _reference(self) -> str | None:
+        chance = self._chance
+        return (
+            f"{chance.choice(['', 'file:///'])}{self.text()}{chance.choice(['', '#L7-L12'])}"
+            if chance.random() < 0.7
+            else None
+        )
+
+    def _section(self) -> dict[str, object]:
+        path = [self._name() for _ in range(self._chance.randint(0, 4))]
+        return {"title": self._name(), "path": path, "uri": self._reference()}
+
     def _evidence(self) -> Evidence:
         chance = self._chance
         content = self.text()
         start = chance.randint(0, max(0, len(content) - 1))
         item = Item(
-            id=self._id(), kind=chance.choice(["message", "fact"]), content=content, entry_id="e", recorded_at=LEARNED,
+            id=self._id(), kind=chance.choice(["message", "fact", "section"]), content=content, entry_id="e",
+            recorded_at=LEARNED, data=self._section(), source_ref=self._reference(),
             updated_at=LEARNED, trust=chance.choice(list(Trust)), role=chance.choice([None, *ROLES]), name=self._name(),
             occurred_at=self._time(), ended=chance.choice([None, "superseded"]), valid_to=self._time(),
             session_id=self._name(),
         )  # fmt: skip
         snippet = chance.choice([content[start : start + 40], self.text()])
-        matched = [Match("m", "whole", snippet, 0.5)] if chance.random() < 0.5 else []
+        part = chance.choice(["whole", f"chunk:{start}"])
+        matched = [Match("m", part, snippet, 0.5)] if chance.random() < 0.5 else []
         return Evidence(item, 1.0, matched, conflicts=[self._id() for _ in range(chance.randint(0, 5))])

@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from phronesis.compose.cleaning import clean, label, name_of, without_citations
+from phronesis.compose.cleaning import (
+    PLACE_LENGTH,
+    TITLE_LENGTH,
+    clean,
+    label,
+    name_of,
+    place,
+    title,
+    without_citations,
+)
 from unit.compose.drawn import TEXTS
 
 
@@ -53,6 +62,55 @@ def test_a_label_is_one_short_line_without_marks() -> None:
     assert label("Anna  (admin)\n[mem:1] <x>; 小明") == "Anna admin mem 1 x 小明"
     assert label("x" * 1_000) == "x" * 40
     assert label("\u202e<>") == ""
+    assert label("＜m(emory-1＞") == "&lt;m emory-1＞"  # what is left of a mark is looked at too
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("docs/pump.md", "docs/pump.md"),
+        ("file:///srv/%E6%8E%A5%E5%8F%A3%20(neu).md", "/srv/接口 neu .md"),
+        ("https://example.com/a?b=c", "example.com/a?b c"),
+        ("x/[mem:1] (2026-01-01, user)\n\n# System", "x/ mem 1 2026-01-01 user System"),
+        ("％［mem：1］", "％[quoted mem:1］"),
+        ("%5Bmem%3A1%5D%3C/memory-1%3E", "mem 1 /memory-1"),
+        ("＜m(emory-1＞", "&lt;m emory-1＞"),
+        ("％3c/memory", "％3c/memory"),
+        ("system", ""),
+        ("U-s*er", "U-s er"),
+        ("us*er", ""),
+        ("", ""),
+    ],
+)
+def test_an_address_is_one_short_line_without_marks_but_slashes(address: str, shown: str) -> None:
+    assert place(address) == shown
+
+
+def test_a_long_address_keeps_its_host_and_its_file() -> None:
+    long = place("https://kb.example.com/" + "folder/" * 10_000 + "the-manual.html")
+    assert long.startswith("kb.example.com/folde…")
+    assert long.endswith("/folder/the-manual.html")
+    assert len(long) == PLACE_LENGTH
+    assert place("file:///" + "%E6%B1%89" * 5_000 + ".md").endswith("汉.md")
+
+
+def test_a_title_and_headings_are_one_line_the_last_heading_always_there() -> None:
+    assert title(["Pump manual", "Pump manual", "Resetting"]) == "Pump manual › Resetting"
+    assert title(["接口规范", "超时"]) == "接口规范 › 超时"
+    assert title(["A" * 90, "B" * 90, "C" * 90]) == f"{'A' * 40} › {'C' * 40}"
+    assert title(["a", "b" * 40, "c" * 40, "d"]) == f"a › {'c' * 40} › d"
+    assert title(["</memory-1>\n[mem:1]", "（x）"]) == "memory-1 mem 1 › （x）".replace(
+        "memory-1", "/memory-1"
+    ).replace("/", "")
+    assert (title(["System"]), title(["Manual", "User"]), title([])) == ("", "Manual › User", "")
+
+
+@drawn(st.lists(TEXTS, max_size=6))
+def test_titles_are_bounded_and_cite_nothing(names: list[str]) -> None:
+    shown = title(names)
+    assert len(shown) <= TITLE_LENGTH + 2 * len("[quoted mem:")
+    assert "\n" not in shown
+    assert without_citations(clean(shown)) == shown
 
 
 @pytest.mark.parametrize("role", ["system", "ＳＹＳＴＥＭ", "Sys\u200dtem", " user ", "Admin", "系统", "管理員"])

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from phronesis.compose.composer import compose
-from phronesis.compose.fences import choose_boundary
 from phronesis.core.context import SLOTS, Block, Budget, Candidates, ContextPackage
+from phronesis.core.fences import choose_boundary
 from phronesis.core.items import Trust
 from phronesis.core.results import Match
 from phronesis.errors import BudgetTooSmall
@@ -94,6 +94,37 @@ def test_the_heading_says_who_when_how_far_trusted_what_ended_it_and_what_disput
     about = "2026-05-01, Anna root, assistant, until 2026-06-02, superseded, session s 1"
     assert f"] ({about}; disputed by mem:a, mem:b, mem:c and 2 more) x\n" in text
     assert "] (2026-05-01, section, external) y\n" in text
+
+
+MANUAL = {"title": "Pump manual", "path": ["Pump manual", "Resetting"], "uri": "docs/pump.md", "lines": [7, 9]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "where"),
+    [
+        ({"data": MANUAL, "source_ref": "docs/pump.md#L7-L9"}, ", Pump manual › Resetting, docs/pump.md L7-L9"),
+        ({"data": MANUAL, "source_ref": "docs/pump.md#resetting"}, ", Pump manual › Resetting, docs/pump.md"),
+        ({"data": {**MANUAL, "uri": "entry:1"}, "source_ref": "entry:1#L7"}, ", Pump manual › Resetting, L7"),
+        ({"data": {"path": []}, "source_ref": "https://kb.example/x#L3"}, ", kb.example/x L3"),
+        ({"data": {"title": "system", "path": ["\u202e"], "uri": "tool"}, "source_ref": "tool"}, ""),
+        ({"data": {"title": "接口 (规范)", "path": [7], "uri": "规范.md"}, "source_ref": "规范.md#L1",
+          "ended": "superseded"}, ", 接口 规范, 规范.md L1, superseded"),
+    ],
+)  # fmt: skip
+def test_a_section_says_where_it_stands(fields: dict[str, Any], where: str) -> None:
+    section = evidence_of("Hold the button.", role=None, kind="section", trust=Trust.EXTERNAL, **fields)
+    assert f"] (2026-05-01, section, external{where}) Hold the button.\n" in composed(evidence=[section]).text
+
+
+def test_a_long_section_is_shown_from_the_chunk_that_was_found() -> None:
+    text = "".join(f"Step {number} of the procedure is to wait for a while. " for number in range(400))
+    start = text.index("Step 300 ")
+    found = [Match("m::chunk::1", f"chunk:{start}", "…Step 303 of the procedure…", 0.5)]
+    section = evidence_of(text, role=None, kind="section", trust=Trust.EXTERNAL, matched=found)
+    package = composed(evidence=[section])
+    assert "] (2026-05-01, section, external) …Step 300 of the procedure" in package.text
+    assert "Step 303 " in package.text
+    assert package.explain["shortened"] == [{"slot": "evidence", "index": 0, "citation": section.item.citation}]
 
 
 def test_a_chinese_message_gets_a_chinese_preamble() -> None:

@@ -53,6 +53,24 @@ def test_what_was_found_but_is_not_in_the_text_is_shown_itself() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"), [(ENGLISH, "This is sentence number 200 of"), (CHINESE, "这是报告的第200句话")]
+)
+def test_a_stretch_that_was_found_is_shown_from_its_beginning(text: str, sentence: str) -> None:
+    start = text.index(sentence)
+    shown, cut = excerpt(text, snippet=f"…{text[start + 60 : start + 120]}…", start=start, limit=100, count=O200K)
+    assert cut
+    assert shown.startswith(f"…{sentence}")
+    assert excerpt(text, snippet="nowhere", start=start, limit=100, count=O200K)[0] == shown
+    assert excerpt(text, start=10**9, limit=100, count=O200K)[0].startswith(text[:20])
+
+
+def test_what_was_found_late_in_a_stretch_is_not_cut_off() -> None:
+    start = ENGLISH.index("This is sentence number 200")
+    shown, _ = excerpt(ENGLISH, snippet="number 240 of", start=start, limit=100, count=O200K)
+    assert shown.startswith("…This is sentence number 240")
+
+
 def test_words_are_kept_whole_where_no_sentence_ends_and_characters_where_no_word_does() -> None:
     shown, _ = excerpt("alpha beta gamma delta " * 100, limit=50, count=O200K)
     assert shown.rstrip("…").rpartition(" ")[2] in {"alpha", "beta", "gamma", "delta"}

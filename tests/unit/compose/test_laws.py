@@ -197,6 +197,7 @@ class Superadditive:
         return len(text) + len(text) ** 2 // 2_000
 
 
+@pytest.mark.slow
 @given(candidates=CANDIDATES, budget=BUDGETS)
 @example(candidates=Candidates("hi", evidence=[evidence_of("word " * 9, number=n) for n in range(9)]), budget=Budget())
 @RELAXED

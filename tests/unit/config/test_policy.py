@@ -20,9 +20,11 @@ from phronesis.config import (
     load_settings,
 )
 from phronesis.config.checking import known_fields
+from phronesis.config.forgetting import law_of
 from phronesis.config.mistakes import MOST_TOLD
 from phronesis.config.roles import Roles
 from phronesis.core.context import Budget
+from phronesis.core.forgetting import CONVERSATION
 from phronesis.errors import InputError
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "brain.schema.json"
@@ -148,6 +150,24 @@ WRONG: list[tuple[dict[Any, Any], str, str]] = [
     ({"prices": {"m": {"input": 1, "outptu": 1}}}, "prices.m.outptu", "did you mean 'output'?"),
     ({"prices": MappingProxyType({})}, "prices", "must be a mapping of fields, not a mappingproxy"),
     ({5: 1}, "5", "policy.5 is wrong: Keys should be strings"),
+    ({"retntion": {}}, "retntion", "policy: unknown field 'retntion'; did you mean 'retention'?"),
+    ({"retention": {"type": {}}}, "retention.type", "did you mean 'types'?"),
+    ({"retention": {"default": "keep"}}, "retention.default", "must be versioned, overwrite or retracted, not 'keep'"),
+    ({"retention": {"types": {"home_cty": "overwrite"}}}, "retention.types.home_cty", "did you mean 'home_city'?"),
+    ({"retention": {"types": {"favorites.*": "overwrite"}}}, "retention.types.favorites.*", "mean 'favorite.*'?"),
+    ({"retention": {"types": {"job": "archive"}}}, "retention.types.job", "must be versioned, overwrite or retracted"),
+    ({"retention": {"types": ["job"]}}, "retention.types", "must be a mapping of fields, not a list"),
+    ({"conflict": {"types": {"factt": "trust"}}}, "conflict.types.factt", "did you mean 'fact'?"),
+    ({"conflict": {"default": "newest"}}, "conflict.default", "must be occurred, trust or keep_both, not 'newest'"),
+    ({"conflict": {"disputes": False}}, "conflict.disputes", "must be both or best, not true or false"),
+    ({"sensitive": {"store": "none"}}, "sensitive.store", "must be all, messages_only or nothing_derived, not 'none'"),
+    ({"sensitive": {"topics": ["helth"]}}, "sensitive.topics.0", "must be mental_health, physical_health"),
+    ({"sensitive": {"also": ["…"]}}, "sensitive.also.0", "must hold a letter or a digit"),
+    ({"gates": {"never": ["phon"]}}, "gates.never.0", "must be a key of docs/memory-types.md, such as phone"),
+    ({"gates": {"never": ["trait"]}}, "gates.never.0", "or a kind that conversations state"),
+    ({"core": {"items": 0}}, "core.items", "must be at least 1, not 0"),
+    ({"core": {"pin": ["Favourite"]}}, "core.pin.0", "must be a kind, such as decision, or a key"),
+    ({"summary": {"opening": 5}}, "summary.opening", "must be at least 20, not 5"),
 ]
 
 
@@ -218,6 +238,12 @@ def test_all_mistakes_are_told_and_the_field_is_the_first() -> None:
     assert told.details["mistakes"] == told.message.splitlines()
 
 
+def test_words_of_a_family_are_keys_in_any_language() -> None:
+    policy = load({"retention": {"types": {"favorite.颜色": "overwrite"}}, "core": {"pin": ["favorite.颜色"]}})
+    assert policy.retention.types == {"favorite.颜色": "overwrite"}
+    assert policy.core.pin == ("favorite.颜色",)
+
+
 def test_a_list_of_mistakes_ends() -> None:
     told = refused({f"field{number}": 1 for number in range(100)})
     assert len(told.message.splitlines()) == MOST_TOLD + 1
@@ -231,6 +257,7 @@ def test_fields_that_are_offered_exist() -> None:
         for part in path:
             found = found[part]
         assert found == "rules" or set(found) <= set(known_fields(path))
+    assert {"home_city", "favorite.*", "decision"} <= set(known_fields(("conflict", "types")))
     assert set(known_fields(("limits",))) == set(example["limits"])
     assert set(known_fields(("prices", "gpt-5-mini"))) == {"input", "output"}
 
@@ -351,3 +378,45 @@ def test_what_is_archived_is_downweighted_first() -> None:
     assert load({"experience": {"forget": {"archive_below": 0.1}}}).experience.forget.downweight_below == 0.5
     with pytest.raises(InputError, match="archive_below must not be above"):
         load({"experience": {"forget": {"archive_below": 0.6}}})
+
+
+def test_kinds_that_are_not_named_fade_as_they_would_without_a_policy() -> None:
+    own = load(
+        {"forgetting": {"kinds": {"message": {"archive_below": 0.5}, "profile": {}, "fact": {"never": True}}}}
+    ).forgetting
+    assert [own.never(kind) for kind in ("message", "profile", "decision", "fact")] == [False, False, True, True]
+    assert own.of_kind("message") == {"half_life_days": 365.0, "archive_below": 0.5, "delete_after_days": 365.0}
+    assert own.of_kind("preference")["half_life_days"] == 730.0
+    assert own.of_kind("decision")["half_life_days"] == 365.0
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "words"),
+    [
+        ({"half_life_days": 0}, "half_life_days", "must be more than 0, not 0"),
+        ({"archive_below": 2}, "archive_below", "must be at most 1"),
+        ({"keep_importance": 11}, "keep_importance", "must be at most 10"),
+        ({"background": "yes"}, "background", "must be true or false"),
+        ({"at_once": 0}, "at_once", "must be at least 1, not 0"),
+        ({"kinds": []}, "kinds", "must be a mapping of fields, not a list"),
+        ({"kinds": {"message": {"half_life": 3}}}, "kinds.message.half_life", "unknown field 'half_life'"),
+        ({"kinds": {"trait": {"never": True}}}, "kinds.trait", "must be message, fact, episodic"),
+        ({"kinds": {"fact": "never"}}, "kinds.fact", "must be a mapping of fields, not a text"),
+    ],
+)
+def test_rules_for_forgetting_that_cannot_be_are_refused(given: dict[str, Any], field: str, words: str) -> None:
+    told = refused({"forgetting": given})
+    assert told.field == f"policy.forgetting.{field}"
+    assert words in told.message
+
+
+def test_the_law_of_the_policy_has_a_rule_for_each_kind() -> None:
+    policy = load(
+        {"core": {"pin": ["favorite.*"]}, "experience": {"forget": {"kinds": ["l1"], "keep_sources": ["lean"]}}}
+    )
+    law = law_of(policy.forgetting, policy.experience.forget, pinned=policy.core.pin)
+    assert set(law.rules) == {"l1", *CONVERSATION}
+    assert law.rules["l1"].keep_sources == {"lean"}
+    assert law.rules["decision"].keep == {"allergy", "diet", "health", "favorite.*", "decision"}
+    assert (law.rules["message"].usual, law.rules["message"].half_life_days) == (3, 180.0)
+    assert (law.rules["fact"].downweight_below, law.rules["l1"].downweight_below) == (0.0, 0.5)

@@ -48,7 +48,14 @@ ENGLISH = [
     ("summer of 2019", "summer of 2019", "2019-06-01", "2019-08-31", "season"),
     ("Christmas 2022", "Christmas 2022", "2022-12-25", "2022-12-25", "day"),
     ("February 29", "February 29", "2024-02-29", "2024-02-29", "day"),
+    ("between 3 and 7 June", "3 and 7 June", "2024-06-03", "2024-06-07", "day"),
+    ("between the 3rd and 7th of June 2023", "the 3rd and 7th of June 2023", "2023-06-03", "2023-06-07", "day"),
+    ("between June 3 and 7, 2023", "June 3 and 7, 2023", "2023-06-03", "2023-06-07", "day"),
+    ("the third quarter of 2023", "the third quarter of 2023", "2023-07-01", "2023-09-30", "season"),
+    ("Q1 2023", "Q1 2023", "2023-01-01", "2023-03-31", "season"),
+    ("the second half of last year", "the second half of last year", "2023-07-01", "2023-12-31", "season"),
     # Against the day it was written.
+    ("sales in Q2", "Q2", "2024-04-01", "2024-06-30", "season"),
     ("today", "today", "2024-09-11", "2024-09-11", "day"),
     ("yesterday morning", "yesterday morning", "2024-09-10", "2024-09-10", "day"),
     ("last night", "last night", "2024-09-10", "2024-09-10", "day"),
@@ -150,6 +157,19 @@ CHINESE = [
     ("夏天", "夏天", "2024-06-01", "2024-08-31", "season"),
     ("国庆节", "国庆节", "2024-10-01", "2024-10-01", "day"),
     ("去年圣诞节", "去年圣诞节", "2023-12-25", "2023-12-25", "day"),
+    ("最近三天", "最近三天", "2024-09-08", "2024-09-11", "day"),
+    ("过去两个星期", "过去两个星期", "2024-08-28", "2024-09-11", "week"),
+    ("近几个月", "近几个月", "2024-04-01", "2024-09-11", "month"),
+    ("最近半年", "最近半年", "2024-03-01", "2024-09-11", "month"),
+    ("过去半个月", "过去半个月", "2024-08-27", "2024-09-11", "day"),
+    ("未来三天", "未来三天", "2024-09-11", "2024-09-14", "day"),
+    ("接下来的两年", "接下来的两年", "2024-09-11", "2026-12-31", "year"),
+    ("去年第三季度", "去年第三季度", "2023-07-01", "2023-09-30", "season"),
+    ("2023年Q4", "2023年Q4", "2023-10-01", "2023-12-31", "season"),
+    ("今年上半年", "今年上半年", "2024-01-01", "2024-06-30", "season"),
+    ("二季度的营收", "二季度", "2024-04-01", "2024-06-30", "season"),
+    ("上个季度", "上个季度", "2024-04-01", "2024-06-30", "season"),
+    ("下季度", "下季度", "2024-10-01", "2024-12-31", "season"),
 ]
 
 
@@ -165,6 +185,7 @@ def test_a_time_is_found_and_dated(text: str, surface: str, first: str, last: st
 @pytest.mark.parametrize(
     "text",
     [
+        "between 7 and 3 June", "最近零天",
         "I may go and march on", "I fall down", "5/4/2023", "2019 people came", "on the 5th floor",
         "Feb 30",
         "every Friday", "on Fridays", "He sat in the sun", "the last 0 days",
@@ -206,6 +227,8 @@ def test_what_is_relative_is_said() -> None:
         ("in the spring", "2024-03-01", "2025-03-01"),
         ("on the 5th.", "2024-09-05", "2024-10-05"),
         ("周一", "2024-09-09", "2024-09-16"),
+        ("Q4", "2023-10-01", "2024-10-01"),
+        ("上半年", "2024-01-01", "2025-01-01"),
     ],
 )
 def test_a_text_may_lean_to_the_past_or_the_future(text: str, past: str, future: str) -> None:

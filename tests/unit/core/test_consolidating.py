@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from phronesis.core.consolidating import Verdict, best_match, confirm, consolidate, enter, finish, retract
 from phronesis.core.items import Item, Trust
-from phronesis.core.proposals import Cardinality
+from phronesis.core.proposals import Cardinality, Retention
 from phronesis.core.statements import Held, Saying, Statement
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -363,3 +363,101 @@ def test_a_place_of_its_own_and_one_that_is_there() -> None:
     new = lane.statement("home", "lyon", saying(2))
     assert enter(new, ()) == Verdict(act="ADD")
     assert confirm(new, lane.held["paris1"], ()).into == "paris1"
+
+
+@pytest.mark.parametrize(
+    ("retention", "ending"),
+    [
+        ("versioned", {"ended": "superseded"}),
+        ("overwrite", {"ended": "superseded", "status": "archived"}),
+        ("retracted", {"ended": "retracted"}),
+    ],
+)
+def test_what_becomes_of_a_replaced_value_is_its_retention(retention: Retention, ending: dict[str, str]) -> None:
+    lane = Lane()
+    lane.state("home", "paris", saying(1), retention=retention)
+    _, verdict = lane.state("home", "lyon", saying(5), retention=retention)
+    assert verdict.patches == {"paris1": {**ending, "ended_by": "lyon2", "valid_to": at(5)}}
+    _, verdict = lane.state("home", "oslo", saying(3), retention=retention)  # an older chat, imported later
+    assert verdict.fields == {**ending, "ended_by": "lyon2", "valid_to": at(5)}
+    lane.state("home", "rome", saying(6, TOOL), retention=retention)
+    assert lane.now("home") == ["lyon", "rome"]
+    _, verdict = lane.state("home", "lyon", saying(7), retention=retention)
+    assert verdict.patches == {"rome4": {**ending, "ended_by": "lyon2", "valid_to": at(7)}}
+    assert lane.now("home") == ["lyon"]
+
+
+@given(
+    said=st.lists(st.tuples(st.integers(0, 60), st.sampled_from("abcd")), max_size=5, unique_by=lambda row: row[0]),
+    retention=st.sampled_from(["overwrite", "retracted"]),
+)
+def test_what_holds_does_not_depend_on_the_retention(said: list[tuple[int, str]], retention: Retention) -> None:
+    kept, ended = Lane(), Lane()
+    for day, value in said:
+        kept.state("home", value, saying(day))
+        ended.state("home", value, saying(day), retention=retention)
+        assert ended.now("home") == kept.now("home")
+
+
+def test_by_trust_the_more_trusted_source_stands_whenever_it_spoke() -> None:
+    lane = Lane()
+    by_trust: dict[str, Any] = {"conflict": "trust"}
+    lane.state("home", "paris", saying(1), **by_trust)
+    _, verdict = lane.state("home", "lyon", saying(5, TOOL), **by_trust)
+    assert verdict.fields == {"ended": "superseded", "ended_by": "paris1", "valid_to": at(5)}
+    lane.state("home", "lyon", saying(6, TOOL), **by_trust)  # said once more, it is no other
+    assert (lane.now("home"), len(lane.held)) == (["paris"], 2)
+    lane.state("home", "bern", saying(8, TOOL), **by_trust)  # and takes no place in a line that it is not in
+    assert lane.held["lyon2"].item.ended_by == "paris1"
+    _, verdict = lane.state("home", "lyon", saying(9), **by_trust)  # now the user says so
+    assert (verdict.act, lane.now("home")) == ("SUPERSEDE", ["lyon"])
+    other = Lane()
+    other.state("home", "lyon", saying(5, TOOL), **by_trust)
+    _, verdict = other.state("home", "paris", saying(1), **by_trust)
+    assert (verdict.act, other.now("home")) == ("SUPERSEDE", ["paris"])
+    assert other.held["lyon1"].item.valid_to == at(5)
+    other.state("home", "rome", saying(1, by="Bo"), **by_trust)
+    assert other.now("home") == ["paris", "rome"]
+
+
+@given(
+    said=st.lists(st.tuples(st.integers(0, 60), st.sampled_from([USER, TOOL, Trust.ASSISTANT])),
+                  max_size=5, unique_by=lambda row: row[0])
+)  # fmt: skip
+def test_by_trust_the_order_of_arrival_does_not_matter(said: list[tuple[int, Trust]]) -> None:
+    """Each says another value: the most trusted stands, and of these the latest."""
+    expected = [str(day) for _, day in sorted((trust, day) for day, trust in said)[-1:]]
+    for order in permutations(said):
+        lane = Lane()
+        for day, trust in order:
+            lane.state("home", str(day), saying(day, trust), conflict="trust")
+        assert lane.now("home") == expected
+
+
+def test_by_keep_both_values_stay_disputed_until_one_is_named_as_gone() -> None:
+    lane = Lane()
+    both: dict[str, Any] = {"conflict": "keep_both"}
+    lane.state("home", "paris", saying(1), **both)
+    lane.state("home", "lyon", saying(5), **both)
+    lane.state("home", "rome", saying(3), **both)
+    assert lane.now("home") == ["lyon", "paris", "rome"]
+    assert {pair for pair in lane.contradicts if pair[0] == "rome3"} == {("rome3", "paris1"), ("rome3", "lyon2")}
+    _, verdict = lane.state("home", "lyon", saying(7), **both)
+    assert (verdict.act, verdict.into, lane.now("home")) == ("NONE", "lyon2", ["lyon", "paris", "rome"])
+    lane.state("home", "bern", saying(8), against=frozenset({"paris1"}), **both)
+    assert lane.now("home") == ["bern", "lyon", "rome"]
+    _, verdict = lane.state("home", "paris", saying(9), **both)  # it holds again, beside the others
+    assert (verdict.act, verdict.into) == ("ADD", None)
+    gone = retract(lane.statement("home", "rome", saying(9), **both), list(lane.held.values()))
+    assert set(gone.patches) == {"rome3"}
+
+
+@given(said=st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc"), st.sampled_from([USER, TOOL])), max_size=8))
+def test_by_keep_both_nothing_ends(said: list[tuple[int, str, Trust]]) -> None:
+    lane = Lane()
+    for day, value, trust in said:
+        lane.state("home", value, saying(day, trust), conflict="keep_both")
+    assert lane.now("home") == sorted({value for _, value, _ in said})
+    current = {one.item.id for one in lane.held.values() if one.current}
+    for one in current:
+        assert {other for other in current if (one, other) in lane.contradicts} == current - {one}

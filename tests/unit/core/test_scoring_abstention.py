@@ -2,8 +2,8 @@
 
 import pytest
 
-from phronesis.core.scoring.abstention import FEW, WEAK_SCORE, Support, abstains
-from phronesis.core.scoring.formulas import A12, B12, Formula
+from phronesis.core.scoring.abstention import FEW, Support, abstains
+from phronesis.core.scoring.formulas import A12, B12, SECTIONS, WEAK_SCORE, Formula
 
 NOTHING = Support(0.0, 0.0, {})
 OUTLYING = Support(0.5, 0.0, {"dense": 3.1 * B12.weights["dense"]})
@@ -27,6 +27,7 @@ COVERED = Support(1.0, 0.9, {})
         ([STRONG], B12, False, 500, False),
         ([COVERED], A12, False, 500, False),
         ([], A12, True, 500, False),
+        ([STRONG], SECTIONS, False, 500, True),
     ],
 )
 def test_abstains(found: list[Support], formula: Formula, *, named: bool, documents: int, expected: bool) -> None:

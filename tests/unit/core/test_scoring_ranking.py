@@ -14,10 +14,10 @@ from phronesis.core.scoring.arrays import Spread, best_of, spread_of
 from phronesis.core.scoring.bonuses import BONUSES, IMPORTANCE, RECENCY, TRAIT_BOOSTS
 from phronesis.core.scoring.dates import Stretch
 from phronesis.core.scoring.features import FEATURES
-from phronesis.core.scoring.formulas import A12, B12, Formula
+from phronesis.core.scoring.formulas import A12, B12, COARSE_DENSE, SECTIONS, Formula
 from phronesis.core.scoring.layout import ALONE
 from phronesis.core.scoring.marks import ASKS, NAMES_TIME, SAID, SHARES_PHOTO
-from phronesis.core.scoring.ranking import COARSE_DENSE, coarse_scores, rank, supported
+from phronesis.core.scoring.ranking import coarse_scores, rank, supported
 from phronesis.core.scoring.signals import GUESSED, LaneInput, Properties, Question, Signals, read_signals
 from phronesis.errors import InputError
 from unit.core.lanes import Floats, floats, laid_out
@@ -178,6 +178,17 @@ def test_the_coarse_score_is_that_of_the_decision() -> None:
     dense = features.dense(more, ALL).tolist()
     wanted = [c + n + COARSE_DENSE * d for c, n, d in zip(by_hand, named, dense, strict=True)]
     assert coarse_scores(more).tolist() == pytest.approx(wanted, abs=1e-5)
+    doubled = [score + COARSE_DENSE * d for score, d in zip(wanted, dense, strict=True)]
+    assert coarse_scores(more, dense=2 * COARSE_DENSE).tolist() == pytest.approx(doubled, abs=1e-5)
+
+
+def test_sections_are_candidates_by_their_meaning_as_much_as_they_are_ranked_by_it() -> None:
+    assert SECTIONS.coarse == pytest.approx(SECTIONS.weights["dense"] / SECTIONS.weights["words"])
+    # The fourth text has the words of the question, the first stands out by its meaning.
+    one = signals(Question([5, 6, 7]), dense=floats(0.9, 0.1, 0.1, 0.1, 0.1), embedded=np.ones(5, np.bool_))
+    for formula, wanted in ((B12, [3]), (SECTIONS, [0])):
+        [ranked] = rank([one], everywhere(one), formula, depth=1)
+        assert ranked.places.tolist() == wanted
 
 
 def test_what_nothing_speaks_for_is_no_candidate() -> None:
@@ -195,14 +206,15 @@ def test_what_nothing_speaks_for_is_no_candidate() -> None:
     assert supported(named).tolist() == [False, False, True, False, False]
 
 
-@pytest.mark.parametrize("formula", [A12, B12])
+@pytest.mark.parametrize("formula", [A12, B12, SECTIONS])
 def test_shares_add_up_to_the_score(formula: Formula) -> None:
     one = signals(dense=floats(0.9, 0.1, 0.7, 0.1, 0.1), embedded=np.ones(5, np.bool_))
     [ranked] = rank([one], everywhere(one), formula)
     assert set(ranked.shares) == {*formula.weights, *BONUSES}
     np.testing.assert_allclose(sum(ranked.shares.values()), ranked.scores, rtol=1e-5)
-    wanted = formula.weights["window"] * features.window(one, ALL)
-    np.testing.assert_allclose(ranked.shares["window"], wanted, rtol=1e-5)
+    feature = next(iter(formula.weights))
+    wanted = formula.weights[feature] * FEATURES[feature](one, ALL)
+    np.testing.assert_allclose(ranked.shares[feature], wanted, rtol=1e-5)
 
 
 def test_bonuses_come_on_top_of_the_formula() -> None:

@@ -192,14 +192,15 @@ def test_a_store_in_memory_and_one_without_encoder() -> None:
         assert "space" not in [found.name for found in memory.doctor().checks]
 
 
-def test_the_isolation_of_tenants(postgres_dsn: str) -> None:
+@pytest.mark.parametrize("table", ["phronesis.items", "phronesis_resources.chunks"])
+def test_the_isolation_of_tenants(postgres_dsn: str, table: str) -> None:
     with Memory.open(postgres_dsn, policy={"embedder": "none"}) as memory:
         memory.add("x")
         assert check(memory, "isolation").ok
         assert memory.doctor().ok
         with memory.stages.database.engine.connect() as connection:
-            connection.exec_driver_sql("ALTER TABLE phronesis.items NO FORCE ROW LEVEL SECURITY")
+            connection.exec_driver_sql(f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY")
             connection.commit()
         found: Any = check(memory, "isolation")
         assert not found.ok
-        assert "items" in found.detail
+        assert table.partition(".")[2] in found.detail

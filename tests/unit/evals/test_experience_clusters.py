@@ -101,6 +101,7 @@ def test_the_labelled_events_are_clustered_with_precision_by_words_alone() -> No
     assert found.f1 > 0.38
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [7, 40])
 def test_events_that_come_a_part_at_a_time_end_in_the_same_patterns(part: int) -> None:
     events = load_events(DEV)[:150]

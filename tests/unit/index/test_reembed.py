@@ -13,6 +13,7 @@ from phronesis.memory import Memory
 from phronesis.models.hashing_embedder import HashingEmbedder
 from phronesis.storage import schema
 from phronesis.storage.documents import active_model
+from phronesis.storage.homes import MEMORY
 
 
 class Folded(HashingEmbedder):
@@ -45,7 +46,7 @@ def models(memory: Memory) -> dict[str, int]:
     """Give how many vectors each model has."""
     with memory.stages.database.transaction(memory.tenant, "read") as unit:
         kept = {row.model_id: 0 for row in unit.run(sa.select(schema.embedding_models.c.model_id))}
-        query = sa.select(schema.vectors.c.model_id, sa.func.count().label("n")).group_by(schema.vectors.c.model_id)
+        query = sa.select(MEMORY.vectors.c.model_id, sa.func.count().label("n")).group_by(MEMORY.vectors.c.model_id)
         return kept | {row.model_id: row.n for row in unit.run(query)}
 
 

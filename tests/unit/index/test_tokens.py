@@ -97,6 +97,7 @@ def test_case_and_a_neighbour_in_another_script_change_nothing(text: str) -> Non
     assert tokenize(f"{text} 猫") == [*tokenize(text), "猫"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

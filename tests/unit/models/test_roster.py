@@ -61,7 +61,7 @@ def test_each_model_is_made_once(make: Callable[..., Roster]) -> None:
     assert roster.judge() is judge
     assert roster.embedder() is embedder
     assert {one.role: one.used for one in roster.effective() if one.by != "rules"} == {
-        "extract": True, "rerank": True, "embed": True, "plan": False,
+        "extract": True, "rerank": True, "embed": True, "plan": True,
     }  # fmt: skip
     assert "sk-secret" not in repr(asker)
 

@@ -125,6 +125,7 @@ def test_a_second_import_changes_nothing_and_a_later_export_extends(source: Memo
         assert copy.rebuild(verify=True).live_hash == source.rebuild(verify=True).live_hash
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed_at", [1, 2, 3, 5, 8, ENTRIES])
 def test_a_killed_import_is_invisible_and_goes_on_where_it_stopped(
     source: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed_at: int
@@ -290,8 +291,14 @@ def test_an_empty_store_is_exported_and_imported(tmp_path: Path) -> None:
 
 def test_only_derived_tables_and_indexes_are_left_out() -> None:
     written = {"tenants", "lanes", "entries", "payload_parts", "blobs", "outcomes", "failures"}
-    derived = {table.name for table in schema.DERIVED} | {"vectors", "embedding_models", "index_marks"}
-    derived |= {"model_calls", "shown_contexts", "used_memories", "lookups"}  # a store's own: spent, shown, looked up
+    derived = {table.name for table in schema.DERIVED} | {"vectors", "chunk_vectors", "embedding_models", "index_marks"}
+    derived |= {
+        "model_calls",
+        "shown_contexts",
+        "used_memories",
+        "usage",
+        "lookups",
+    }  # a store's own: spent, shown, looked up
     assert {table.name for table in schema.metadata.tables.values()} == written | derived
 
 

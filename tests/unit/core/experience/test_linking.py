@@ -3,9 +3,11 @@
 from itertools import combinations, pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phronesis.core.experience import linking
 from phronesis.core.experience.linking import average_link
 from unit.core.experience.metrics import crowds, drawn
 
@@ -42,6 +44,32 @@ def test_bonds_hold_and_to_be_apart_outweighs_to_be_together(
     assert all(place[one] != place[other] for one, other in apart)
     if not apart:
         assert all(place[one] == place[other] for one, other in together)
+
+
+def by_definition(alike: np.ndarray[tuple[int, int], np.dtype[np.float64]], threshold: float) -> list[list[int]]:
+    """Give the groups by a look at every pair for every join."""
+    groups = {row: [row] for row in range(len(alike))}
+    while len(groups) > 1:
+        one, other = max(combinations(sorted(groups), 2), key=lambda pair: alike[pair])
+        if alike[one, other] < threshold:
+            break
+        here, there = len(groups[one]), len(groups[other])
+        alike[one] = alike[:, one] = (here * alike[one] + there * alike[other]) / (here + there)
+        groups[one] += groups.pop(other)
+    return sorted(map(sorted, groups.values()))
+
+
+@pytest.mark.parametrize("large", [0, linking.LARGE])
+@given(st.data(), st.integers(1, 9), st.integers(-1, 4))
+def test_they_are_those_of_a_look_at_every_pair_where_many_are_alike(
+    large: int, data: st.DataObject, size: int, threshold: int
+) -> None:
+    alike = np.zeros((size, size), np.float32)
+    for one, other in combinations(range(size), 2):
+        alike[one, other] = alike[other, one] = data.draw(st.integers(-2, 5))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(linking, "LARGE", large)
+        assert average_link(alike, threshold=threshold) == by_definition(alike.astype(np.float64), threshold)
 
 
 def test_ties_go_to_the_smaller_rows() -> None:

@@ -163,6 +163,7 @@ def test_aliases_are_taken_out_of_what_people_said() -> None:
     assert gate(block(member(facts=quoting))) == []
 
 
+@pytest.mark.slow
 @given(BLOCKS, st.data())
 def test_one_broken_rule_is_caught_by_its_name(lawful: ReasoningBlock, data: st.DataObject) -> None:
     text = render(lawful)

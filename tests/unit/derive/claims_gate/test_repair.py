@@ -140,6 +140,7 @@ def test_what_is_no_claim_is_left_as_it_is() -> None:
     assert parse_members(repaired.text)[0] == "c1"
 
 
+@pytest.mark.slow
 @given(BLOCKS)
 def test_any_block_comes_out_of_a_fence_as_it_was(lawful: ReasoningBlock) -> None:
     text = render(lawful)

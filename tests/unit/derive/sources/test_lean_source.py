@@ -246,6 +246,7 @@ def test_no_json_is_too_strange(values: list[Any]) -> None:
         check(draft, text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [
     "{\n", '{"env":0}', '{"a":[', "A.lean:1:2: error: x\n", "⊢ a\n", "a b c ", "'", "`a", "simp [", "by ", "(", "| ",
     "/-", "\n", " ", "case a\n", "theorem x : y := by\n  simp\n",

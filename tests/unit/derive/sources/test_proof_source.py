@@ -123,6 +123,7 @@ def test_no_text_is_too_strange(text: str) -> None:
         assert Draft.from_body(json.loads(json.dumps(draft.to_body()))).to_body() == draft.to_body()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [
     "Claim: x.\nProof. I am stuck. Let me try again. ", "I am stuck. ", "Theorem 1. x\n", "\\begin{theorem}\n",
     "let a ", "take a ", "the step is long ", "(", "证", "定理", "卡住", "\n", " ", "*", "a", "induction ", "QED ",

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phronesis.config import SENSITIVE_TOPICS, SensitiveRules
-from phronesis.derive.reflecting.sensitive import GUARD_VERSION, Finding, Guard
-from phronesis.derive.reflecting.sensitive.guard import MAX_WORDS, TEAM
-from phronesis.derive.reflecting.sensitive.tables import MAX_SCANNED, MAX_SENTENCE, load_tables, parse_table, sentences
+from phronesis.derive.sensitive import GUARD_VERSION, Finding, Guard
+from phronesis.derive.sensitive.guard import MAX_WORDS, TEAM
+from phronesis.derive.sensitive.tables import MAX_SCANNED, MAX_SENTENCE, load_tables, parse_table, sentences
 from phronesis.errors import PhronesisError
 
-LABELLED = Path(__file__).parents[3] / "labelled" / "sensitive"
+LABELLED = Path(__file__).parents[2] / "labelled" / "sensitive"
 GUARD = Guard(SensitiveRules())
 SICK = "I have type 2 diabetes."
 PLAIN = "I run five kilometres every morning."
@@ -219,6 +219,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_time_is_linear(piece: str) -> None:
     def seconds(size: int) -> float:

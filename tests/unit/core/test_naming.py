@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.derive.mentions import MAX_MENTIONS, MAX_SCANNED, MAX_SURFACE, find_mentions
+from phronesis.core.naming import MAX_MENTIONS, MAX_SCANNED, MAX_SURFACE, find_mentions
 
 FOUND: list[tuple[str, list[tuple[str, str]]]] = [
     ("I met Melanie in Kyoto", [("name", "Melanie"), ("name", "Kyoto")]),

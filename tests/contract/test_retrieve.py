@@ -1,0 +1,194 @@
+"""Retrieve: one plan, memory and resources, one list of evidence, explained; on both databases."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from custom_store import registered
+from phronesis import Memory
+from phronesis.core.packs import EvidencePack
+from phronesis.core.plan import MODES, Mode, RetrievalPlan, SubPlan, SubQuery, TimeWindow
+from phronesis.core.scope import make_scope
+from phronesis.errors import InputError
+from scenarios.engines import Clock
+from shelved import HANDLERS, shelve
+
+KETTLE = {
+    "Descaling": "Fill the kettle with vinegar and boil it twice to remove limescale.",
+    "Safety": "Never open the lid of the kettle while it boils.",
+    "Cleaning": "Wipe the kettle with a damp cloth.",
+    "Storage": "Keep the kettle dry when it is not used.",
+}
+BOILER = {
+    "Descaling": "Have the boiler descaled by a technician once a year.",
+    "保养": "每月用柠檬酸清洗水壶一次，去除水垢。",
+}
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(params=["none", "hashing"])
+def memory(request: pytest.FixtureRequest, database_url: str, clock: Clock) -> Iterator[Memory]:
+    with registered(HANDLERS), Memory.open(database_url, policy={"embedder": request.param}, clock=clock) as opened:
+        for n, text in enumerate(TALK):
+            opened.commit_turn("s1", {"messages": [{"role": "user", "content": text, "id": f"m{n}"}]}, user_id="alice")
+        shelve(opened, "https://www.kettles.example/manual.md", "Kettle manual", KETTLE)
+        shelve(opened, "file:///manuals/boiler.md", "Boiler manual", BOILER)
+        opened.flush()
+        yield opened
+
+
+TALK = (
+    "I bought a red kettle for the office kitchen.",
+    "The kettle in the office is full of limescale again.",
+    "My sister Anna moved to Lisbon.",
+    "办公室的水壶又有水垢了。",
+    "We eat pizza every Friday.",
+)
+
+
+def plan_of(
+    text: str, *more: SubQuery, stores: str = "mr", modes: Sequence[Mode] = MODES, **given: Any
+) -> RetrievalPlan:
+    queries = (SubQuery(text), *more)
+    kept = {name: given.pop(name) for name in ("kinds", "filters") if name in given}
+    memory = SubPlan("memory", queries, modes, **kept) if "m" in stores else None
+    resources = SubPlan("resources", queries, modes) if "r" in stores else None
+    given = {"scope": make_scope(user_id="alice"), "limit": 6, **given}
+    return RetrievalPlan("p1", text, "how_to", "en", queries, modes, memory=memory, resources=resources, **given)
+
+
+def kinds_of(pack: EvidencePack) -> list[str]:
+    return [one.item.kind for one in pack]
+
+
+def texts(pack: EvidencePack) -> list[str]:
+    return [one.item.content for one in pack]
+
+
+def test_memory_and_a_manual_are_one_list(memory: Memory) -> None:
+    pack = memory.retrieve(plan_of("How do I remove limescale from the kettle?"))
+    assert not pack.abstained
+    assert {"message", "section"} <= set(kinds_of(pack))
+    assert KETTLE["Descaling"] in texts(pack)[:2]
+    assert TALK[1] in texts(pack)[:3]
+    assert all(0.0 <= one.score <= 1.0 and one.sources and one.why is not None for one in pack)
+    assert [one.score for one in pack.evidence if one.item.kind == "section"] == sorted(
+        (one.score for one in pack.evidence if one.item.kind == "section"), reverse=True
+    )
+    fates = {one["citation"]: one for one in pack.explain["candidates"]}
+    assert [fates[one.item.citation]["place"] for one in pack] == list(range(1, len(pack) + 1))
+    assert set(pack.explain["retrievers"]) == {"memory", "resources"}
+    assert pack.to_dict()["evidence"][0]["item"]["id"] == pack[0].item.id
+
+
+def test_chinese_finds_both(memory: Memory) -> None:
+    pack = memory.retrieve(plan_of("水壶的水垢怎么去除？"))
+    assert BOILER["保养"] in texts(pack)[:2]
+    assert TALK[3] in texts(pack)
+
+
+def test_no_more_of_a_document_than_the_rules_say(memory: Memory) -> None:
+    pack = memory.retrieve(plan_of("kettle", stores="r", limit=10))
+    of_manual = [one for one in pack if one.item.source_ref == "https://www.kettles.example/manual.md"]
+    assert len(of_manual) == 3
+    over = [one for one in pack.explain["candidates"] if one["fate"] == "document"]
+    assert [one["of"] for one in over] == [of_manual[0].item.data["document_id"]]
+
+
+def test_a_plan_without_a_part_asks_nobody_for_it(memory: Memory) -> None:
+    pack = memory.retrieve(plan_of("kettle limescale", stores="m"))
+    assert set(kinds_of(pack)) == {"message"}
+    assert set(pack.explain["retrievers"]) == {"memory"}
+    nothing = memory.retrieve(plan_of("kettle", stores=""))
+    assert (len(nothing), nothing.abstained) == (0, True)
+
+
+def test_a_section_that_a_message_quotes_is_shown_once(memory: Memory) -> None:
+    memory.commit_turn("s2", {"messages": [{"role": "user", "content": KETTLE["Descaling"], "id": "q"}]},
+                       user_id="alice")  # fmt: skip
+    pack = memory.retrieve(plan_of("remove limescale from the kettle with vinegar"))
+    assert texts(pack).count(KETTLE["Descaling"]) == 1
+    assert pack[0].item.kind == "section"
+    [dropped] = [one for one in pack.explain["candidates"] if one["fate"] == "duplicate"]
+    assert (dropped["of"], dropped["because"]) == (pack[0].item.citation, "same words")
+
+
+def test_other_wordings_find_what_the_message_does_not_say(memory: Memory) -> None:
+    question = "Where does she live now?"
+    alone = memory.retrieve(plan_of(question, stores="m", modes=["exact", "relational"]))
+    assert not any("Lisbon" in text for text in texts(alone)[:1])
+    helped = memory.retrieve(plan_of(question, SubQuery("Anna Lisbon", 0.5, "entity"), stores="m", modes=["exact"]))
+    assert texts(helped)[0].startswith("My sister Anna moved to Lisbon")
+    assert helped[0].why is not None
+    assert helped[0].why["wordings"] > 0
+    assert helped.explain["retrievers"]["memory"]["wordings"] == ["Anna Lisbon"]
+
+
+def test_modes_decide_who_takes_part(memory: Memory) -> None:
+    exact = memory.retrieve(plan_of("kettle", stores="m", modes=["exact"]))
+    assert all("dense" not in (one.why or {}) for one in exact)
+    encoder = memory.stages.vectorizer.serves(memory.tenant)
+    semantic = memory.retrieve(plan_of("kettle", stores="m", modes=["semantic"]))
+    assert semantic.ignored_fields == ({} if encoder else {"memory": ("modes.semantic",)})
+    assert (len(semantic) > 0) == encoder
+    assert all((one.why or {}).get("covered") is None for one in semantic)
+    by_name = memory.retrieve(plan_of("What of her?", stores="m", modes=["relational"], entities=("Anna",)))
+    assert texts(by_name)[0].startswith("My sister Anna moved to Lisbon")
+    passed_over = memory.retrieve(plan_of("What of her?", stores="m", modes=["exact"], entities=("Anna",)))
+    assert passed_over.ignored_fields == {"memory": ("entities",)}
+
+
+def test_a_window_lifts_what_was_said_in_it(memory: Memory, clock: Clock) -> None:
+    clock.pass_days(40)
+    memory.commit_turn("s9", {"messages": [{"role": "user", "content": "The dentist called.", "id": "d"}]},
+                       user_id="alice")  # fmt: skip
+    now = clock()
+    window = TimeWindow(now - timedelta(days=2), now + timedelta(days=1), "this week")
+    pack = memory.retrieve(plan_of("What happened this week?", time=window, limit=3))
+    assert texts(pack)[0] == "The dentist called."
+    assert "time" in pack.ignored_fields["resources"]
+    assert "time" not in pack.ignored_fields.get("memory", ())
+    before = TimeWindow(datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 2, 1, tzinfo=UTC), "January 2020")
+    empty = memory.retrieve(plan_of("January 2020?", stores="m", modes=["exact"], time=before))
+    assert empty.abstained
+
+
+def test_kinds_and_filters_narrow_memory(memory: Memory) -> None:
+    memory.add("The kettle is descaled on Mondays.", user_id="alice", kind="procedure")
+    pack = memory.retrieve(plan_of("kettle", stores="m", kinds=["procedure"]))
+    assert kinds_of(pack) == ["procedure"]
+    none = memory.retrieve(plan_of("kettle", stores="m", filters={"content": {"contains": "nowhere"}}))
+    assert len(none) == 0
+    with pytest.raises(InputError, match="kinds"):
+        memory.retrieve(plan_of("kettle", stores="m", kinds=["potion"]))
+
+
+def test_what_was_known_then(memory: Memory, clock: Clock) -> None:
+    clock.pass_days(1)
+    then = clock()
+    clock.pass_days(1)
+    shelve(memory, "https://www.kettles.example/manual.md", "Kettle manual", {"Descaling": "Use citric acid alone."})
+    text = "descaling the kettle"
+    assert KETTLE["Descaling"] in texts(memory.retrieve(plan_of(text, stores="r", as_of=then)))
+    now = texts(memory.retrieve(plan_of(text, stores="r")))
+    assert "Use citric acid alone." in now
+    assert KETTLE["Descaling"] not in now
+
+
+def test_another_user_and_another_tenant_see_none_of_it(memory: Memory) -> None:
+    stranger = memory.retrieve(plan_of("kettle limescale", scope=make_scope(user_id="bob")))
+    assert (len(stranger), stranger.abstained) == (0, True)
+    with memory.for_tenant("rival") as rival:
+        assert len(rival.retrieve(plan_of("kettle limescale"))) == 0
+
+
+def test_what_is_no_plan_is_refused(memory: Memory) -> None:
+    with pytest.raises(InputError) as told:
+        memory.retrieve("kettle")  # type: ignore[arg-type]
+    assert told.value.field == "plan"

@@ -1,0 +1,118 @@
+"""Reads are counted beside the items: in memory first, written by whoever waits for nobody, and taken up by forget."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from phronesis import Memory
+from phronesis.core.scope import LaneName
+from phronesis.storage.side_tables import usage
+from phronesis.storage.usage import MAX_WAITING, WRITTEN_AFTER
+
+NOW = datetime(2026, 4, 1, tzinfo=UTC)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def memory(database_url: str, clock: Clock) -> Iterator[Memory]:
+    with Memory.open(database_url, policy={"embedder": "none"}, clock=clock) as opened:
+        opened.add("The attic key is brass.", user_id="lin", kind="fact", subject="key")
+        yield opened
+
+
+def rows(memory: Memory) -> list[int]:
+    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+        query = sa.select(usage.c["count"]).where(usage.c.tenant_id == memory.tenant).order_by(usage.c.item_id)
+        return list(unit.run(query).scalars())
+
+
+def used(memory: Memory) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = memory.stages.forgetter.payload(memory.tenant, LaneName("user", "lin"))["used"]
+    return found
+
+
+def test_reads_are_counted_in_memory_and_written_after_a_minute(memory: Memory, clock: Clock) -> None:
+    for _ in range(5):
+        memory.search("attic key", user_id="lin")
+        memory.compose_context("s", "Where is the attic key?", user_id="lin")
+    assert rows(memory) == []
+    clock.now += timedelta(microseconds=WRITTEN_AFTER)
+    memory.search("attic key", user_id="lin")
+    assert rows(memory) == [11]
+    memory.search("attic key", user_id="lin")
+    assert rows(memory) == [11]
+    ((count, _),) = used(memory).values()
+    assert count == 12
+
+
+def test_who_cannot_write_at_once_keeps_its_counts(memory: Memory) -> None:
+    [fact] = memory.get_all(user_id="lin")
+    stages = memory.stages
+    at = NOW
+    stages.usage.note(memory.tenant, [fact.id, fact.id], at)
+    with stages.database.transaction(memory.tenant, "append") as unit:
+        if unit.dialect == "sqlite":  # another process of the same file is writing
+            with Memory.open(f"sqlite:///{stages.database.path}", policy={"embedder": "none"}) as other:
+                other.stages.usage.note(memory.tenant, [fact.id], at)
+                other.stages.usage.note(memory.tenant, [fact.id], at + timedelta(hours=1))  # tries, and does not wait
+                assert other.stages.usage._waiting[memory.tenant].counts[fact.id][0] == 2
+    assert rows(memory) == []
+    assert [count for count, _ in used(memory).values()] == [1]
+
+
+def test_closing_writes_what_waits(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'm.db'}"
+    with Memory.open(url, policy={"embedder": "none"}) as first:
+        first.add("The attic key is brass.", user_id="lin", kind="fact", subject="key")
+        first.search("attic key", user_id="lin")
+        assert rows(first) == []
+    with Memory.open(url, policy={"embedder": "none"}) as second:
+        assert rows(second) == [1]
+
+
+def test_many_are_written_without_waiting_for_the_minute_and_strangers_are_not(memory: Memory) -> None:
+    [fact] = memory.get_all(user_id="lin")
+    memory.stages.usage.note(memory.tenant, [fact.id, *(f"none-{n}" for n in range(511))], NOW)
+    assert rows(memory) == [1]
+    memory.stages.usage.note("other", ["x"], NOW)
+    assert MAX_WAITING > 511
+    assert list(used(memory)) == [fact.id]
+
+
+def test_a_copy_goes_on_from_what_its_items_say(memory: Memory, tmp_path: Path) -> None:
+    for _ in range(3):
+        memory.search("attic key", user_id="lin")
+    memory.forget(user_id="lin")
+    assert used(memory) == {}
+    memory.export(str(tmp_path / "all.jsonl"))
+    with Memory.open(f"sqlite:///{tmp_path / 'copy.db'}", policy={"embedder": "none"}, clock=lambda: NOW) as copy:
+        copy.import_(str(tmp_path / "all.jsonl"))
+        copy.flush()
+        copy.search("attic key", user_id="lin")
+        assert [count for count, _ in used(copy).values()] == [4]
+        copy.forget(user_id="lin")
+        assert [item.data["use"]["count"] for item in copy.get_all(user_id="lin")] == [4]
+        assert copy.rebuild(verify=True).equal
+
+
+def test_erasing_a_user_leaves_no_count(memory: Memory) -> None:
+    memory.search("attic key", user_id="lin")
+    memory.stages.usage.settle(memory.tenant)
+    assert rows(memory) == [1]
+    memory.erase(user_id="lin")
+    assert rows(memory) == []

@@ -1,0 +1,211 @@
+"""The laws of fusion: the order within a source, the bounds of diversity, the ratio, and that nothing is chance."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from found_evidence import candidate, memory, part, section
+from phronesis.core.fusion.candidates import Candidate, Part, candidates_of, judged
+from phronesis.core.fusion.fusing import Fused, fuse
+from phronesis.core.fusion.relevance import falling, relevance, support
+from phronesis.core.fusion.rules import FusionRules
+from phronesis.core.results import Evidence
+
+SHARES = st.floats(0, 1)
+MANY = FusionRules(per_document=1000, per_domain=1000)
+
+
+@st.composite
+def pools(draw: st.DrawFn) -> list[Candidate]:
+    """Candidates of both sides, of a few documents and hosts."""
+    memories = [memory(n, draw(SHARES)) for n in range(draw(st.integers(0, 12)))]
+    sections = [
+        section(n, draw(SHARES), document=f"d{n % 4}", uri=f"https://host{n % 3}.example/{n % 4}")
+        for n in range(draw(st.integers(0, 12)))
+    ]
+    abstained = draw(st.booleans())
+    return candidates_of([part("memory", *memories, abstained=abstained), part("resources", *sections)])
+
+
+def ids(fused: Fused) -> list[str]:
+    return [one.item.id for one in fused.evidence]
+
+
+def fate_of(fused: Fused, identity: str) -> str:
+    [found] = [fate.what for fate in fused.fates if fate.candidate.evidence.item.id == identity]
+    return found
+
+
+# Relevance.
+
+
+@given(st.lists(st.floats(-5, 5, allow_subnormal=False), max_size=30))
+def test_the_fit_never_rises_and_keeps_the_mean(values: list[float]) -> None:
+    fitted = falling(values)
+    assert len(fitted) == len(values)
+    assert all(first >= second for first, second in pairwise(fitted))
+    assert sum(fitted) == pytest.approx(sum(values), abs=1e-9)
+    if sorted(values, reverse=True) == values:
+        assert fitted == pytest.approx(values)
+
+
+@given(st.dictionaries(st.sampled_from(["covered", "outlying", "timed", "mentioned", "dense"]), st.floats(-9, 9)))
+def test_support_is_a_share_and_no_reason_lowers_it(why: dict[str, float]) -> None:
+    assert 0.0 <= support(why) <= 1.0
+    for name, value in why.items():
+        assert support({**why, name: value + 1}) >= support(why)
+    assert support({"dense": 9.0}) == 0.0
+
+
+def test_one_certain_reason_suffices_and_half_ones_add_up() -> None:
+    assert support({"covered": 1.0}) == support({"outlying": 7.0}) == 1.0
+    assert support({"outlying": 3.0}) == 0.5
+    assert support({"covered": 0.5, "outlying": 3.0}) == 0.75
+    assert support({"timed": 1.0}) == 0.5
+    assert support({"mentioned": 1.0}) == pytest.approx(0.3)
+
+
+def test_relevance_follows_the_order_of_the_source() -> None:
+    found = [memory(1, 0.2), memory(2, 0.8), memory(3, 0.1)]
+    assert relevance(found) == [pytest.approx(0.5), pytest.approx(0.5), pytest.approx(0.1)]
+    assert relevance([replace(found[0], why=None)]) == [0.0]
+
+
+# Fusion.
+
+
+@given(pools(), st.integers(1, 20), SHARES)
+def test_the_order_within_a_source_is_kept(pool: list[Candidate], limit: int, share: float) -> None:
+    fused = fuse(pool, FusionRules(memory_share=share), limit=limit)
+    rank = {one.evidence.item.id: one.rank for one in pool}
+    for letter in "ms":
+        ranks = [rank[one] for one in ids(fused) if one.startswith(letter)]
+        assert ranks == sorted(ranks)
+
+
+@given(pools(), st.integers(1, 20), st.integers(1, 5), st.integers(1, 8))
+def test_no_more_of_a_document_and_a_site_than_the_rules_say(
+    pool: list[Candidate], limit: int, per_document: int, per_domain: int
+) -> None:
+    fused = fuse(pool, FusionRules(per_document, per_domain), limit=limit)
+    documents = Counter(one.item.data["document_id"] for one in fused.evidence if one.item.kind == "section")
+    sites = Counter(str(one.item.source_ref).split("/")[2] for one in fused.evidence if one.item.kind == "section")
+    assert max(documents.values(), default=0) <= per_document
+    assert max(sites.values(), default=0) <= per_domain
+
+
+@given(st.floats(0.05, 0.95), st.integers(1, 20), st.lists(st.floats(0.2, 1), min_size=40, max_size=40))
+def test_both_sides_have_their_share_at_every_place(share: float, limit: int, scores: list[float]) -> None:
+    memories = [memory(n, one) for n, one in enumerate(scores[:20])]
+    sections = [section(n, one, document=f"d{n}", uri=None) for n, one in enumerate(scores[20:])]
+    pool = candidates_of([part("memory", *memories), part("resources", *sections)])
+    shown = ids(fuse(pool, replace(MANY, memory_share=share), limit=limit))
+    assert len(shown) == limit
+    for end in range(1, limit + 1):
+        count = sum(one.startswith("m") for one in shown[:end])
+        assert abs(count - share * end) < 1 + 1e-6
+
+
+@given(pools(), st.integers(1, 20), st.randoms(use_true_random=False))
+def test_the_order_in_which_candidates_come_says_nothing(
+    pool: list[Candidate], limit: int, chance: random.Random
+) -> None:
+    shuffled = list(pool)
+    chance.shuffle(shuffled)
+    assert fuse(pool, FusionRules(), limit=limit) == fuse(shuffled, FusionRules(), limit=limit)
+
+
+@given(pools(), st.integers(1, 20))
+def test_every_candidate_has_one_fate(pool: list[Candidate], limit: int) -> None:
+    fused = fuse(pool, FusionRules(), limit=limit)
+    assert Counter(id(fate.candidate.evidence) for fate in fused.fates) == Counter(id(one.evidence) for one in pool)
+    kept = [fate for fate in fused.fates if fate.what == "kept"]
+    assert [fate.place for fate in kept] == list(range(1, len(kept) + 1))
+    assert [fate.candidate.evidence.item.id for fate in kept] == ids(fused)
+    places = fused.to_dict()["places"]
+    assert places["memory"] + places["resources"] == len(fused.evidence) == min(limit, len(fused.evidence))
+
+
+@given(pools(), st.lists(SHARES, min_size=24, max_size=24), st.integers(1, 20))
+def test_a_reranker_orders_each_side_by_its_scores(pool: list[Candidate], scores: list[float], limit: int) -> None:
+    fused = fuse(judged(pool, scores), replace(MANY, memory_share=0.5), limit=limit)
+    for kind in ("fact", "section"):
+        given_scores = [one.score for one in fused.evidence if one.item.kind == kind]
+        assert given_scores == sorted(given_scores, reverse=True)
+    assert all((one.why or {})["rerank"] == one.score for one in fused.evidence)
+
+
+def test_what_a_reranker_did_not_read_comes_after_what_it_read() -> None:
+    pool = candidates_of([part("memory", memory(1, 0.9), memory(2, 0.8), memory(3, 0.7))])
+    fused = fuse(judged(pool, [0.2, 0.3]), FusionRules(), limit=3)
+    assert ids(fused) == ["m2", "m1", "m3"]
+    assert "rerank" not in (fused.evidence[2].why or {})
+
+
+def test_a_reranker_speaks_for_what_its_source_did_not_believe_in() -> None:
+    [one] = candidates_of([part("memory", memory(1, 0.9), abstained=True)])
+    assert not one.supported
+    assert judged([one], [0.7])[0].supported
+
+
+def test_a_side_lends_its_places() -> None:
+    memories = [memory(n, 0.6) for n in range(10)]
+    sections = [section(n, 0.9, document=f"d{n}", uri=None) for n in range(2)]
+    fused = fuse(candidates_of([part("memory", *memories), part("resources", *sections)]), MANY, limit=10)
+    assert fused.to_dict()["places"] == {"memory": 8, "resources": 2}
+    alone = fuse(candidates_of([part("memory", *memories)]), MANY, limit=10)
+    assert len(alone.evidence) == 10
+
+
+WEAK = part("memory", *(memory(n, 0.1) for n in range(10)))
+DOUBTED = part("memory", *(memory(n, 0.9) for n in range(10)), abstained=True)
+
+
+@pytest.mark.parametrize("irrelevant", [WEAK, DOUBTED])
+def test_what_is_irrelevant_has_no_claim(irrelevant: Part) -> None:
+    sections = part("resources", *(section(n, 0.5, document=f"d{n}", uri=None) for n in range(8)))
+    fused = fuse(candidates_of([irrelevant, sections]), MANY, limit=10)
+    assert [one[0] for one in ids(fused)] == ["s"] * 8 + ["m"] * 2
+
+
+def test_where_nothing_reaches_the_floor_the_ratio_is_kept_among_what_is_supported() -> None:
+    sections = part("resources", *(section(n, 0.05, document=f"d{n}", uri=None) for n in range(8)))
+    fused = fuse(candidates_of([part("memory", *(memory(n, 0.1) for n in range(10))), sections]), MANY, limit=10)
+    assert fused.to_dict()["places"] == {"memory": 4, "resources": 6}
+    doubted = part("memory", *(memory(n, 0.1) for n in range(10)), abstained=True)
+    lent = fuse(candidates_of([doubted, sections]), MANY, limit=10)
+    assert [one[0] for one in ids(lent)] == ["s"] * 8 + ["m"] * 2
+
+
+def test_why_something_is_not_there_is_said() -> None:
+    memories = [memory(n, 0.9) for n in range(5)]
+    sections = [section(n, 0.3, document="d1") for n in range(4)]
+    sections += [section(n, 0.3, document=f"d{n}", uri=f"https://www.a.example/{n}") for n in range(4, 7)]
+    pool = candidates_of([part("memory", *memories), part("resources", *sections)])
+    fused = fuse(pool, FusionRules(per_document=2, per_domain=3), limit=5)
+    assert ids(fused) == ["m0", "s0", "m1", "s1", "s4"]
+    assert [fate_of(fused, one) for one in ("m4", "s3", "s5")] == ["ratio", "document", "domain"]
+    told = {one["citation"]: one for one in fused.to_dict()["candidates"]}
+    assert (told["mem:s3"]["of"], told["mem:s3"]["most"]) == ("d1", 2)
+    assert (told["mem:s5"]["of"], told["mem:s5"]["most"]) == ("a.example", 3)
+    assert (told["mem:m0"]["place"], told["mem:m0"]["retriever"], told["mem:m0"]["rank"]) == (1, "memory", 1)
+    short = fuse(pool[:3], FusionRules(), limit=2)
+    assert fate_of(short, "m2") == "limit"
+
+
+def test_the_score_is_the_relevance_and_the_own_one_is_kept() -> None:
+    [found] = fuse([candidate(memory(1, score=7.5), relevance=0.25)], FusionRules(), limit=1).evidence
+    assert found.score == 0.25
+    assert found.why == {"covered": 0.5, "source_score": 7.5, "relevance": 0.25}
+    bare: Evidence = replace(memory(1), why=None)
+    assert fuse([candidate(bare)], FusionRules(), limit=1).evidence[0].why == {"source_score": 0.5, "relevance": 0.5}
+
+
+def test_nothing_gives_nothing() -> None:
+    fused = fuse([], FusionRules(), limit=5)
+    assert fused.to_dict() == {"places": {"memory": 0, "resources": 0}, "candidates": []}

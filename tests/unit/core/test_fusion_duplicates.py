@@ -1,0 +1,158 @@
+"""Each thing once: by key, by message, by words; and what is a document's, and whose."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from found_evidence import candidate, memory, section
+from phronesis.core.fusion.candidates import Candidate, Fate
+from phronesis.core.fusion.duplicates import without_duplicates
+from phronesis.core.fusion.identity import document_of, domain_of, key_of, messages_of, site_of, uri_of
+from phronesis.core.fusion.likeness import Text
+from phronesis.core.results import Evidence
+
+LONG = "Fill the kettle with vinegar and boil it twice to remove the limescale."
+CHINESE = "每月用柠檬酸清洗水壶一次，可以去除水垢，然后用清水冲洗。"
+
+
+def ranked(*found: Evidence) -> list[Candidate]:
+    return [candidate(one, n + 1, 1.0 - n / 100) for n, one in enumerate(found)]
+
+
+def names(kept: Sequence[Candidate]) -> list[str]:
+    return [one.evidence.item.id for one in kept]
+
+
+def told(dropped: Sequence[Fate]) -> list[tuple[str, str | None, str]]:
+    return [(one.candidate.evidence.item.id, one.of, one.why["because"]) for one in dropped]
+
+
+def test_keys_are_those_of_the_source() -> None:
+    assert key_of(section(1)) == ("section", "d1", "s1", "chunk:0")
+    assert key_of(section(1, part="whole")) == ("section", "d1", "s1")
+    assert key_of(replace(section(1), matched=())) == ("section", "d1", "s1")
+    assert key_of(memory(1)) == ("item", "m1")
+    assert key_of(memory(1, kind="message", message_id="a")) == ("message", "e1", "a")
+    assert key_of(memory(1, kind="message")) == ("item", "m1")
+    assert messages_of(memory(1, messages=["a", "b"])) == {("message", "e1", "a"), ("message", "e1", "b")}
+    assert messages_of(section(1)) == frozenset()
+
+
+def test_one_key_is_shown_once() -> None:
+    kept, dropped = without_duplicates(ranked(section(1), section(2), section(1, text="other words"), memory(1)))
+    assert names(kept) == ["s1", "s2", "m1"]
+    assert told(dropped) == [("s1", "mem:s1", "same key")]
+    two, _ = without_duplicates(ranked(section(1, text=""), section(1, text="b b b", part="chunk:3000")))
+    assert len(two) == 2
+
+
+def test_a_memory_and_its_message_are_one() -> None:
+    message = memory("message", kind="message", message_id="a", messages=["a"])
+    kept, dropped = without_duplicates(ranked(memory(1, messages=["a", "b"]), message, memory(2, messages=["c"])))
+    assert names(kept) == ["m1", "m2"]
+    assert told(dropped) == [("mmessage", "mem:m1", "same message")]
+    kept, _ = without_duplicates(ranked(message, memory(1, messages=["a", "b"])))
+    assert names(kept) == ["mmessage", "m1"]
+
+
+@pytest.mark.parametrize("words", [LONG, CHINESE])
+def test_the_same_words_in_two_documents_are_shown_once(words: str) -> None:
+    other = section(2, document="d2", text=f"  {words.upper()} \n")
+    kept, dropped = without_duplicates(ranked(section(1, text=words), other))
+    assert names(kept) == ["s1"]
+    assert told(dropped) == [("s2", "mem:s1", "same words")]
+    kept, dropped = without_duplicates(ranked(section(1, text=words, uri=None), other))
+    assert names(kept) == ["s2"]
+    assert told(dropped) == [("s1", "mem:s2", "same words")]
+
+
+def test_a_section_stands_for_the_message_that_quotes_it_at_its_place() -> None:
+    kept, dropped = without_duplicates(ranked(memory(1, text=LONG), memory(2), section(1, text=LONG)))
+    assert names(kept) == ["s1", "m2"]
+    assert kept[0].relevance == 1.0
+    assert told(dropped) == [("m1", "mem:s1", "same words")]
+    first, _, last = ranked(memory(1, text=LONG), memory(2), section(1, text=LONG))
+    kept, _ = without_duplicates([replace(first, judged=0.9), replace(last, judged=0.4)])
+    assert kept[0].judged == 0.9
+
+
+def test_a_message_that_says_more_stays_beside_the_section() -> None:
+    more = memory(1, text=f"{LONG} But for our office the landlord Mr Berger pays a technician.")
+    kept, dropped = without_duplicates(ranked(more, section(1, text=LONG)))
+    assert (names(kept), dropped) == (["m1", "s1"], [])
+    quoted = memory(1, text="boil it twice to remove the limescale")
+    kept, _ = without_duplicates(ranked(section(1, text=LONG), quoted))
+    assert names(kept) == ["s1"]
+
+
+def test_what_people_say_twice_they_say_at_two_times() -> None:
+    kept, _ = without_duplicates(ranked(memory(1, text=LONG), memory(2, text=LONG)))
+    assert names(kept) == ["m1", "m2"]
+
+
+def test_one_word_that_differs_makes_another_text() -> None:
+    other = section(2, document="d2", text=LONG.replace("twice", "thrice"))
+    kept, _ = without_duplicates(ranked(section(1, text=LONG), other))
+    assert names(kept) == ["s1", "s2"]
+
+
+def test_a_section_of_headings_is_compared_by_what_was_matched() -> None:
+    empty = replace(section(2, document="d2", text=LONG), item=replace(section(2).item, content=""))
+    kept, _ = without_duplicates(ranked(section(1, text=LONG), empty))
+    assert names(kept) == ["s1"]
+    nothing = replace(empty, matched=())
+    assert len(without_duplicates(ranked(section(1, text=LONG), nothing))[0]) == 2
+
+
+def test_short_texts_repeat_only_by_their_words() -> None:
+    assert not Text("tea").repeats(Text("steak"))
+    assert not Text("").repeats(Text(LONG))
+    assert Text(LONG).repeats(Text(f"Before. {LONG} After."))
+    assert not Text(f"Before it. {LONG} After all of that.").repeats(Text(LONG))
+    told = Text("I fill the kettle with vinegar, then boil it")
+    assert Text("You fill the kettle with vinegar").repeats(told)
+    assert not Text("You fill the kettle with vinegar on Mondays").repeats(told)
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_be_compared(text: str) -> None:
+    assert isinstance(Text(text).repeats(Text(LONG)), bool)
+    assert isinstance(Text(LONG).repeats(Text(text)), bool)
+
+
+@pytest.mark.parametrize(
+    ("uri", "site"),
+    [
+        ("https://www.a.example/b?c", "a.example"),
+        ("http://A.example:8080", "a.example"),
+        ("file:///manuals/kettle/one.md", "/manuals/kettle"),
+        ("manuals/one.md", "manuals"),
+        ("C:\\manuals\\one.md", "\\manuals".replace("\\", "/")),
+        ("one.md", None),
+        ("mailto:a@b.example", None),
+        ("http://[bad", None),
+        ("", None),
+    ],
+)
+def test_whose_a_document_is(uri: str, site: str | None) -> None:
+    assert site_of(uri) == site
+
+
+def test_documents_and_addresses_of_what_was_found() -> None:
+    assert (document_of(memory(1)), domain_of(memory(1, source_ref="https://a.example"))) == (None, None)
+    assert (document_of(section(1)), domain_of(section(1))) == ("d1", "a.example")
+    bare = section(1, uri=None)
+    assert (uri_of(bare), domain_of(bare)) == (None, None)
+    nameless = replace(bare, item=replace(bare.item, data={"document_id": 7}))
+    assert document_of(nameless) == "s1"
+    by_source = replace(bare, sources=section(1).sources)
+    assert domain_of(by_source) == "a.example"
+
+
+@given(st.text(max_size=200))
+def test_any_address_can_be_read(uri: str) -> None:
+    site = site_of(uri)
+    assert site is None or site

@@ -1,0 +1,123 @@
+"""Other wordings of a question, a window of time, and what a plan is told of each place."""
+
+import dataclasses
+from datetime import date
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.fusion.signals import signals_at
+from phronesis.core.scoring.dates import Stretch
+from phronesis.core.scoring.formulas import A12
+from phronesis.core.scoring.further import COVERAGE, WORDS, Wording, further_scores
+from phronesis.core.scoring.ranking import FURTHER, IN_WINDOW, WITHIN, coarse_scores, rank, supported
+from phronesis.core.scoring.signals import Question, read_signals
+from unit.core.lanes import floats, laid_out
+from unit.core.test_scoring_ranking import lane, signals
+from unit.core.test_scoring_words import index_of
+
+ALL = np.ones(5, dtype=np.bool_)
+DAY = 100  # of the first two places: tests/unit/core/test_scoring_ranking.py
+
+
+def test_a_text_counts_as_the_wording_that_it_meets_best() -> None:
+    index = index_of([[1, 2], [3], [1, 1, 4], [5, 6, 7], [2]])
+    given_lane = (index, laid_out(index))
+    [strong] = further_scores([given_lane], [Wording([1], 1.0)])
+    [weak] = further_scores([given_lane], [Wording([3], 0.5)])
+    [both] = further_scores([given_lane], [Wording([1], 1.0), Wording([3], 0.5)])
+    assert strong is not None
+    assert weak is not None
+    assert both is not None
+    assert both.scores == pytest.approx(np.maximum(strong.scores, weak.scores))
+    assert both.covered.tolist() == [1.0, 0.5, 1.0, 0.0, 0.0]
+    assert both.scores[3] == both.scores[4] == 0.0
+    assert strong.scores == pytest.approx(WORDS * strong.z + COVERAGE * strong.covered)
+
+
+def test_a_word_that_nobody_wrote_counts_as_missing() -> None:
+    index = index_of([[1, 2], [3]])
+    [found] = further_scores([(index, laid_out(index))], [Wording([1, 99], 1.0)])
+    assert found is not None
+    assert 0.0 < found.covered[0] < 0.5
+    [unknown] = further_scores([(index, laid_out(index))], [Wording([98, 99], 1.0), Wording([], 1.0)])
+    assert unknown is not None
+    assert not unknown.scores.any()
+
+
+def test_without_wordings_there_is_nothing() -> None:
+    index = index_of([[1]])
+    assert further_scores([(index, laid_out(index))] * 2, []) == [None, None]
+    assert further_scores([], [Wording([1], 1.0)]) == []
+    empty = index_of([])
+    [none] = further_scores([(empty, laid_out(empty))], [Wording([1], 1.0)])
+    assert none is not None
+    assert len(none.scores) == 0
+
+
+@given(st.lists(st.lists(st.integers(1, 6), max_size=5), min_size=1, max_size=6), st.floats(0.1, 1))
+def test_more_weight_never_takes_away(documents: list[list[int]], weight: float) -> None:
+    index = index_of(documents)
+    [light] = further_scores([(index, laid_out(index))], [Wording([1, 2], weight / 2)])
+    [heavy] = further_scores([(index, laid_out(index))], [Wording([1, 2], weight)])
+    assert light is not None
+    assert heavy is not None
+    assert (heavy.covered >= light.covered).all()
+    assert (heavy.covered <= np.float32(weight) + 1e-6).all()
+
+
+def test_wordings_make_candidates_and_have_a_share() -> None:
+    question = Question([99], further=[Wording([5], 0.5)])
+    one = signals(question)
+    assert supported(one).tolist()[3]
+    assert coarse_scores(one)[3] > coarse_scores(one)[0]
+    [ranked] = rank([one], [ALL], A12)
+    best = int(ranked.places[ranked.scores.argmax()])
+    assert best == 3
+    assert ranked.shares[FURTHER][list(ranked.places).index(3)] > 0
+    assert FURTHER not in rank([signals()], [ALL], A12)[0].shares
+
+
+def test_a_window_lifts_what_is_of_it_whatever_it_says() -> None:
+    window = Stretch(DAY, DAY)
+    one = signals(Question([], [window], window=window))
+    assert one.within is not None
+    assert one.within.tolist()[:2] == [1.0, 1.0]
+    assert supported(one).tolist()[:2] == [True, True]
+    [ranked] = rank([one], [ALL], A12)
+    assert set(ranked.places.tolist()) == {0, 1}
+    assert ranked.shares[WITHIN].tolist() == [IN_WINDOW] * 2
+    named = Stretch(190, 191)  # the second place names these days
+    assert signals(Question([], window=named)).within[1] == 1.0  # type: ignore[index]
+    undated = dataclasses.replace(lane().properties, dated=np.zeros(0, np.int64))
+    plain = read_signals([dataclasses.replace(lane(), properties=undated)], Question([], window=named))[0]
+    assert plain.within is not None
+    assert plain.within[1] == 0.0
+    assert date.fromordinal(DAY).year == 1
+
+
+def test_known_is_the_part_of_the_question_that_the_scope_knows() -> None:
+    assert signals(Question([1, 2])).known == pytest.approx(1.0)
+    assert 0.0 < signals(Question([1, 99])).known < 0.5
+    assert signals(Question([])).known == 1.0
+    assert signals(Question([98, 99])).known == 0.0
+
+
+def test_signals_are_told_by_name_and_only_where_they_say_something() -> None:
+    bare = signals(Question([1, 2]))
+    assert signals_at(bare, 0) == {"covered": 1.0}
+    assert signals_at(bare, 3) == {}
+    window = Stretch(DAY, DAY)
+    question = Question([1, 99], window=window, further=[Wording([3], 0.5)])
+    dense = floats(0.9, 0.1, 0.1, 0.1, 0.1)
+    embedded = np.array([True, True, True, True, False])
+    full = signals(question, dense=dense, embedded=embedded, mention=floats(1, 0, 0, 0, 0))
+    told = signals_at(full, 0)
+    assert set(told) == {"covered", "outlying", "timed", "mentioned"}
+    assert told["covered"] < 0.5
+    assert told["outlying"] > 1.5
+    assert (told["timed"], told["mentioned"]) == (1.0, 1.0)
+    assert signals_at(full, 1)["covered"] == 0.5
+    assert "outlying" not in signals_at(full, 4)

@@ -1,0 +1,72 @@
+"""Sections as search documents: chunks that hold all of a text, each under its headings."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.items import Item
+from phronesis.index.projections import own_words
+from phronesis.index.resources import MAX_HEADING, heading_of, project_section
+from phronesis.index.unsearched import no_parts
+from phronesis.wiring import make_projector
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def section(content: str, **data: Any) -> Item:
+    return Item(id="s", kind="section", content=content, entry_id="e", recorded_at=AT, updated_at=AT, data=data)
+
+
+@pytest.mark.parametrize(
+    ("title", "path", "expected"),
+    [
+        ("Kettle", ["Use", "Descaling"], "Kettle › Use › Descaling"),
+        ("Kettle", ["Kettle", "Descaling"], "Kettle › Descaling"),
+        ("水壶", ["清洗  水垢"], "水壶 › 清洗 水垢"),
+        ("A\ntitle", [], "A title"),
+        ("", [""], ""),
+        (None, None, ""),
+    ],
+)
+def test_headings_stand_in_one_line(title: Any, path: Any, expected: str) -> None:
+    assert heading_of(section("x", title=title, path=path)) == expected
+
+
+def test_long_headings_do_not_outweigh_the_text() -> None:
+    assert len(heading_of(section("x", title="t" * 1000, path=["p" * 1000]))) == MAX_HEADING
+
+
+def test_a_short_section_is_one_chunk_under_its_headings() -> None:
+    (part,) = project_section(section("Boil it.", title="Kettle", path=["Descaling"]))
+    assert (part.part, part.text) == ("chunk:0", "Kettle › Descaling\nBoil it.")
+    assert own_words(section("Boil it."), part.part, part.text) == "Boil it."
+
+
+def test_a_section_of_headings_alone_is_searched_by_them() -> None:
+    (part,) = project_section(section("", title="Kettle", path=["Descaling"]))
+    assert (part.part, part.text) == ("chunk:0", "Kettle › Descaling\n")
+
+
+@given(text=st.text(st.sampled_from("ab .\n。汉"), max_size=200).map(lambda one: one * 60))
+def test_every_character_but_white_space_is_in_a_chunk_and_shown_from_its_place(text: str) -> None:
+    item = section(text, title="T", path=["H"])
+    seen = [False] * len(text)
+    for part in project_section(item):
+        start = int(part.part.removeprefix("chunk:"))
+        assert part.text is not None
+        words = part.text.partition("\n")[2]
+        assert text[start : start + len(words)] == words
+        assert own_words(item, part.part, part.text).startswith(words)
+        seen[start : start + len(words)] = [True] * len(words)
+    assert all(there or text[place].isspace() for place, there in enumerate(seen))
+
+
+def test_documents_are_searched_by_nothing_and_ended_sections_neither() -> None:
+    projector = make_projector()
+    assert projector.by_kind["document"] is no_parts
+    assert projector.by_kind["section"] is project_section
+    assert projector.parts(section("Boil it.")) != []
+    assert projector.parts(section("Boil it.").with_fields({"ended": "superseded"})) == []

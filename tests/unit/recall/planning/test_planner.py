@@ -1,0 +1,149 @@
+"""Plans by rules: queries, names, sub-plans; laws that hold for any text."""
+
+import json
+import logging
+import time
+from collections.abc import Collection
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.plan import MAX_QUERIES, RetrievalPlan, SubQuery
+from phronesis.core.scope import Scope, make_scope
+from phronesis.recall.planning.entities import entities_in
+from phronesis.recall.planning.planner import Planner, PlanRequest
+from phronesis.recall.planning.reading import MAX_READ
+
+NOW = datetime(2026, 5, 12, 9, tzinfo=UTC)
+PLANNER = Planner(lambda: NOW)
+
+
+def plan(message: str, **given: object) -> RetrievalPlan:
+    return PLANNER.plan("t", PlanRequest(message=message, **given))  # type: ignore[arg-type]
+
+
+def test_parts_go_to_the_retriever_that_they_are_for() -> None:
+    found = plan("Did Zhang Wei call yesterday? What does the manual say about port 443?")
+    assert found.resources_needed
+    assert found.memory is not None
+    assert found.resources is not None
+    assert [query.origin for query in found.memory.queries] == ["message", "part", "entity"]
+    assert found.memory.queries[1].text == "Did Zhang Wei call yesterday?"
+    assert found.resources.queries[1].text == "What does the manual say about port 443?"
+    assert found.queries[0] == SubQuery(found.message)
+
+
+def test_clauses_of_one_sentence_are_parts_too() -> None:
+    found = plan("我上次说的端口是多少，手册里默认端口又是几？")
+    assert [query.text for query in found.queries[1:]] == ["我上次说的端口是多少，", "手册里默认端口又是几？"]
+    assert found.resources is not None
+    assert [query.origin for query in found.resources.queries] == ["message", "part"]
+
+
+def test_a_follow_up_takes_the_names_of_what_was_said_last() -> None:
+    found = plan("does it run on arm?", recent=["We looked at DuckDB.", "ok"])
+    assert [query.text for query in found.queries] == ["does it run on arm?", "does it run on arm? DuckDB"]
+    assert "it goes on with what was said before" in found.reasons
+    assert plan("那个怎么用？", recent=["我在看内存泄漏"]).queries[1].text == "那个怎么用？ 我在看内存泄漏"
+    assert len(plan("does it run on arm?").queries) == 1
+
+
+def test_the_agents_state_is_a_query() -> None:
+    found = plan("which port?", agent_state={"goal": "set up the server", "task": " ", "step": "x", "topic": 3})
+    assert found.queries[-1] == SubQuery("set up the server", 0.3, "state")
+
+
+def test_limits_follow_the_share() -> None:
+    both, alone = plan("what does the manual say?", limit=20), plan("what did I say?", limit=20)
+    assert both.memory is not None
+    assert both.resources is not None
+    assert alone.memory is not None
+    assert (both.memory.limit, both.resources.limit, alone.memory.limit) == (20, 24, 40)
+    assert (both.share, both.limit) == (0.4, 20)
+
+
+def test_without_resources_memory_alone_is_asked() -> None:
+    found = plan("what does the manual say?", resources=False)
+    assert (found.resources_needed, found.resources) == (True, None)
+    assert "there are no resources in this scope: memory alone is asked" in found.reasons
+
+
+def test_yesterday_counts_from_the_time_that_is_asked_about() -> None:
+    asked = plan("what did I eat yesterday?", as_of=datetime(2026, 1, 2, tzinfo=UTC))
+    assert asked.time is not None
+    assert str(asked.time.since.date()) == "2026-01-01"
+    now = plan("what did I eat yesterday?", now=datetime(2026, 3, 2, tzinfo=UTC))
+    assert now.time is not None
+    assert str(now.time.since.date()) == "2026-03-01"
+
+
+def test_names_that_the_scope_knows_are_entities() -> None:
+    def known(_tenant: str, scope: Scope, names: Collection[str]) -> set[str]:
+        assert scope.user_id == "lin"
+        return {"张伟", "伟"} & set(names) | {"张伟"}
+
+    asked = PlanRequest(message="张伟喜欢什么？", scope=make_scope(user_id="lin"))
+    found = Planner(lambda: NOW, known=known).plan("t", asked)
+    assert found.entities == ("张伟",)
+    assert found.queries[1] == SubQuery("张伟", 0.4, "entity")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("open src/app.py and see https://a.org/x, Grace", ("src/app.py", "https://a.org/x", "Grace")),
+        ("《三体》里 `retry_limit` 是几，“降压阀”呢", ("三体", "retry_limit", "降压阀")),
+        ("does pandas.merge keep the order?", ("pandas.merge",)),
+        ("nothing here", ()),
+    ],
+)
+def test_entities_in_their_order(text: str, expected: tuple[str, ...]) -> None:
+    assert entities_in(text) == expected
+
+
+def test_the_log_holds_no_word_of_the_message(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, logger="phronesis.plan"):
+        found = plan("what did I say about the harbour?")
+    [record] = caplog.records
+    assert record.levelno == logging.DEBUG
+    assert found.id in record.getMessage()
+    assert "harbour" not in record.getMessage()
+
+
+PIECES = st.sampled_from(
+    ["what ", "did I ", "the manual ", "上个月", "我说", "？", "? ", "；", "\n", "```", "a.py ", "Bob ", "it "]
+)
+
+
+@given(st.lists(PIECES | st.text(max_size=6), max_size=12).map("".join), st.lists(st.text(max_size=20), max_size=2))
+def test_any_text_has_a_plan(text: str, recent: list[str]) -> None:
+    found = plan(text, recent=recent, agent_state={"goal": text})
+    assert 1 <= len(found.queries) <= MAX_QUERIES
+    for sub in (found.memory, found.resources):
+        assert sub is None or (set(sub.queries) <= set(found.queries) and sub.queries[0] == found.queries[0])
+    assert all(0 < query.weight <= 1 for query in found.queries)
+    assert found.queries[0].weight == 1
+    if text.strip():
+        assert RetrievalPlan.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+
+
+HOSTILE = [
+    "what ", "a.", "in the ", "我", "从", "how do i ", "the a ", "把", "/a", "A1", "Aa", "a_", "`", '"', "《",
+    "please ", "did i ", "- ", "什么", "you told ", "and ", "周一到", "\n", "x=", "E", "http://", "a@", "you ",
+    "add a ", "张", "第", "。", "按",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_no_text_takes_long(piece: str) -> None:
+    def spent(times: int) -> float:
+        text = (piece * MAX_READ)[: MAX_READ * times]
+        began = time.process_time()
+        plan(text)
+        return time.process_time() - began
+
+    spent(1)
+    assert spent(1) < 2
+    assert spent(16) < 2

@@ -1,0 +1,91 @@
+"""How a question is searched: wordings, names, a window and modes, and one encoding for two stores."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+from phronesis.core.plan import SubQuery, TimeWindow
+from phronesis.core.results import Degraded
+from phronesis.core.scoring.dates import Stretch
+from phronesis.errors import ModelUnavailable
+from phronesis.index.tokens import term_hash
+from phronesis.recall.manner import Encodings, Manner
+from phronesis.recall.question import read_question
+
+DAY = datetime(2026, 5, 1, tzinfo=UTC)
+NEXT = datetime(2026, 5, 2, tzinfo=UTC)
+
+
+class Encoder:
+    name = "test/1"
+    dimension = 2
+
+    def __init__(self, *, away: bool = False) -> None:
+        self.away = away
+        self.asked: list[str] = []
+
+    def embed_query(self, text: str) -> Any:
+        self.asked.append(text)
+        if self.away:
+            raise ModelUnavailable("gone")
+        return np.ones(2, np.float32)
+
+
+def test_a_question_is_encoded_once_a_call() -> None:
+    encoder: Any = Encoder()
+    manner = Manner(encodings=Encodings())
+    first, _ = manner.encoded(encoder, "tea?")
+    again, told = Manner(encodings=manner.encodings).encoded(encoder, "tea?")
+    assert first is again
+    assert told == ()
+    assert encoder.asked == ["tea?"]
+    manner.encoded(encoder, "coffee?")
+    Manner().encoded(encoder, "tea?")
+    assert encoder.asked == ["tea?", "coffee?", "tea?"]
+
+
+def test_without_an_encoder_or_meaning_nothing_is_encoded() -> None:
+    encoder: Any = Encoder()
+    assert Manner().encoded(None, "tea?") == (None, ())
+    assert Manner(modes=("exact",)).encoded(encoder, "tea?") == (None, ())
+    assert encoder.asked == []
+    away: Any = Encoder(away=True)
+    assert Manner().encoded(away, "tea?") == (None, (Degraded("embed", "model.unavailable", "words", "test/1"),))
+
+
+def test_names_are_those_of_the_question_and_of_the_plan() -> None:
+    manner = Manner(names=("Anna Berg", " "))
+    assert {"anna berg", "bob"} <= manner.names_of("Bob?")
+    assert "" not in manner.names_of("?")
+    assert Manner(names=("Anna",), modes=("exact",)).names_of("Bob?") == set()
+
+
+@pytest.mark.parametrize(
+    ("until", "last"),
+    [(NEXT, 0), (NEXT.replace(hour=1), 1), (NEXT.replace(minute=1), 1), (NEXT.replace(second=1), 1),
+     (NEXT.replace(microsecond=1), 1), (DAY, 0)],
+)  # fmt: skip
+def test_a_window_ends_before_its_end(until: datetime, last: int) -> None:
+    first = DAY.toordinal()
+    assert Manner(window=TimeWindow(DAY, until)).stretch() == Stretch(first, first + last)
+
+
+def test_a_window_is_the_time_and_its_words_are_no_terms() -> None:
+    manner = Manner(window=TimeWindow(DAY, NEXT, "last Friday"))
+    found = read_question("What tea last Friday or in 2020?", speakers=(), now=NEXT, days=(), manner=manner)
+    assert found.times == [Stretch(DAY.toordinal(), DAY.toordinal())] == [found.window]
+    assert list(found.terms) == [term_hash("tea"), term_hash("2020")]
+    bare = Manner(window=TimeWindow(DAY, NEXT))
+    assert bare.words_of("tea last Friday") == "tea last Friday"
+    assert Manner().stretch() is None
+
+
+def test_wordings_are_terms_with_a_weight() -> None:
+    manner = Manner(wordings=(SubQuery("green tea", 0.5), SubQuery("the", 0.5)))
+    [found] = manner.further()
+    assert (list(found.terms), found.weight) == ([term_hash("green"), term_hash("tea")], 0.5)
+    silent = Manner(wordings=manner.wordings, modes=("semantic",))
+    assert silent.further() == []
+    assert list(read_question("tea", speakers=(), now=DAY, days=(), manner=silent).terms) == []
