@@ -45,6 +45,11 @@ class Trust(IntEnum):
     OPERATOR = 4
     """What a person set by hand."""
 
+    @classmethod
+    def _missing_(cls, value: object) -> "Trust | None":
+        """Take a name in small letters too, which is how trust goes out (``Item.to_dict``)."""
+        return cls.__members__.get(value.upper()) if isinstance(value, str) else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:

@@ -1,0 +1,68 @@
+"""Records on the wire: what goes out is of the schema, and reads back as it was."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from phronesis.core.items import Item, Trust
+from phronesis.core.pages import Page
+from phronesis.core.results import AddResult, Evidence, SearchResult, Source
+from phronesis.core.traits.records import Trait
+from phronesis.errors import InputError
+from phronesis.wire import RECORD_OF_KIND, as_json, decoded, decoded_item, schema_of
+
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+ITEM = Item(id="i1", kind="fact", content="茶 is tea", entry_id="e1", recorded_at=NOW, updated_at=NOW, trust=Trust.TOOL)
+
+
+@pytest.mark.parametrize("trust", list(Trust))
+def test_an_item_reads_back_as_it_was(trust: Trust) -> None:
+    item = replace(ITEM, trust=trust, valid_from=NOW, metadata={"a": [1, {"b": None}]})
+    assert decoded_item(item.to_dict()) == item
+
+
+@pytest.mark.parametrize("kind", sorted(RECORD_OF_KIND))
+def test_an_item_is_the_record_of_its_kind(kind: str) -> None:
+    record = RECORD_OF_KIND[kind](**{**_fields(ITEM), "kind": kind})
+    back = decoded_item(record.to_dict())
+    assert (type(back), back.to_dict()) == (type(record), record.to_dict())
+
+
+def test_results_read_back() -> None:
+    found = Evidence(item=ITEM, score=0.5, sources=(Source("e1", quote="茶"),), why={"words": 0.5})
+    back = decoded(SearchResult, SearchResult((found,), abstained=True).to_dict())
+    assert (back.abstained, back[0].item, back[0].sources[0].quote) == (True, ITEM, "茶")
+    page = decoded(Page[Item], Page((ITEM,), "next").to_dict())
+    assert (list(page), page.next_cursor) == ([ITEM], "next")
+
+
+def test_what_is_wrong_is_named() -> None:
+    with pytest.raises(InputError, match=r"recorded_at"):
+        decoded_item({**ITEM.to_dict(), "recorded_at": "yesterday"})
+    with pytest.raises(InputError, match=r"trust"):
+        decoded_item({**ITEM.to_dict(), "trust": "holy"})
+
+
+def test_more_than_is_known_is_passed_over() -> None:
+    assert decoded_item({**ITEM.to_dict(), "colour": "red"}) == ITEM
+
+
+def test_trust_goes_by_its_name_in_a_schema() -> None:
+    schema = schema_of(AddResult)
+    assert schema["$defs"]["Trust"]["enum"] == ["external", "tool", "assistant", "user", "operator"]
+    assert schema["$defs"]["Item"]["properties"]["trust"]["default"] == "user"
+    assert set(schema_of(Item)["properties"]) <= set(ITEM.to_dict())
+    assert "#/components/schemas/Item" in str(schema_of(AddResult, ref_template="#/components/schemas/{model}"))
+
+
+@pytest.mark.parametrize("record", [Item, Trait])
+def test_a_schema_names_what_goes_out(record: type[Item]) -> None:
+    shown = as_json(record(**_fields(ITEM)))
+    schema = schema_of(record)
+    assert set(shown) == set((schema.get("$defs", {}).get(record.__name__) or schema)["properties"])
+
+
+def _fields(item: Item) -> dict[str, Any]:
+    return {name: getattr(item, name) for name in Item.__dataclass_fields__}
