@@ -22,7 +22,7 @@ def test_what_a_small_model_makes_up_is_refused(tmp_path: Path) -> None:
         policy = {
             "embedder": "none",
             "gateways": {"here": {"kind": "openai", "base_url": url, "timeout": 240, "tries": 2, "concurrency": 1}},
-            "roles": {"extract": {"gateway": "here", "model": MODEL, "max_tokens": 100}},
+            "roles": {"extract": {"gateway": "here", "model": MODEL, "max_tokens": 56}},
         }
         with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=policy) as memory:
             role = next(check for check in memory.doctor().checks if check.name == "role.extract")
@@ -48,7 +48,7 @@ def test_the_form_of_a_lesson_is_one_that_a_server_takes(tmp_path: Path) -> None
         policy = {
             "embedder": "none",
             "gateways": {"here": {"kind": "openai", "base_url": url, "timeout": 240, "tries": 1}},
-            "roles": {"learn": {"gateway": "here", "model": MODEL, "max_tokens": 40}},
+            "roles": {"learn": {"gateway": "here", "model": MODEL, "max_tokens": 24}},
         }
         with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=policy) as memory:
             item = memory.add_reasoning(BLOCK, user_id="u")

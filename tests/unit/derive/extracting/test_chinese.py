@@ -140,4 +140,4 @@ def test_frames_of_chinese(text: str, expected: list[tuple[str, str]]) -> None:
 def test_hostile_texts_take_no_longer_than_others(text: str) -> None:
     begun = time.process_time()
     assert isinstance(read(text)[0], list)
-    assert time.process_time() - begun < 2
+    assert time.process_time() - begun < 10  # what grows with the square of the length takes minutes
