@@ -1,0 +1,1 @@
+"""HTTP: the verbs of Memory as routes under /api/v1. It parses, calls and renders."""
