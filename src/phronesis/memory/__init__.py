@@ -10,6 +10,7 @@ from phronesis.memory.asking import Asking
 from phronesis.memory.experience import Experience
 from phronesis.memory.keeping import Keeping
 from phronesis.memory.migrating import Migrating
+from phronesis.memory.overviewing import Overviewing
 from phronesis.memory.planning import Planning
 from phronesis.memory.quarantine import Quarantining
 from phronesis.memory.reading import Reading
@@ -27,6 +28,7 @@ __all__ = ["Memory"]
 class Memory(
     Writing,
     Reading,
+    Overviewing,
     Resources,
     Planning,
     CarryingOut,

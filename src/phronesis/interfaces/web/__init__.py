@@ -1,0 +1,1 @@
+"""Web pages of the server: what is remembered, why, and what a person can do about it. No build step, no outside request."""
