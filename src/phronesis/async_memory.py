@@ -10,7 +10,9 @@ from datetime import datetime
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from phronesis.config import PolicySource
+from phronesis.core.keys import ApiKey, Role
 from phronesis.memory import Memory
+from phronesis.memory.keys import KeyRing
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,6 +51,33 @@ class Opening:
         return AsyncMemory(await asyncio.to_thread(self._make))
 
 
+class AsyncKeyRing:
+    """KeyRing for asyncio: what ``AsyncMemory.keys`` gives."""
+
+    def __init__(self, ring: KeyRing) -> None:
+        self._ring = ring
+
+    async def create(self, role: Role | str, *, label: str, actor: str = "agent") -> tuple[str, ApiKey]:
+        """Make a key; gives its token, which cannot be had again, and the key as it is listed."""
+        return await asyncio.to_thread(self._ring.create, role, label=label, actor=actor)
+
+    async def list(self) -> list[ApiKey]:
+        """Give every key of the tenant, revoked ones too, oldest first."""
+        return await asyncio.to_thread(self._ring.list)
+
+    async def revoke(self, key_id: str) -> ApiKey:
+        """End a key at once; NotFound when the tenant has none of that id."""
+        return await asyncio.to_thread(self._ring.revoke, key_id)
+
+    async def find(self, token: str) -> ApiKey | None:
+        """Give the key of a token; None when it lets nobody in."""
+        return await asyncio.to_thread(self._ring.find, token)
+
+    async def any_active(self) -> bool:
+        """Tell whether the tenant has a key that lets somebody in."""
+        return await asyncio.to_thread(self._ring.any_active)
+
+
 class AsyncMemory:
     """Memory for asyncio: ``async with AsyncMemory.open(…) as m: await m.add(…)``.
 
@@ -75,6 +104,11 @@ class AsyncMemory:
     def tenant(self) -> str:
         """The tenant's name."""
         return self.memory.tenant
+
+    @property
+    def keys(self) -> AsyncKeyRing:
+        """The API keys with which callers of a server reach this tenant."""
+        return AsyncKeyRing(self.memory.keys)
 
     def for_tenant(self, name: str) -> "AsyncMemory":
         """Give an AsyncMemory of another tenant over the same connections; closing it leaves this one open."""

@@ -5,6 +5,7 @@
     PhronesisError                      phronesis.error
      ├─ InputError (ValueError)         input.invalid        a field of a call is wrong; ``field`` names it
      │   ├─ BudgetTooSmall              input.budget         the token budget cannot hold what must be in it
+     │   ├─ TooLarge                    input.too_large      a server takes no more at once than it said
      │   └─ ClaimsRefused               input.claims         a block of claims breaks rules; ``violations`` lists all
      ├─ NotFound (LookupError)          not_found            no such item, entry, session in this scope
      │   └─ Erased                      erased               it was here and has been erased
@@ -12,6 +13,10 @@
      │   ├─ IdempotencyConflict         conflict.idempotency the key was used with another payload
      │   ├─ VersionConflict             conflict.version     ``expected_version`` is not the item's version
      │   └─ RollbackConflict            conflict.rollback    later changes stand on the one to be undone
+     ├─ AccessRefused                   access               a server lets the caller not do this
+     │   ├─ Unauthenticated             access.key           no key, or none that is known and not revoked
+     │   ├─ Forbidden                   access.role          the key's role does not allow it
+     │   └─ RateLimited                 access.rate          too many calls; ``retry_after`` says when to come again
      ├─ MissingExtra (ImportError)      missing_extra        an optional package is not installed
      ├─ StorageError                    storage.error
      │   ├─ SchemaTooNew                storage.schema_too_new    written by a newer Phronesis
@@ -76,6 +81,12 @@ class BudgetTooSmall(InputError):
     """The token budget cannot hold what a context must contain."""
 
     code = "input.budget"
+
+
+class TooLarge(InputError):
+    """What was sent to a server is larger than it takes; nothing was stored."""
+
+    code = "input.too_large"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +158,35 @@ class RollbackConflict(Conflict):
     def later(self) -> Sequence[str]:
         """The delta ids that stand in the way."""
         return tuple(self.details.get("later", ()))
+
+
+class AccessRefused(PhronesisError):
+    """A server does not let this caller do this."""
+
+    code = "access"
+
+
+class Unauthenticated(AccessRefused):
+    """No API key was given, or one that is not known here or was revoked."""
+
+    code = "access.key"
+
+
+class Forbidden(AccessRefused):
+    """The key is known, and its role does not allow this; ``details["role"]`` is the one that is needed."""
+
+    code = "access.role"
+
+
+class RateLimited(AccessRefused):
+    """Too many calls in too short a time."""
+
+    code = "access.rate"
+
+    @property
+    def retry_after(self) -> float:
+        """Seconds until a call is taken again."""
+        return float(self.details.get("retry_after", 1.0))
 
 
 class MissingExtra(PhronesisError, ImportError):

@@ -9,6 +9,7 @@ from phronesis.config import PolicySource
 from phronesis.memory.asking import Asking
 from phronesis.memory.experience import Experience
 from phronesis.memory.keeping import Keeping
+from phronesis.memory.keys import KeyRing
 from phronesis.memory.migrating import Migrating
 from phronesis.memory.overviewing import Overviewing
 from phronesis.memory.planning import Planning
@@ -79,6 +80,12 @@ class Memory(
     def tenant(self) -> str:
         """The tenant's name."""
         return self._tenant
+
+    @property
+    def keys(self) -> KeyRing:
+        """The API keys with which callers of a server reach this tenant."""
+        stages = self._open_stages()
+        return KeyRing(stages.database, self._tenant, stages.clock)
 
     def for_tenant(self, name: str) -> "Memory":
         """Give a Memory of another tenant over the same connections.

@@ -20,7 +20,7 @@ from phronesis.storage.database import Database, Unit
 from phronesis.storage.homes import HOMES
 from phronesis.storage.probes import SHINGLE_BYTES, Probes
 from phronesis.storage.schema import metadata
-from phronesis.storage.side_tables import lookups
+from phronesis.storage.side_tables import api_keys, lookups
 from phronesis.storage.truth_tables import blobs, entries, lanes, payload_parts, tenants
 
 CHUNK_BYTES: Final = 4 << 20
@@ -167,6 +167,8 @@ def _surviving(unit: Unit) -> Iterator[Located]:
     named = (
         sa.select(lanes.c.name).where(lanes.c.tenant_id == unit.tenant, lanes.c.name.is_not(None)),
         sa.select(entries.c.actor).where(entries.c.tenant_id == unit.tenant).distinct(),
+        sa.select(api_keys.c.label).where(api_keys.c.tenant_id == unit.tenant),  # an operator wrote it, not a memory
+        sa.select(api_keys.c.actor).where(api_keys.c.tenant_id == unit.tenant),
     )
     for query in named:
         for (name,) in unit.run(query):

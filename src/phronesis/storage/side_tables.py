@@ -1,10 +1,13 @@
-"""Side tables: what reads showed, and what a public source was asked. No text of memories; in no hash, not exported."""
+"""Side tables: what reads showed, what a public source was asked, and who may come in.
+
+No text of memories; in no hash, not exported.
+"""
 
 from typing import Final
 
 import sqlalchemy as sa
 
-from phronesis.storage.columns import big, json, key, number, text
+from phronesis.storage.columns import big, blob, json, key, number, text
 from phronesis.storage.tables import table
 
 # Which items composed contexts showed to a session: ids alone, and for whose it was a number made of their name.
@@ -53,5 +56,18 @@ lookups = table(
     small=True,
 )
 
-SIDE: Final = (shown_contexts, used_memories, usage, lookups)
+# Keys of the server's callers; of the secret its hash alone (``core/keys``). A store's own: what is exported has none.
+api_keys = table(
+    "api_keys",
+    key("key_id"),
+    blob("hash", required=True),
+    text("role", required=True),
+    text("actor", required=True),
+    text("label", required=True),
+    big("created_at", required=True),
+    big("revoked_at"),
+    small=True,
+)
+
+SIDE: Final = (shown_contexts, used_memories, usage, lookups, api_keys)
 """All of them."""

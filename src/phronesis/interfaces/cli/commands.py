@@ -13,6 +13,7 @@ from phronesis.interfaces.cli import (
     experience,
     forgetting,
     keeping,
+    keys,
     migrating,
     planning,
     quarantine,
@@ -20,6 +21,7 @@ from phronesis.interfaces.cli import (
     reasoning,
     resources,
     runs,
+    serving,
     traits,
     writing,
 )
@@ -57,6 +59,7 @@ SECTIONS: Final = {
         batch.batch,
     ),
     "Account for it": (reading.explain, reading.history, writing.rollback, quarantine.quarantine),
+    "Serve": (serving.serve, keys.keys),
     "Keep in order": (
         keeping.doctor,
         keeping.rebuild,

@@ -97,7 +97,7 @@ def upgrade() -> None:
             "tenants", "lanes", "entries", "payload_parts", "blobs", "outcomes", "failures", "items", "edges",
             "evidence", "deltas", "creations", "entities", "mentions", "sessions", "turns", "repeated_messages",
             "tool_calls", "refs", "summaries", "search_documents", "embedding_models", "vectors", "index_marks",
-            "shown_contexts", "used_memories", "usage", "lookups", "model_calls", *_OF_RESOURCES,
+            "shown_contexts", "used_memories", "usage", "lookups", "api_keys", "model_calls", *_OF_RESOURCES,
         ):  # fmt: skip
             secure_table(connection, f"{_schema_of(name)}.{name}")
 
@@ -300,6 +300,8 @@ def _side() -> None:
     _index("used_memories", "item_id")
     _table("usage", "lane_id:big! item_id:text! count:big! last_at:big!", key="lane_id item_id")
     _table("lookups", "number:text! asked_at:big! expires_at:big! answer:json", key="number")
+    _table("api_keys", "key_id:text! hash:bytes! role:text! actor:text! label:text! created_at:big! revoked_at:big",
+           key="key_id")  # fmt: skip
 
 
 def _ledger() -> None:

@@ -1,0 +1,75 @@
+"""Who comes in: a token becomes a caller, with the memory of the key's tenant and what it may do there."""
+
+import threading
+from dataclasses import dataclass, field
+
+from phronesis.core.keys import ApiKey, Role
+from phronesis.errors import Forbidden, Unauthenticated
+from phronesis.memory import Memory
+
+ANYBODY = "agent"
+"""The actor of those who come in without a key: a program on this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody who was let in. ``memory`` is that of the key's tenant; ``key`` is None where none was asked for."""
+
+    memory: Memory
+    role: Role
+    actor: str
+    key: ApiKey | None = None
+
+    def needs(self, role: Role) -> None:
+        """Raise Forbidden unless the caller's role is ``role`` or above."""
+        if self.role < role:
+            name = role.name.lower()
+            raise Forbidden(
+                f"this needs a key of role {name}, and yours may {self.role.name.lower()};"
+                f" an operator makes one: phronesis keys create --role {name}",
+                field="Authorization",
+                details={"role": name},
+            )
+
+
+@dataclass(slots=True)
+class Admission:
+    """Lets callers in. Thread-safe; a revoked key is refused at the next call.
+
+    Without ``keys_required``, and as long as the server's own tenant has no active key, whoever gives no token is an
+    admin of that tenant: so a server may only be bound to loopback.
+    """
+
+    memory: Memory
+    keys_required: bool
+    _tenants: dict[str, Memory] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def admit(self, token: str | None) -> Caller:
+        """Give the caller of a token; Unauthenticated when it opens nothing, or none is given where one is needed."""
+        if token is None:
+            if self.open_to_anybody():
+                return Caller(self.memory, Role.ADMIN, ANYBODY)
+            raise Unauthenticated(
+                "give an API key in the header 'Authorization: Bearer …'; an operator makes one: phronesis keys create",
+                field="Authorization",
+            )
+        key = self.memory.keys.find(token)
+        if key is None:
+            raise Unauthenticated(
+                "this API key is not known here or was revoked; an operator makes another: phronesis keys create",
+                field="Authorization",
+            )
+        return Caller(self._of(key.tenant), key.role, key.actor, key)
+
+    def open_to_anybody(self) -> bool:
+        """Tell whether who gives no token is let in."""
+        return not self.keys_required and not self.memory.keys.any_active()
+
+    def _of(self, tenant: str) -> Memory:
+        if tenant == self.memory.tenant:
+            return self.memory
+        with self._lock:  # a Memory has a thread of its own: one for each tenant that a key opened
+            if tenant not in self._tenants:
+                self._tenants[tenant] = self.memory.for_tenant(tenant)
+            return self._tenants[tenant]

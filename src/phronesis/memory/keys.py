@@ -1,0 +1,84 @@
+"""The keys of a server's callers: made, listed, revoked, and found again by their token."""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+import uuid_utils
+
+from phronesis.core.ids import parse_id
+from phronesis.core.instants import to_micros
+from phronesis.core.keys import SECRET_BYTES, ApiKey, Role, Token, check_role, hashed, opens, parse_token
+from phronesis.core.text import check_id
+from phronesis.errors import InputError, NotFound
+from phronesis.storage import api_keys as rows
+from phronesis.storage.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRing:
+    """The keys of one tenant, reached by ``Memory.keys``. They are no memory: not exported, replayed or erased."""
+
+    database: Database
+    tenant: str
+    clock: Callable[[], datetime]
+
+    def create(self, role: Role | str, *, label: str, actor: str = "agent") -> tuple[str, ApiKey]:
+        """Make a key; gives its token, which cannot be had again, and the key as it is listed.
+
+        ``label`` says whose or what for; ``actor`` is whom the log names for what is done with it (``agent``, or a
+        person: a person's feedback counts more). InputError for a role, label or actor that is none.
+        """
+        secret = secrets.token_bytes(SECRET_BYTES)
+        key = ApiKey(
+            id=str(uuid_utils.uuid7()), tenant=self.tenant, role=check_role(role), actor=check_id(actor, field="actor"),
+            label=check_id(label, field="label"), created_at=self.clock(),
+        )  # fmt: skip
+        with self.database.transaction(self.tenant, "append") as unit:
+            rows.keep_key(unit, rows.KeptKey(key, hashed(secret)))
+        return str(Token(self.tenant, key.id, secret)), key
+
+    def list(self) -> list[ApiKey]:
+        """Give every key of the tenant, revoked ones too, oldest first."""
+        with self.database.transaction(self.tenant, "read") as unit:
+            return rows.list_keys(unit)
+
+    def revoke(self, key_id: str) -> ApiKey:
+        """End a key at once, for every server over this store; gives it as it is listed now.
+
+        One that was revoked stays as it was. NotFound when the tenant has no key of that id.
+        """
+        identity, now = parse_id(key_id, field="id"), self.clock()
+        with self.database.transaction(self.tenant, "append") as unit:
+            rows.revoke_key(unit, identity, at=to_micros(now))
+            kept = rows.find_key(unit, identity)
+        if kept is None:
+            raise NotFound(f"there is no key {identity}; `phronesis keys list` shows those there are", field="id")
+        return kept.key
+
+    def find(self, token: str) -> ApiKey | None:
+        """Give the key of a token, in whichever tenant of this store it names; None when it lets nobody in.
+
+        Unauthenticated when the text is no token at all.
+        """
+        given = parse_token(token)
+        try:
+            tenant = self._checked(given.tenant)
+        except InputError:
+            return None
+        with self.database.transaction(tenant, "read") as unit:
+            kept = rows.find_key(unit, given.key_id)
+        if kept is None or not opens(kept.hash, given.secret) or not kept.key.active:
+            return None
+        return kept.key
+
+    def any_active(self) -> bool:
+        """Tell whether the tenant has a key that lets somebody in."""
+        with self.database.transaction(self.tenant, "read") as unit:
+            return rows.has_active_key(unit)
+
+    def _checked(self, tenant: str) -> str:
+        from phronesis.config import check_tenant  # noqa: PLC0415 - pydantic is not needed before
+
+        return check_tenant(tenant)
