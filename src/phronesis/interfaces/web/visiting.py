@@ -116,7 +116,10 @@ class Reception:
 
     def visitor(self, request: Request) -> Visitor:
         """Give who asks; Unauthenticated when a key is needed and there is none that is good."""
-        return self._visitor(request, self.admission.admit(request.cookies.get(SESSION)))
+        token = request.cookies.get(SESSION)
+        if token is not None and self.admission.open_to_anybody():
+            token = None  # of a key that is gone, with all others
+        return self._visitor(request, self.admission.admit(token))
 
     def words_and_theme(self, request: Request) -> tuple[Words, str]:
         """Give the language and theme of a request, whoever asks: for the login page and for errors."""

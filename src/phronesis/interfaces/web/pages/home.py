@@ -27,6 +27,4 @@ def home(visitor: Visiting, span: str = "day") -> Response:
     seen = visitor.memory.overview(**visitor.looking.scope, since=since, limit=SHOWN)
     learned = {kind: count for kind, count in seen.counts.items() if kind not in RECORDED_KINDS}
     recorded = {kind: count for kind, count in seen.counts.items() if kind in RECORDED_KINDS}
-    waiting = visitor.memory.jobs(limit=SHOWN)
-    return page(visitor, "home.html", seen=seen, learned=learned, recorded=recorded, span=chosen, spans=tuple(SPANS),
-                waiting=waiting)  # fmt: skip
+    return page(visitor, "home.html", seen=seen, learned=learned, recorded=recorded, span=chosen, spans=tuple(SPANS))

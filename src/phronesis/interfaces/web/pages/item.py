@@ -60,6 +60,7 @@ def show(visitor: Visiting, item_id: str, edit: bool = False, done: str = "") ->
 def edit(
     visitor: Visiting,
     item_id: str,
+    *,
     token: Annotated[str, Form()],
     version: Annotated[int, Form()],
     content: Annotated[str, Form()],
@@ -80,8 +81,7 @@ def erase(
     """Erase an item's words for good, once its first characters were typed."""
     visitor.check(token, Role.ADMIN)
     if typed.strip() != item_id[:ERASE_TYPED]:
-        raise InputError(f"typed: type the first {ERASE_TYPED} characters of the id, {item_id[:ERASE_TYPED]}, to erase it",
-                         field="typed")  # fmt: skip
+        raise InputError(f"typed: type {item_id[:ERASE_TYPED]}, with which the id begins, to erase it", field="typed")
     certificate = visitor.memory.erase(id=item_id, actor=visitor.actor)
     return page(visitor, "erased.html", certificate=certificate)
 
