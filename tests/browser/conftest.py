@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, ViewportSize, expect, sync_playwright
 
 from browser_program import chromium_path
 from browsing import BUILD, PATIENCE, Visit, is_elsewhere, served
@@ -20,7 +20,7 @@ from web_story import tell
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
              "--disable-component-update", "--disable-sync"]  # fmt: skip
-WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+WIDE, PHONE = ViewportSize(width=1280, height=900), ViewportSize(width=390, height=844)
 
 
 @pytest.hookimpl(tryfirst=True)

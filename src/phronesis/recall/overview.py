@@ -78,7 +78,7 @@ def _disputes(unit: Unit, lanes: Sequence[Lane], limit: int) -> list[Dispute]:
     return sorted(out, key=lambda one: (Place.of(one.one), one.other.id), reverse=True)[:limit]
 
 
-def _unproven(unit: Unit, lanes: Sequence[Lane], limit: int) -> list[Item]:
+def _unproven(unit: Unit, lanes: Sequence[Lane], limit: int) -> Sequence[Item]:
     wanted = Wanted(kinds=(PRINCIPLE,))
     records = [one for lane in lanes for one in as_records(unit, newest_items(unit, lane, wanted, limit=None))]
     return [one for one in records if isinstance(one, Principle) and one.needs_validation][:limit]

@@ -34,7 +34,8 @@ def counts_by_lane(unit: Unit, lane_id: int | None = None) -> dict[int, Mapping[
     bound = {"t": unit.tenant}
     query = _COUNTS if lane_id is None else _IN_LANE
     out: dict[int, dict[str, int]] = {}
-    for number, kind, count in unit.run(query, bound if lane_id is None else {**bound, "l": lane_id}):
+    rows = unit.run(query, bound if lane_id is None else {**bound, "l": lane_id})
+    for number, kind, count in rows.tuples():
         out.setdefault(number, {})[kind] = count
     return dict(out)
 

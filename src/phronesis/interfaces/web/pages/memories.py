@@ -1,6 +1,6 @@
 """The memories: browse them a page at a time, or search them and see why each was found."""
 
-from typing import Final
+from typing import Any, Final
 
 from fastapi import Response
 
@@ -28,7 +28,7 @@ def memories(visitor: Visiting, q: str = "", kind: str = "", state: str = "", cu
     """List memories, or search them where words are given."""
     chosen = kind if kind in KINDS else ""
     asked = {"q": q.strip(), "kind": chosen, "state": state if state in STATES else "", **visitor.looking.named}
-    shared = {"query": q.strip(), "asked": asked, "kinds": KINDS, "states": tuple(STATES)}
+    shared: dict[str, Any] = {"query": q.strip(), "asked": asked, "kinds": KINDS, "states": tuple(STATES)}
     if q.strip():
         found = _search(visitor, q.strip(), asked)
         return page(visitor, "found.html" if visitor.partial else "memories.html", found=found, listed=None, **shared)
