@@ -167,6 +167,8 @@ def _live(memory: Memory, folder: Path) -> None:
     memory.explain(item.id)
     memory.get_turns("s1", user_id="ada")
     memory.list_sessions(user_id="ada")
+    memory.overview(user_id="ada")
+    memory.list_users()
     memory.delete_all(user_id="ada", session_id="s1")
     memory.record_run({"run_id": "r", "output": {"M1": "Cu"}}, user_id="ada")
     memory.run_feedback("r", {"products": [{"name": "CO", "value": 1.0}], "pros": "CO is at least 0.5."}, user_id="ada")

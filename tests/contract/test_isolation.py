@@ -89,6 +89,7 @@ def _seen(memory: Memory, user: str) -> dict[str, str]:
         "quarantine_list": memory.quarantine_list(user_id=user),
         "due": memory.due(user),
         "list_sessions": memory.list_sessions(user_id=user),
+        "overview": [memory.overview(user_id=user, since=moment, limit=1_000)],
         "get_turns": memory.get_turns("s", user_id=user),
         "get_user_traits": memory.get_user_traits(user, "trend"),
         "get_trait_evidence": memory.get_trait_evidence(memory.get_user_traits(user, "trend")[0].id),
@@ -236,7 +237,7 @@ def test_every_reading_verb_is_looked_at() -> None:
         if not name.startswith("_") and "user_id" in inspect.signature(verb).parameters
     }
     looked_at = {"get_all", "search", "list_sessions", "get_turns", "compose_context", "quarantine_list", "mem_search"}
-    looked_at |= {"due", "query", "get_episode", "plan"}
+    looked_at |= {"due", "overview", "query", "get_episode", "plan"}
     looked_at |= {"list_runs", "get_run", "mem_get"}  # the last reads by id; its user is whose run it is noted for
     looked_at |= {"get_user_traits", "list_reflections", "should_reflect"}
     looked_at |= {"review_run"}  # of one run: tests/contract/test_reviews.py

@@ -11,6 +11,7 @@ from phronesis.memory.experience import Experience
 from phronesis.memory.keeping import Keeping
 from phronesis.memory.keys import KeyRing
 from phronesis.memory.migrating import Migrating
+from phronesis.memory.overviewing import Overviewing
 from phronesis.memory.planning import Planning
 from phronesis.memory.quarantine import Quarantining
 from phronesis.memory.reading import Reading
@@ -28,6 +29,7 @@ __all__ = ["Memory"]
 class Memory(
     Writing,
     Reading,
+    Overviewing,
     Resources,
     Planning,
     CarryingOut,

@@ -38,6 +38,7 @@ from phronesis.models.roster import Roster
 from phronesis.recall.browse import Browser, gated_in
 from phronesis.recall.experience.answering import ExperienceSearch
 from phronesis.recall.experience.book import ExperienceBook
+from phronesis.recall.overview import OverviewBook
 from phronesis.recall.planning.planner import Planner
 from phronesis.recall.reranking import Search
 from phronesis.recall.resources import ResourceBook
@@ -62,6 +63,7 @@ class Stages:
     writer: Writer
     editor: Editor
     browser: Browser
+    overviews: OverviewBook
     searcher: Search
     retrieving: Retrieving
     assembler: Assembler

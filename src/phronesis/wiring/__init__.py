@@ -73,6 +73,7 @@ from phronesis.recall.browse import Browser
 from phronesis.recall.experience.answering import ExperienceSearch
 from phronesis.recall.experience.book import ExperienceBook
 from phronesis.recall.mirrored import MirroredSearch
+from phronesis.recall.overview import OverviewBook
 from phronesis.recall.planning.entities import StoredNames
 from phronesis.recall.planning.planner import Planner
 from phronesis.recall.reranking import Reranking, Search
@@ -135,6 +136,7 @@ def open_memory(
         writer=writer,
         editor=Editor(database, writer, browser, registry.folds, {**reasoning.FORMS, **correcting.FORMS}),
         browser=browser,
+        overviews=OverviewBook(database),
         **_answering(browser, finding.searcher, settings.policy, roster, counter=counter, time=time),
         replayer=replayer,
         doctor=Doctor(database, registry, embedders, counter, roster, finding.mirror, told),

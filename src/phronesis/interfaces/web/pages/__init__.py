@@ -1,0 +1,1 @@
+"""The pages, one file for what belongs together. A page parses, calls Memory and renders."""

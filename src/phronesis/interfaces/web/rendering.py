@@ -1,0 +1,120 @@
+"""Templates: the page around everything, and how times, numbers and kinds are written in a language."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+from fastapi import Response
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+
+from phronesis import __version__
+from phronesis.core.results import as_json
+from phronesis.interfaces.web.visiting import FORM_TOKEN, Visitor, set_cookie
+from phronesis.interfaces.web.words import LANGUAGES, Words
+
+NAVIGATION: Final = (
+    ("home", "/"),
+    ("memories", "/memories"),
+    ("sessions", "/sessions"),
+    ("composer", "/composer"),
+    ("people", "/people"),
+    ("experience", "/experience"),
+    ("runs", "/runs"),
+    ("resources", "/resources"),
+    ("quarantine", "/quarantine"),
+    ("jobs", "/jobs"),
+    ("health", "/health"),
+)
+"""The pages that the side bar names, in its order; each has words ``nav.<name>`` and an icon of that name."""
+
+_STEPS: Final = ((60, "seconds"), (60, "minutes"), (24, "hours"), (30, "days"), (12, "months"))
+"""How many of a unit make the next; what is left over counts years."""
+
+
+def page(visitor: Visitor, template: str, *, status: int = 200, **values: Any) -> Response:
+    """Give a page, or a part of one where the template is a part, as an HTML answer to a visitor."""
+    shared = {
+        "visitor": visitor, "words": visitor.words, "theme": visitor.theme, "path": visitor.request.url.path,
+        "looking": visitor.looking, "navigation": NAVIGATION,
+    }  # fmt: skip
+    response = HTMLResponse(_environment().get_template(template).render(**shared | values), status)
+    if visitor.new_token:
+        set_cookie(response, FORM_TOKEN, visitor.form_token, secure=visitor.secure)
+    return response
+
+
+def bare_page(words: Words, theme: str, template: str, *, status: int, **values: Any) -> HTMLResponse:
+    """Give a page for somebody who is not let in yet: no side bar, nothing of the store."""
+    shared = {"words": words, "theme": theme, "visitor": None, "navigation": ()}
+    return HTMLResponse(_environment().get_template(template).render(**shared | values), status)
+
+
+def address(path: str, **query: Any) -> str:
+    """Give a path with a query of those values that are not None or empty."""
+    given = {name: value for name, value in query.items() if value not in (None, "")}
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+def ago(moment: datetime | None, words: Words, *, now: datetime | None = None) -> str:
+    """Give how long ago a time is, in words; an empty text for none. Times to come are "in …"."""
+    if moment is None:
+        return ""
+    seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
+    count, unit = abs(seconds), "years"
+    for step, name in _STEPS:
+        if count < step:
+            unit = name
+            break
+        count /= step
+    if unit == "seconds":
+        return words("time.now")
+    return words(f"time.{unit}_{'ago' if seconds >= 0 else 'ahead'}", n=int(count))
+
+
+def moment_text(moment: datetime | None) -> str:
+    """Give a time for people, to the minute and in UTC."""
+    return "" if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def value_text(value: Any) -> str:
+    """Give a value of a record as it is read: texts as they are, everything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(as_json(value), ensure_ascii=False, indent=1)
+
+
+def embedded(value: Any) -> Markup:
+    """Give JSON that may stand in a script element: data for a chart or a graph, never code."""
+    text = json.dumps(as_json(value), ensure_ascii=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704 - nothing in it can end the element
+
+
+def item_address(item_id: str) -> str:
+    """Give the address of an item's page."""
+    return f"/memories/{quote(item_id, safe='')}"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("phronesis.interfaces.web"), autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.globals |= {"address": address, "languages": LANGUAGES, "version": __version__}
+    environment.filters |= _FILTERS
+    return environment
+
+
+_FILTERS: Final[Mapping[str, Any]] = {
+    "ago": ago,
+    "moment": moment_text,
+    "value": value_text,
+    "embedded": embedded,
+    "item_address": item_address,
+    "percent": lambda share: f"{share:.0%}",
+}

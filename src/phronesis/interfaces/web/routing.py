@@ -1,0 +1,109 @@
+"""How pages are reached: every error a page with what to do, a stranger led to the login page."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import RedirectResponse
+from fastapi.routing import APIRoute
+from fastapi.staticfiles import StaticFiles
+
+from phronesis.errors import Conflict, Forbidden, InputError, NotFound, PhronesisError, StorageBusy
+from phronesis.interfaces.admission import Admission
+from phronesis.interfaces.web.rendering import address, bare_page
+from phronesis.interfaces.web.visiting import Reception, is_stranger
+
+HEADERS: Final = {
+    "Content-Security-Policy": (
+        "default-src 'self'; img-src 'self' data:; style-src 'self'; style-src-attr 'unsafe-inline'; "
+        "frame-ancestors 'none'; base-uri 'none'; form-action 'self'; object-src 'none'"
+    ),
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+"""Nothing from elsewhere, no code in a page. Charts and structures of molecules set styles on elements."""
+
+
+_STATUS: Final = ((Forbidden, 403), (NotFound, 404), (Conflict, 409), (InputError, 400), (StorageBusy, 503))
+"""The status of a page that tells of an error; others are the server's own, 500."""
+
+
+class PageRoute(APIRoute):
+    """A route whose errors are pages, and whose answers carry the headers above."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Give the handler that the framework made, within ours."""
+        answer = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            try:
+                response = await answer(request)
+            except PhronesisError as error:
+                response = _told(request, error)
+            except RequestValidationError as error:
+                first = error.errors()[0]
+                field = str(first["loc"][-1])
+                response = _error_page(request, 400, "input_error", f"{field}: {first['msg']}")
+            for name, value in HEADERS.items():
+                response.headers.setdefault(name, value)
+            return response
+
+        return handle
+
+
+def mount(app: FastAPI, admission: Admission) -> None:
+    """Add the pages and their static files to a server."""
+    from phronesis.interfaces.web.pages import entrance, home, item, memories  # noqa: PLC0415 - they import this module
+
+    app.state.reception = Reception(admission)
+    app.mount("/static", Unchanging(packages=[("phronesis.interfaces.web", "static")]), name="static")
+    for one in (entrance, home, memories, item):
+        app.include_router(one.router, include_in_schema=False)
+
+
+class Unchanging(StaticFiles):
+    """Static files: their addresses carry the version, so a browser may keep them."""
+
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        """Give a file, to be kept for a day."""
+        response = super().file_response(*args, **kwargs)
+        response.headers["Cache-Control"] = "public, max-age=86400"
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        return response
+
+
+def make_router() -> APIRouter:
+    """Give a router of pages."""
+    return APIRouter(route_class=PageRoute)
+
+
+def back(path: str, **query: Any) -> RedirectResponse:
+    """Give the answer to a form: look at ``path``, which is of our own."""
+    return RedirectResponse(address(own_path(path), **query), status_code=303)
+
+
+def own_path(path: str) -> str:
+    """Give a path of this server; the home page where an address leads elsewhere."""
+    parts = urlsplit(path)
+    safe = path.startswith("/") and not path.startswith(("//", "/\\")) and not parts.netloc and not parts.scheme
+    return path if safe else "/"
+
+
+def _told(request: Request, error: PhronesisError) -> Response:
+    if is_stranger(error):
+        here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        login = address("/login", next=here if request.method == "GET" and here != "/" else None)
+        if "hx-request" in request.headers:
+            return Response(status_code=204, headers={"HX-Redirect": login})
+        return RedirectResponse(login, status_code=303)
+    status = next((number for kind, number in _STATUS if isinstance(error, kind)), 500)
+    return _error_page(request, status, error.code, str(error))
+
+
+def _error_page(request: Request, status: int, code: str, message: str) -> Response:
+    reception: Reception = request.app.state.reception
+    words, theme = reception.words_and_theme(request)
+    return bare_page(words, theme, "error.html", status=status, code=code, message=message)

@@ -1,0 +1,40 @@
+// What pages need beyond htmx: the menu of a narrow screen, "/" to search, a question before what is not easily undone,
+// and charts drawn from the JSON beside them. Pages work without it.
+"use strict";
+
+(() => {
+  const menu = document.querySelector(".menu");
+  const side = document.getElementById("side");
+  menu?.addEventListener("click", () => {
+    const open = side.classList.toggle("open");
+    menu.setAttribute("aria-expanded", String(open));
+  });
+
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
+    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      event.preventDefault();
+      document.getElementById("find")?.focus();
+    }
+  });
+
+  document.addEventListener("submit", (event) => {
+    const question = event.target.dataset.confirm;
+    if (question && !window.confirm(question)) event.preventDefault();
+  });
+
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  window.phronesis = { colour, data: (id) => JSON.parse(document.getElementById(id).textContent) };
+
+  // <div class="chart" data-chart="id of a script element with ECharts options">
+  for (const place of document.querySelectorAll("[data-chart]")) {
+    const options = window.phronesis.data(place.dataset.chart);
+    const chart = window.echarts.init(place, null, { renderer: "svg" });
+    chart.setOption({
+      color: [colour("main"), colour("good"), colour("warn"), colour("bad"), colour("pattern")],
+      textStyle: { color: colour("text"), fontFamily: "inherit" },
+      ...options,
+    });
+    new ResizeObserver(() => chart.resize()).observe(place);
+  }
+})();

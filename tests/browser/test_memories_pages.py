@@ -1,0 +1,98 @@
+"""The first page, the list, the search and one memory's page, as a person uses them."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from browsing import Visit, served
+from phronesis import Memory
+
+
+def test_the_first_page_tells_what_happened(tab: Visit) -> None:
+    page = tab.see("/?span=month")
+    expect(page.get_by_role("heading", name="At a glance")).to_be_visible()
+    expect(page.get_by_role("region", name="Contradictions")).to_contain_text("Name is Li.")
+    expect(page.get_by_role("region", name="Learned lately")).to_contain_text("花生过敏")
+    expect(page.get_by_role("region", name="Waits for you")).to_contain_text("in quarantine")
+    tab.shot("home")
+
+
+def test_chinese_dark_and_on_a_phone(open_tab: Callable[..., Visit]) -> None:
+    visit = open_tab(phone=True, dark=True, language="zh-CN")
+    page = visit.see("/?span=month")
+    expect(page.get_by_role("heading", name="概览")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    visit.shot("home-zh-dark-phone")
+    page.get_by_role("button", name="菜单").click()
+    page.get_by_role("link", name="记忆", exact=True).click()
+    expect(page.get_by_role("heading", name="记忆")).to_be_visible()
+    page.get_by_role("button", name="English").click()
+    expect(page.get_by_role("heading", name="Memories")).to_be_visible()
+
+
+def test_search_as_one_types_says_why(tab: Visit) -> None:
+    page = tab.see("/memories?user=ann")
+    page.get_by_label("Search memories").last.fill("moved to Oslo")
+    found = page.locator("#found article")
+    expect(found.first).to_contain_text("Oslo")
+    found.first.get_by_text("Why it was found").click()
+    expect(found.first.get_by_role("row").first).to_be_visible()
+    tab.shot("search")
+
+
+def test_the_slash_key_searches_everywhere(tab: Visit) -> None:
+    page = tab.see("/")
+    page.keyboard.press("/")
+    page.keyboard.type("four bar")
+    page.keyboard.press("Enter")
+    expect(page.locator("#found article").first).to_contain_text("four bar")
+
+
+def test_a_memory_is_changed_and_changed_back(tab: Visit, store: Memory) -> None:
+    (item,) = store.add("The lift key hangs in room 12.", kind="fact", user_id="lift").items
+    page = tab.see(f"/memories/{item.id}")
+    page.get_by_role("link", name="Edit").click()
+    page.get_by_label("Words").fill("The lift key hangs in room 14.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("The lift key hangs in room 14.")
+    history = page.get_by_role("region", name="History")
+    expect(history.get_by_role("row", name=re.compile("content")).first).to_contain_text("room 12")
+    tab.shot("memory")
+    history.get_by_role("button", name="Roll back").first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("The lift key hangs in room 12.")
+    for button, badge in (("Pin", "pinned"), ("Archive", "archived")):
+        page.get_by_role("button", name=button, exact=True).click()
+        expect(page.locator("article .badge", has_text=badge)).to_be_visible()
+    assert store.get(item.id).pinned
+
+
+def test_what_is_erased_is_gone(tab: Visit, store: Memory) -> None:
+    (item,) = store.add("The code of the gate is 7781.", kind="fact", user_id="gate").items
+    page = tab.see(f"/memories/{item.id}")
+    page.get_by_text("Erase for good").first.click()
+    page.get_by_label(re.compile("to confirm")).fill(item.id[:8])
+    page.get_by_role("button", name="Erase for good").click()
+    expect(page.get_by_role("heading", name="Erased")).to_be_visible()
+    assert item.id not in {one.id for one in store.get_all(user_id="gate")}
+
+
+def test_a_key_opens_the_pages_and_bounds_what_they_show(
+    open_tab: Callable[..., Visit], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    url = f"sqlite:///{tmp_path_factory.mktemp('keys') / 'memory.db'}"
+    with Memory.open(url) as memory:
+        (item,) = memory.add("The press runs at four bar.", kind="fact").items
+        token, _ = memory.keys.create("read", label="ann's laptop", actor="user")
+        with served(memory, keys_required=True) as address:
+            visit = open_tab(address=address)
+            page = visit.see(f"/memories/{item.id}")
+            expect(page.get_by_label("API key")).to_be_focused()
+            visit.shot("login")
+            page.get_by_label("API key").fill(token)
+            page.get_by_role("button", name="Sign in").click()
+            expect(page.get_by_role("heading", level=1)).to_have_text("The press runs at four bar.")
+            expect(page.get_by_role("button", name="Archive")).to_have_count(0)
+            page.get_by_role("button", name="Sign out").click()
+            expect(page.get_by_label("API key")).to_be_visible()

@@ -1,0 +1,64 @@
+"""Tabs of a browser that are watched, and servers for them to look at."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import uvicorn
+from axe_playwright_python.sync_playwright import Axe
+from fastapi import FastAPI
+from playwright.sync_api import Page
+
+from phronesis import Memory
+from phronesis.interfaces.admission import Admission
+from phronesis.interfaces.web.routing import mount
+
+BUILD = Path(__file__).parents[1] / ".build"
+GRAVE = {"serious", "critical"}
+PATIENCE = 10_000  # milliseconds
+
+
+@contextmanager
+def served(memory: Memory, *, keys_required: bool = False) -> Iterator[str]:
+    """Serve a store's pages from a thread; gives the address."""
+    app = FastAPI(openapi_url=None)
+    mount(app, Admission(memory, keys_required=keys_required))
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning", lifespan="off"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        thread.join(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join(10)
+
+
+@dataclass
+class Visit:
+    """A tab, and what was wrong with it."""
+
+    page: Page
+    address: str
+    wrong: list[str] = field(default_factory=list)
+
+    def see(self, path: str) -> Page:
+        """Open a page of the server, and wait until nothing is asked for any more."""
+        self.page.goto(self.address + path, wait_until="load")
+        return self.page
+
+    def shot(self, name: str) -> None:
+        """Keep a picture of the page, and let axe look at it: no serious finding is let pass."""
+        folder = BUILD / "screenshots"
+        folder.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=folder / f"{name}.png", full_page=True)
+        found = Axe().run(self.page).response["violations"]
+        grave = [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found if one["impact"] in GRAVE]
+        assert grave == [], grave
+
+
+def is_elsewhere(url: str, host: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme in {"http", "https", "ws", "wss"} and parts.netloc != host
