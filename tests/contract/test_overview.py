@@ -78,4 +78,4 @@ def test_the_users_of_a_tenant(memory: Memory) -> None:
 def test_wrong_arguments_are_named(memory: Memory) -> None:
     for wrong in ({"limit": 0}, {"limit": 1_001}, {"since": "yesterday"}, {"across": "world"}):
         with pytest.raises(InputError, match=next(iter(wrong))):
-            memory.overview(**wrong)  # type: ignore[arg-type]
+            memory.overview(**wrong)

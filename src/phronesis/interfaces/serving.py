@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 Mount = Callable[["FastAPI", Memory, Serving], None]
 """Adds a face to the application; ``app.state.admission`` says who comes in."""
 
-MOUNTS: Final[Sequence[Mount]] = ()
+
+def _pages(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
+    from phronesis.interfaces.web.routing import mount  # noqa: PLC0415 - an optional package
+
+    mount(app, app.state.admission)
+
+
+MOUNTS: Final[Sequence[Mount]] = (_pages,)
 """The faces beside HTTP."""
 
 

@@ -10,8 +10,9 @@ from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 
-from phronesis.errors import Conflict, Forbidden, InputError, NotFound, PhronesisError, StorageBusy
+from phronesis.errors import PhronesisError
 from phronesis.interfaces.admission import Admission
+from phronesis.interfaces.rest.problems import status_of
 from phronesis.interfaces.web.rendering import address, bare_page
 from phronesis.interfaces.web.visiting import Reception, is_stranger
 
@@ -25,10 +26,6 @@ HEADERS: Final = {
     "Cache-Control": "no-store",
 }
 """Nothing from elsewhere, no code in a page. Charts and structures of molecules set styles on elements."""
-
-
-_STATUS: Final = ((Forbidden, 403), (NotFound, 404), (Conflict, 409), (InputError, 400), (StorageBusy, 503))
-"""The status of a page that tells of an error; others are the server's own, 500."""
 
 
 class PageRoute(APIRoute):
@@ -99,8 +96,7 @@ def _told(request: Request, error: PhronesisError) -> Response:
         if "hx-request" in request.headers:
             return Response(status_code=204, headers={"HX-Redirect": login})
         return RedirectResponse(login, status_code=303)
-    status = next((number for kind, number in _STATUS if isinstance(error, kind)), 500)
-    return _error_page(request, status, error.code, str(error))
+    return _error_page(request, status_of(error), error.code, str(error))
 
 
 def _error_page(request: Request, status: int, code: str, message: str) -> Response:
