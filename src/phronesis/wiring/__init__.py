@@ -136,7 +136,6 @@ def open_memory(
         writer=writer,
         editor=Editor(database, writer, browser, registry.folds, {**reasoning.FORMS, **correcting.FORMS}),
         browser=browser,
-        overviews=OverviewBook(database),
         **_answering(browser, finding.searcher, settings.policy, roster, counter=counter, time=time),
         replayer=replayer,
         doctor=Doctor(database, registry, embedders, counter, roster, finding.mirror, told),
@@ -183,6 +182,7 @@ def _answering(
         "planner": planner,
         "assembler": Assembler(browser, finding, counter, _core(policy), _summary(policy)),
         "budget": policy.budget,
+        "overviews": OverviewBook(database),
         "traits": TraitBook(database),
         "resources": ResourceBook(database),
     }
