@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from phronesis.async_memory import AsyncMemory
+    from phronesis.client import Client
     from phronesis.core.context import ContextPackage
     from phronesis.core.experience.nei import NEI
     from phronesis.core.experience.records import L1Event, Pattern, Principle
@@ -22,6 +23,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "AsyncMemory": "phronesis.async_memory",
     "AddResult": "phronesis.core.results",
+    "Client": "phronesis.client",
     "Claim": "phronesis.core.reasoning.records",
     "ClaimsRefused": "phronesis.errors",
     "CommitResult": "phronesis.core.results",
@@ -52,6 +54,7 @@ __all__ = [
     "AsyncMemory",
     "Claim",
     "ClaimsRefused",
+    "Client",
     "CommitResult",
     "ContextPackage",
     "EditResult",

@@ -35,6 +35,7 @@
      ├─ IndexUnavailable                index.unavailable    the index outside the database was not reached
      ├─ FetchFailed                     fetch.failed         a document was not had from its address
      │   └─ FetchRefused                fetch.refused        a rule forbids it; ``details["rule"]`` says which
+     ├─ ServerUnavailable               server.unavailable   a client reached no server, or something else answered
      ├─ EntryFailed                     entry.failed         an entry's interpretation failed; it is in the log
      ├─ HandlerMissing                  entry.no_handler     the log is of a newer Phronesis, or an extension is missing
      └─ Closed                          closed               the Memory was closed
@@ -300,6 +301,12 @@ class FetchRefused(FetchFailed):
     def rule(self) -> str:
         """The rule: ``scheme``, ``ports``, ``allow_private``, ``max_bytes`` and others."""
         return str(self.details.get("rule", ""))
+
+
+class ServerUnavailable(PhronesisError):
+    """A client reached no server of ours; what it sent may have been done all the same."""
+
+    code = "server.unavailable"
 
 
 class EntryFailed(PhronesisError):

@@ -1,0 +1,204 @@
+"""Client: the verbs of Memory, carried out by a server (``phronesis serve``).
+
+A verb is one line, so that the two cannot drift: its parameters are those of Memory's, for type checkers too.
+"""
+
+import functools
+import inspect
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, get_type_hints
+from urllib.parse import quote
+
+from phronesis.client.routes import BODY, ROUTES, Route
+from phronesis.client.transport import Transport, plain
+from phronesis.core.items import Item
+from phronesis.core.results import ErasureCertificate
+from phronesis.errors import InputError
+from phronesis.memory import Memory
+from phronesis.wire import decoded, decoded_item
+
+__all__ = ["Client"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Verb = Callable[Concatenate[Memory, P], R]
+RemoteVerb = Callable[Concatenate["Client", P], R]
+
+_UPLOADED = frozenset({"uri", "title", "user_id", "namespace"})
+
+
+def _verb(method: Verb[P, R]) -> RemoteVerb[P, R]:
+    route, signature = ROUTES[method.__name__], inspect.signature(method)
+
+    @functools.wraps(method)
+    def call(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        given = dict(signature.bind(self, *args, **kwargs).arguments)
+        del given["self"]
+        answer: R = self.carry_out(method, route, given)
+        return answer
+
+    return call
+
+
+class Client:
+    """A memory on a server: ``with Client("http://127.0.0.1:8765", api_key=…) as m: m.add(…)``. Thread-safe.
+
+    Its verbs take and give what those of ``Memory`` do. The tenant, the role and who is said to have acted are the
+    key's. What belongs to the machine of the store alone (rebuild, import, keys, doctor …) is not here.
+    """
+
+    def __init__(self, url: str, *, api_key: str | None = None, timeout: float = 30.0) -> None:
+        """Speak to a server; nothing is sent before the first verb.
+
+        Args:
+            url: where it listens, such as ``http://127.0.0.1:8765``.
+            api_key: a key, as ``phronesis keys create`` prints it; none where the server asks for none.
+            timeout: seconds to wait for an answer.
+
+        Raises:
+            InputError: ``url`` is no address. MissingExtra: the HTTP library is not installed.
+        """
+        self._transport = Transport(url, api_key=api_key, timeout=timeout)
+
+    add = _verb(Memory.add)
+    get_all = _verb(Memory.get_all)
+    search = _verb(Memory.search)
+    get = _verb(Memory.get)
+    update = _verb(Memory.update)
+    delete = _verb(Memory.delete)
+    archive = _verb(Memory.archive)
+    unarchive = _verb(Memory.unarchive)
+    pin = _verb(Memory.pin)
+    unpin = _verb(Memory.unpin)
+    retract = _verb(Memory.retract)
+    history = _verb(Memory.history)
+    explain = _verb(Memory.explain)
+    rollback = _verb(Memory.rollback)
+    commit_turn = _verb(Memory.commit_turn)
+    get_turns = _verb(Memory.get_turns)
+    list_sessions = _verb(Memory.list_sessions)
+    compose_context = _verb(Memory.compose_context)
+    ingest = _verb(Memory.ingest)
+    ingest_source = _verb(Memory.ingest_source)
+    ingest_resource = _verb(Memory.ingest_resource)
+    aggregate = _verb(Memory.aggregate)
+    abstract = _verb(Memory.abstract)
+    query = _verb(Memory.query)
+    feedback = _verb(Memory.feedback)
+    forget = _verb(Memory.forget)
+    get_user_traits = _verb(Memory.get_user_traits)
+    should_reflect = _verb(Memory.should_reflect)
+    reflect = _verb(Memory.reflect)
+    add_reasoning = _verb(Memory.add_reasoning)
+    record_run = _verb(Memory.record_run)
+    list_runs = _verb(Memory.list_runs)
+    get_run = _verb(Memory.get_run)
+    run_feedback = _verb(Memory.run_feedback)
+    learn = _verb(Memory.learn)
+    review_run = _verb(Memory.review_run)
+    plan = _verb(Memory.plan)
+    retrieve = _verb(Memory.retrieve)
+    jobs = _verb(Memory.jobs)
+    quarantine_list = _verb(Memory.quarantine_list)
+    quarantine_release = _verb(Memory.quarantine_release)
+    quarantine_reject = _verb(Memory.quarantine_reject)
+
+    def erase(
+        self,
+        *,
+        id: str | None = None,  # noqa: A002 - the contract's name
+        user_id: str | None = None,
+        reason: str | None = None,
+    ) -> ErasureCertificate:
+        """Remove an item's words, or all that was said by and learned of a user, for good; needs an admin's key.
+
+        InputError unless exactly one of ``id`` and ``user_id`` is given. A session is erased at the server.
+        """
+        if (id is None) == (user_id is None):
+            raise InputError("give either id or user_id", field="id")
+        path = f"/memories/{_part(id)}" if id is not None else f"/users/{_part(str(user_id))}"
+        asked = {"erase": "true"} if id is not None else {}
+        query = asked if reason is None else {**asked, "reason": reason}
+        certificate: ErasureCertificate = decoded(ErasureCertificate, self._transport.send("DELETE", path, query=query))
+        return certificate
+
+    def carry_out(self, method: Callable[..., Any], route: Route, given: dict[str, Any]) -> Any:
+        """Send a verb's arguments along its route, and give what the verb gives."""
+        if given.pop("actor", None) is not None:
+            raise InputError("actor is the key's: phronesis keys create --actor …", field="actor")
+        headers = _headers(given)
+        given = {name: plain(value) for name, value in given.items() if value is not None}
+        path = route.path.format(**{name: _part(given.pop(name)) for name in _places(route, given)})
+        if "path" in given:
+            return self._upload(method, given, headers)
+        waits = {"wait": "false"} if given.pop("wait", True) is False else {}
+        sent = {route.renamed.get(name, name): value for name, value in given.items()} | dict(route.fixed)
+        if route.method in BODY:
+            body = sent.pop(route.whole) if route.whole is not None else sent
+            answer = self._transport.send(route.method, path, query=waits, body=body, headers=headers)
+        else:
+            answer = self._transport.send(route.method, path, query=_query(sent) | waits, headers=headers)
+        return _result(method, answer if route.member is None else answer[route.member])
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def _upload(self, method: Callable[..., Any], given: dict[str, Any], headers: dict[str, str]) -> Any:
+        """Send a file of this machine: the server reads none of its own for a caller."""
+        path = Path(str(given.pop("path"))).expanduser()
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise InputError(f"path: {path} cannot be read: {error.strerror or error}", field="path") from error
+        if method is Memory.ingest_source:
+            body = {"source_ref": path.name, **given, "text": content.decode("utf-8", "replace")}
+            return _result(method, self._transport.send("POST", "/experiences", body=body, headers=headers))
+        stray = sorted(given.keys() - _UPLOADED)
+        if stray:
+            raise InputError(f"{stray[0]} does not go with a file that is sent; give its text", field=stray[0])
+        files = {"file": (path.name, content)}
+        answer = self._transport.send("POST", "/resources/upload", body=given, files=files, headers=headers)
+        return _result(method, answer)
+
+
+def _headers(given: dict[str, Any]) -> dict[str, str]:
+    """Take out of the arguments what travels as a header."""
+    out = {}
+    if (key := given.pop("idempotency_key", None)) is not None:
+        out["Idempotency-Key"] = str(key)
+    if (version := given.pop("expected_version", None)) is not None:
+        out["If-Match"] = f'"{version}"'
+    return out
+
+
+def _places(route: Route, given: dict[str, Any]) -> list[str]:
+    """Give the arguments that are part of the path; it may hold no empty ones."""
+    names = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
+    for name in names:
+        if not str(given.get(name, "")).strip():
+            raise InputError(f"{name} must not be empty", field=name)
+    return names
+
+
+def _query(given: dict[str, Any]) -> dict[str, Any]:
+    """Give arguments as a query: lists repeat their name, mappings are JSON."""
+    return {name: json.dumps(value) if isinstance(value, dict) else value for name, value in given.items()}
+
+
+def _part(value: Any) -> str:
+    return quote(str(value), safe="")
+
+
+def _result(method: Callable[..., Any], answer: Any) -> Any:
+    gives = get_type_hints(method)["return"]
+    return decoded_item(answer) if gives is Item else decoded(gives, answer)
