@@ -23,12 +23,14 @@ def serve(*, store: Store, **options: Any) -> None:
     Without API keys only this machine reaches it. 'keys create' makes one; from then on everybody needs one, and
     --host 0.0.0.0 may be given. Ctrl-C or SIGTERM finishes what runs.
     """
-    from phronesis.config.serving import Serving  # noqa: PLC0415
-    from phronesis.interfaces.serving import serve as run  # noqa: PLC0415
+    from phronesis.config import load_settings  # noqa: PLC0415 - pydantic: not for --help
+    from phronesis.interfaces.serving import serve as run  # noqa: PLC0415 - SQLAlchemy and numpy: the same
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
-    serving = Serving().overridden(given)
+    policy = load_settings(store.url, tenant=store.tenant, policy=store.policy).policy
+    serving = policy.server.overridden(given)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
+    logging.getLogger("phronesis.access").setLevel(logging.INFO)
     with store.open() as memory:
         run(memory, serving, say=lambda url: _told(store, url))
 

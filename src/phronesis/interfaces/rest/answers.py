@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import Response
+from fastapi import Request, Response
 
+from phronesis.core.pages import Page
 from phronesis.wire import as_json
 
 
@@ -22,3 +23,12 @@ def to_json(value: Any) -> bytes:
 def answer(value: Any, status: HTTPStatus = HTTPStatus.OK, headers: Mapping[str, str] | None = None) -> Response:
     """Give the response that carries a result."""
     return Response(to_json(value), status, headers, media_type="application/json")
+
+
+def listed(request: Request, page: Page[Any]) -> Response:
+    """Give the response that carries a page, with the address of the next one (RFC 8288)."""
+    headers = {}
+    if page.next_cursor is not None:
+        url = request.url.include_query_params(cursor=page.next_cursor)
+        headers["Link"] = f'<{url.path}?{url.query}>; rel="next"'
+    return answer(page, headers=headers)

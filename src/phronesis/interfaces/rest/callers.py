@@ -8,6 +8,7 @@ from fastapi.security import HTTPBearer
 from phronesis.core.keys import Role
 from phronesis.errors import Unauthenticated
 from phronesis.interfaces.admission import Admission, Caller
+from phronesis.interfaces.rest.limiting import RateLimit
 
 BEARER: Final = HTTPBearer(
     auto_error=False, bearerFormat="phr_…", description="An API key, as `phronesis keys create` prints it."
@@ -26,22 +27,29 @@ def bearer(header: str | None) -> str | None:
 
 
 def admit(request: Request) -> Caller:
-    """Give the caller of a request, once."""
+    """Give the caller of a request; what it calls too often is refused, and so is whoever tries keys that are none."""
     admission: Admission = request.app.state.admission
-    caller = admission.admit(bearer(request.headers.get("authorization")))
+    limit: RateLimit = request.app.state.rate_limit
+    address = request.client.host if request.client is not None else "nowhere"
+    try:
+        caller = admission.admit(bearer(request.headers.get("authorization")))
+    except Unauthenticated:
+        limit.take(address)
+        raise
+    limit.take(address if caller.key is None else caller.key.id)
     request.state.caller = caller
     return caller
 
 
-def _reading(request: Request) -> Caller:
+def _reading(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
     return _with(request, Role.READ)
 
 
-def _writing(request: Request) -> Caller:
+def _writing(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
     return _with(request, Role.WRITE)
 
 
-def _administering(request: Request) -> Caller:
+def _administering(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
     return _with(request, Role.ADMIN)
 
 
