@@ -70,4 +70,4 @@ ROUTES: Final[Mapping[str, Route]] = {
     "quarantine_release": Route("POST", "/quarantine", fixed={"action": "release"}),
     "quarantine_reject": Route("POST", "/quarantine", fixed={"action": "reject"}),
 }
-"""The verbs that the server has. What belongs to the machine of the store (rebuild, import, keys …) is not among them."""
+"""The verbs that the server has. What belongs to the store's machine (rebuild, import, keys …) is not among them."""

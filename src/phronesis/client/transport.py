@@ -13,6 +13,8 @@ from phronesis.wire import as_json
 
 PREFIX: Final = "/api/v1"
 PROBLEM: Final = "application/problem+json"
+_NO_ROUTE: Final = "http."
+"""What the codes of refusals begin with that no verb of the server raised."""
 
 
 class Transport:
@@ -90,9 +92,12 @@ def _read(response: Any) -> Any:
     kind = response.headers.get("content-type", "").partition(";")[0]
     if response.is_success:
         return response.json()
-    if kind == PROBLEM:
-        raise error_of(response.json())
-    raise ServerUnavailable(f"status {response.status_code} of something that is no Phronesis", field="url")
+    told = response.json() if kind == PROBLEM else {}
+    if told.get("code", _NO_ROUTE).startswith(_NO_ROUTE):
+        raise ServerUnavailable(
+            f"status {response.status_code}: what answered is no Phronesis, or one of another version", field="url"
+        )
+    raise error_of(told)
 
 
 def _by_code() -> dict[str, type[PhronesisError]]:
