@@ -13,6 +13,7 @@ from phronesis.interfaces.cli import (
     experience,
     forgetting,
     keeping,
+    mcp,
     migrating,
     planning,
     quarantine,
@@ -56,6 +57,7 @@ SECTIONS: Final = {
         runs.learn,
         batch.batch,
     ),
+    "Serve": (mcp.mcp,),
     "Account for it": (reading.explain, reading.history, writing.rollback, quarantine.quarantine),
     "Keep in order": (
         keeping.doctor,
