@@ -135,5 +135,5 @@ def _shared(name: str, value: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
-        return value.model_dump(exclude_none=True)
+        return value.model_dump(exclude_none=True, by_alias=True)
     return [_plain(one) for one in value] if isinstance(value, list) else value

@@ -5,7 +5,6 @@ from typing import Any
 
 import anyio.to_thread
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.types import ListToolsResult
 
 from phronesis.interfaces.mcp.access import Caller, Callers, Options
 
@@ -24,9 +23,12 @@ class Reception:
         """Answer one request."""
         self._request.set(ctx)
         result = await call_next(ctx)
-        if not isinstance(result, ListToolsResult) or (await anyio.to_thread.run_sync(self.caller)).may("write"):
+        if ctx.method != "tools/list" or not isinstance(result, dict):  # the SDK gives it as it goes out
             return result
-        return result.model_copy(update={"tools": [tool for tool in result.tools if tool.name not in self.writing]})
+        caller = await anyio.to_thread.run_sync(self.caller)
+        if caller.may("write"):
+            return result
+        return {**result, "tools": [tool for tool in result["tools"] if tool["name"] not in self.writing]}
 
     def caller(self) -> Caller:
         """Give who asks; whatever `Callers` raises goes through. It may read a database: not for the event loop."""
