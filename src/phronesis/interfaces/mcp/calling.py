@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from mcp.server.mcpserver import Context
@@ -91,6 +91,7 @@ def tool_of(verb: Verb, reception: Reception) -> VerbTool:
     )  # fmt: skip
 
 
+@cache
 def output_schema(gives: Any) -> dict[str, Any]:
     """Give the JSON Schema of what a tool gives; it is always that of an object."""
     schema: dict[str, Any] = _untitled(schema_of(gives))
