@@ -80,4 +80,3 @@ def said(result: CallToolResult) -> str:
     """Give the text of a result."""
     assert isinstance(result.content[0], TextContent)
     return result.content[0].text
-

@@ -1,4 +1,9 @@
-"""The conformance tool of MCP against a server that ``make_mcp`` built, with the two tools its scenarios call."""
+"""The conformance tool of MCP against a server that ``make_mcp`` built, with the two tools its scenarios call.
+
+Left out of its 0.1.16, and why (2026-11-23): the other scenarios of tools, resources and prompts call fixtures by name
+(images, audio, sampling, elicitation, progress, logging, subscriptions) that would test the SDK and nothing of ours;
+``logging-set-level`` asks for a capability that the SDK withdrew with the protocol of 2026-07-28.
+"""
 
 import subprocess
 from collections.abc import Iterator
@@ -13,10 +18,18 @@ from phronesis.interfaces.mcp import make_mcp, mcp_app
 
 pytestmark = pytest.mark.slow
 
-GATE = (
-    "server-initialize ping tools-list tools-call-simple-text tools-call-error server-sse-multiple-streams"
-    " resources-list prompts-list dns-rebinding-protection"
-).split()
+GATE = [
+    "server-initialize",
+    "ping",
+    "tools-list",
+    "tools-call-simple-text",
+    "tools-call-error",
+    "server-sse-multiple-streams",
+    "resources-list",
+    "prompts-list",
+    "dns-rebinding-protection",
+    "completion-complete",
+]
 
 
 @pytest.fixture(scope="module")

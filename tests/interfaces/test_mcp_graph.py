@@ -8,13 +8,20 @@ import pytest
 from mcp_talk import Talk
 from phronesis import Memory
 
-NINE = (
-    "create_entities create_relations add_observations delete_entities delete_observations delete_relations read_graph"
-    " search_nodes open_nodes"
-).split()
+NINE = [
+    "create_entities",
+    "create_relations",
+    "add_observations",
+    "delete_entities",
+    "delete_observations",
+    "delete_relations",
+    "read_graph",
+    "search_nodes",
+    "open_nodes",
+]
 
-LI = {"name": "李雷", "entityType": "person", "observations": ["会说西班牙语", "Graduated in 2019"]}
-LAB = {"name": "Lab", "entityType": "organization", "observations": []}
+LI: dict[str, Any] = {"name": "李雷", "entityType": "person", "observations": ["会说西班牙语", "Graduated in 2019"]}
+LAB: dict[str, Any] = {"name": "Lab", "entityType": "organization", "observations": []}
 WORKS = {"from": "李雷", "to": "Lab", "relationType": "works_at"}
 
 
@@ -50,7 +57,10 @@ def test_deleting_goes_along_relations_and_passes_over_what_is_not_there(graph: 
     graph.call("create_entities", entities=[LI, LAB])
     graph.call("create_relations", relations=[WORKS])
     done = {"success": True, "message": "Observations deleted successfully"}
-    gone = [{"entityName": "李雷", "observations": ["会说西班牙语", "never said"]}, {"entityName": "no", "observations": ["x"]}]
+    gone = [
+        {"entityName": "李雷", "observations": ["会说西班牙语", "never said"]},
+        {"entityName": "no", "observations": ["x"]},
+    ]
     assert graph.call("delete_observations", deletions=gone) == done
     assert graph.call("open_nodes", names=["李雷"])["entities"][0]["observations"] == ["Graduated in 2019"]
     assert graph.text("delete_relations", relations=[WORKS, WORKS]) == "Relations deleted successfully"

@@ -25,7 +25,8 @@ def test_resources_and_templates_are_listed(talk: Talk) -> None:
         "memory://items/{id}", "memory://items/{id}/history", "memory://users/{user_id}/traits",
         "memory://sessions/{session_id}/turns{?user_id}",
     ]  # fmt: skip
-    assert all(one.title and one.description for one in (*resources, *templates))
+    assert all(one.title and one.description for one in resources)
+    assert all(one.title and one.description for one in templates)
 
 
 def test_a_memory_is_read_with_its_evidence_and_history(memory: Memory, talk: Talk) -> None:

@@ -14,15 +14,38 @@ from phronesis.errors import InputError
 from phronesis.interfaces.mcp import Caller, Options, make_mcp
 from phronesis.wire import as_json
 
-CONTRACT = (
-    "add_memory search_memories get_memory list_memories update_memory delete_memory memory_history rollback_memory"
-    " explain_memory compose_context commit_turn record_experience query_experience give_feedback get_user_traits"
-    " reflect mem_search mem_get"
-).split()
-READING = (
-    "search_memories get_memory list_memories memory_history explain_memory compose_context query_experience"
-    " get_user_traits mem_search mem_get"
-).split()
+CONTRACT = [
+    "add_memory",
+    "search_memories",
+    "get_memory",
+    "list_memories",
+    "update_memory",
+    "delete_memory",
+    "memory_history",
+    "rollback_memory",
+    "explain_memory",
+    "compose_context",
+    "commit_turn",
+    "record_experience",
+    "query_experience",
+    "give_feedback",
+    "get_user_traits",
+    "reflect",
+    "mem_search",
+    "mem_get",
+]
+READING = [
+    "search_memories",
+    "get_memory",
+    "list_memories",
+    "memory_history",
+    "explain_memory",
+    "compose_context",
+    "query_experience",
+    "get_user_traits",
+    "mem_search",
+    "mem_get",
+]
 DESTRUCTIVE = ["update_memory", "delete_memory", "rollback_memory", "reflect"]
 IDEMPOTENT = [*READING, "update_memory", "delete_memory", "give_feedback"]
 
@@ -91,7 +114,9 @@ def test_the_text_beside_is_lines_with_citations(talk: Talk) -> None:
 
 def test_a_turn_is_composed_and_committed(memory: Memory, talk: Talk) -> None:
     talk.call("add_memory", content="I prefer short answers in the morning.")
-    package = talk.call("compose_context", session_id="team/s1", user_message="How do I like answers?", token_budget=900)
+    package = talk.call(
+        "compose_context", session_id="team/s1", user_message="How do I like answers?", token_budget=900
+    )
     assert package["token_count"] <= 900
     turn = {
         "messages": [{"role": "user", "content": "How do I like answers?"}, {"role": "assistant", "content": "Short."}],
@@ -114,8 +139,8 @@ def test_a_turn_is_composed_and_committed(memory: Memory, talk: Talk) -> None:
 
 def test_experience_is_recorded_asked_and_judged(talk: Talk) -> None:
     tried = talk.call(
-        "record_experience", attempt="用 pip 直接安装", source_ref="build.log#L3", situation="离线机器", goal="安装依赖",
-        result="连接超时", label="failure",
+        "record_experience", attempt="用 pip 直接安装", source_ref="build.log#L3", situation="离线机器",
+        goal="安装依赖", result="连接超时", label="failure",
     )  # fmt: skip
     event = tried["events"][0][0]
     assert (event["label"], event["user_id"]) == ("failure", "李雷")
@@ -246,7 +271,8 @@ def test_idempotent_tools_change_nothing_when_called_again(memory: Memory, talk:
     item = memory.add("我喜欢绿茶", user_id="李雷").items[0]
     event = talk.call("record_experience", attempt="x", source_ref="a#1")["events"][0][0]["id"]
     calls: dict[str, dict[str, Any]] = {
-        "update_memory": {"id": item.id, "content": "我喜欢红茶"}, "give_feedback": {"target_id": event, "kind": "useful"},
+        "update_memory": {"id": item.id, "content": "我喜欢红茶"},
+        "give_feedback": {"target_id": event, "kind": "useful"},
         "delete_memory": {"id": item.id},
     }  # fmt: skip
     assert set(calls) == set(IDEMPOTENT) - set(READING)
@@ -264,9 +290,7 @@ def test_read_only_leaves_the_writing_tools_out(memory: Memory, talk_to: TalkTo)
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_caller_without_the_role_is_shown_and_given_reading_only(
-    memory: Memory, talk_to: TalkTo, mode: str
-) -> None:
+def test_a_caller_without_the_role_is_shown_and_given_reading_only(memory: Memory, talk_to: TalkTo, mode: str) -> None:
     talk = talk_to(lambda _context: Caller(memory, role="read"), mode=mode)
     assert list(talk.tools()) == READING
     refused = talk.refused("add_memory", content="x")
