@@ -5,8 +5,9 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
+from mcp import Client
 from mcp.shared.exceptions import MCPError
-from mcp.types import PromptReference, ResourceTemplateReference
+from mcp.types import PromptReference, ResourceTemplateReference, ServerCapabilities
 
 from mcp_talk import Talk
 from phronesis import Memory
@@ -112,3 +113,14 @@ def test_prompts_say_what_is_wrong(memory: Memory, talk_to: TalkTo) -> None:
     memory.close()
     with pytest.raises(MCPError, match="closed: "):
         talk.prompt("recall", question="tea")
+
+
+def test_the_server_promises_nothing_that_it_does_not_do(talk: Talk) -> None:
+    async def capabilities(client: Client) -> ServerCapabilities:
+        return client.server_capabilities
+
+    told = talk.ask(capabilities)
+    assert told.completions is not None
+    assert told.logging is None
+    assert told.resources is not None
+    assert not told.resources.subscribe

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 from mcp import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
@@ -115,7 +117,7 @@ def test_a_larger_application_takes_it_in_and_each_caller_has_its_own_memory(sql
         )
         with serving(whole) as url:
             assert httpx2.get(url).text == "home"
-            with asking(f"{url}/mcp", "k1") as one, asking(f"{url}/mcp", "k2") as two:
+            with asking(f"{url}/mcp", "k1") as one, asking(f"{url}/mcp", "k2", mode="legacy") as two:
                 one.call("add_memory", content="我喜欢绿茶")
                 assert one.call("search_memories", query="绿茶")["evidence"]
                 assert two.call("search_memories", query="绿茶")["evidence"] == []
@@ -127,11 +129,18 @@ def test_a_larger_application_takes_it_in_and_each_caller_has_its_own_memory(sql
             check_guard(f"{url}/mcp")
 
 
-def asking(url: str, key: str) -> Talk:
-    from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - only here
+def asking(url: str, key: str, *, mode: str = "auto") -> Talk:
+    return Talk(keyed(url, key), mode=mode)
 
-    client = httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=30)
-    return Talk(streamable_http_client(url, http_client=client))
+
+@contextlib.asynccontextmanager
+async def keyed(url: str, key: str) -> AsyncIterator[Any]:
+    headers = {"Authorization": f"Bearer {key}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=30) as client,
+        streamable_http_client(url, http_client=client) as streams,
+    ):
+        yield streams
 
 
 def check_guard(url: str) -> None:

@@ -8,7 +8,7 @@ from phronesis.interfaces.cli.options import Scope, Store, with_owner, with_stor
 @click.command()
 @click.option("--http", is_flag=True, help="Streamable HTTP at /mcp instead of stdio.")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="With --http: loopback only.")
-@click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65_535), help="With --http.")
+@click.option("--port", default=8765, show_default=True, type=click.IntRange(1, 65_535), help="With --http.")
 @click.option("--read-only", is_flag=True, help="Leave out every tool that stores or changes something.")
 @click.option("--reference-tools", is_flag=True, help="Also offer the nine tools of the reference memory server.")
 @with_owner

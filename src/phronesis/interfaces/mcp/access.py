@@ -22,7 +22,7 @@ class Options:
     Attributes:
         user_id: whose memory is meant where a call names no ``user_id``; None: what is shared.
         namespace: which shared memory is meant where a call names none.
-        agent_id: who is written down as the agent where a call names none.
+        agent_id: who is written down as the agent where a write names none; reads are not narrowed by it.
         read_only: leave the tools out that store or change anything.
         reference_tools: also offer the nine tools of the reference memory server.
     """
@@ -37,10 +37,10 @@ class Options:
         """Give whose memory is meant, as arguments of a verb."""
         return {"user_id": self.user_id, "namespace": self.namespace}
 
-    def scope(self, names: Mapping[str, Any]) -> dict[str, Any]:
-        """Give the defaults among the arguments ``names``, where they are there and None."""
-        own = {**self.lane(), "agent_id": self.agent_id}
-        return {name: value for name, value in own.items() if name in names and names[name] is None}
+    def defaults(self, given: Mapping[str, Any], *, writes: bool) -> dict[str, Any]:
+        """Give the defaults of the arguments that are None in ``given``; what is not in it, a tool does not take."""
+        own = {**self.lane(), "agent_id": self.agent_id if writes else None}
+        return {name: value for name, value in own.items() if name in given and given[name] is None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ def _carried_out(verb: Verb, reception: Reception, **arguments: Any) -> CallTool
         caller = reception.caller()
         if verb.writes and not caller.may("write"):
             return not_allowed("write")
-        result = verb.call(caller, _given(arguments, reception))
+        result = verb.call(caller, _given(arguments, reception.options.defaults(arguments, writes=verb.writes)))
     except PhronesisError as error:
         return refused(error)
     told = as_json(result)
@@ -123,9 +123,9 @@ def _carried_out(verb: Verb, reception: Reception, **arguments: Any) -> CallTool
     return CallToolResult(content=[TextContent(text=verb.say(result))], structured_content=dict(structured))
 
 
-def _given(arguments: Mapping[str, Any], reception: Reception) -> dict[str, Any]:
-    """Give the arguments that were given, the server's defaults for those that were not, and plain values."""
-    filled = {**arguments, **reception.options.scope(arguments)}
+def _given(arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the arguments that were given, as plain values, and the server's defaults for those that were not."""
+    filled = {**arguments, **defaults}
     return {name: _plain(value) for name, value in filled.items() if value is not None and not _shared(name, value)}
 
 
@@ -136,5 +136,5 @@ def _shared(name: str, value: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
-        return value.model_dump(exclude_none=True, by_alias=True)
+        return value.model_dump(exclude_unset=True, by_alias=True)
     return [_plain(one) for one in value] if isinstance(value, list) else value

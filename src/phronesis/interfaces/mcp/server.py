@@ -36,6 +36,7 @@ def built(memory: Memory | Callers, options: Options) -> MCPServer[Any]:
     server: MCPServer[Any] = MCPServer(
         NAME, title="Phronesis", description="A memory for AI agents, with the evidence for every line.",
         instructions=INSTRUCTIONS, version=__version__, log_level="WARNING", middleware=[reception],
+        subscriptions=False,  # nothing here tells of changes
         tools=[tool_of(verb, reception) for verb in offered],
     )  # fmt: skip
     add_resources(server, reception)
