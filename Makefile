@@ -8,7 +8,7 @@ WORKERS ?= auto
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
-EXTRAS := chem,chroma,documents,embed,models,postgres,tokens
+EXTRAS := chem,chroma,documents,embed,mcp,models,postgres,tokens
 # A stamp says what was installed, and when.
 RUNTIME := $(VENV)/.installed-runtime
 DEV := $(VENV)/.installed-dev
