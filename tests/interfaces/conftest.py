@@ -3,14 +3,18 @@
 import io
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mcp_talk import Talk
+from phronesis import Memory
 from phronesis.interfaces.cli.edge import run
+from phronesis.interfaces.mcp import Callers, Options, make_mcp
 
 
 @dataclass(frozen=True)
@@ -52,3 +56,30 @@ def call(store: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
         return Outcome(code, captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    """Return a memory of words alone, for servers over it."""
+    with Memory.open("sqlite://", policy={"version": 1, "embedder": "none"}) as opened:
+        yield opened
+
+
+TalkTo = Callable[..., Talk]
+
+
+@pytest.fixture
+def talk_to() -> Iterator[TalkTo]:
+    """Return a function that connects a client to an MCP server over a memory; it takes the server's options."""
+    with ExitStack() as connections:
+
+        def talk_to(memory: Memory | Callers, *, mode: str = "auto", **options: Any) -> Talk:
+            return connections.enter_context(Talk(make_mcp(memory, Options(**options)), mode=mode))
+
+        yield talk_to
+
+
+@pytest.fixture
+def talk(memory: Memory, talk_to: TalkTo) -> Talk:
+    """Return a client of a server whose default user is 李雷."""
+    return talk_to(memory, user_id="李雷")

@@ -14,6 +14,7 @@ from phronesis.interfaces.cli import (
     forgetting,
     keeping,
     keys,
+    mcp,
     migrating,
     planning,
     quarantine,
@@ -59,7 +60,7 @@ SECTIONS: Final = {
         batch.batch,
     ),
     "Account for it": (reading.explain, reading.history, writing.rollback, quarantine.quarantine),
-    "Serve": (serving.serve, keys.keys),
+    "Serve": (serving.serve, mcp.mcp, keys.keys),
     "Keep in order": (
         keeping.doctor,
         keeping.rebuild,

@@ -1,0 +1,64 @@
+"""The face for models: tools, resources and prompts of the Model Context Protocol, over ``Memory``.
+
+``make_mcp`` gives a server of the official SDK, ``mcp_app`` its ASGI application for streamable HTTP. Nothing of the
+SDK is imported before one of them is called, so that the names here cost nothing.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from phronesis.errors import MissingExtra
+from phronesis.interfaces.mcp.access import Caller, Callers, Options, Role, bearer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp.server import MCPServer
+    from starlette.applications import Starlette
+
+    from phronesis.memory import Memory
+
+__all__ = ["Caller", "Callers", "Options", "Role", "bearer", "make_mcp", "mcp_app"]
+
+
+def make_mcp(memory: "Memory | Callers", options: Options | None = None) -> "MCPServer[Any]":
+    """Give an MCP server over a memory, or over those that ``memory(context)`` names for each request.
+
+    Args:
+        memory: the memory that every caller works on; or a callable that gets the SDK's context of a request (its
+            ``request`` is the HTTP request, None on stdio) and gives a `Caller`. It may raise any of our errors, which
+            the caller is told, and is called in a worker thread.
+        options: default scope, what is left out, and more.
+
+    Raises:
+        InputError: an option is wrong. MissingExtra: the SDK is not installed.
+    """
+    _needs_sdk()
+    from phronesis.interfaces.mcp.server import built  # noqa: PLC0415 - the SDK: an extra
+
+    return built(memory, options or Options())
+
+
+def mcp_app(server: "MCPServer[Any]", *, hosts: "Sequence[str] | None" = (), path: str = "/mcp") -> "Starlette":
+    """Give the ASGI application that serves ``server`` over streamable HTTP at ``path``.
+
+    Its lifespan must run: by itself when it is served as it is; in a larger application, put its ``routes`` among that
+    one's and enter ``app.router.lifespan_context(app)`` in that one's lifespan. Once for each server.
+
+    Args:
+        server: what `make_mcp` gave.
+        hosts: names, with the port where there is one, that may stand in ``Host`` and ``Origin`` besides loopback's:
+            any other is refused, so that no web page reaches a local server by a name of its own (DNS rebinding).
+            None: any name, for a server whose callers need a key.
+        path: where it answers.
+    """
+    _needs_sdk()
+    from phronesis.interfaces.mcp.serving import http_app  # noqa: PLC0415 - the SDK: an extra
+
+    return http_app(server, hosts=hosts, path=path)
+
+
+def _needs_sdk() -> None:
+    try:
+        import mcp.server  # noqa: PLC0415, F401 - an extra, and 300 ms
+    except ImportError as error:
+        raise MissingExtra('MCP is spoken with its official SDK; pip install "phronesis[mcp]"') from error

@@ -1,0 +1,296 @@
+"""What the tools take: one model for each, whose JSON Schema a model reads. Names are those of ``Memory``'s verbs."""
+
+from typing import Annotated, Any, Literal
+
+from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
+from pydantic import BaseModel, ConfigDict, Field
+
+from phronesis.core.items import KINDS
+from phronesis.core.text import MAX_ID_LENGTH
+
+Id = Annotated[str, Field(max_length=MAX_ID_LENGTH)]
+Time = Annotated[str, Field(description="ISO 8601; without an offset it is UTC.", examples=["2026-03-01T09:30:00Z"])]
+ItemId = Annotated[str, Field(description="The id of a memory, or its citation mem:<id>.")]
+Kind = Annotated[str, Field(json_schema_extra={"enum": list(KINDS)})]
+Limit = Annotated[int, Field(ge=1, le=200, description="Results at most.")]
+
+
+class Arguments(ArgModelBase):
+    """The arguments of a tool; a name that is none of them is refused, so that a slip is seen."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Owner(Arguments):
+    """Whose memory is meant."""
+
+    user_id: Id | None = Field(
+        None,
+        description="Whose memory. Reads see that user's and what is shared; a write goes to that user's. Leave it out"
+        ' for the server\'s default user; "" means what is shared only.',
+    )
+    namespace: Id | None = Field(None, description='Which shared memory; default "default".')
+
+
+class Scope(Owner):
+    """Whose memory, and attributes to filter by."""
+
+    agent_id: Id | None = Field(None, description="Only what this agent wrote; on a write, who writes.")
+    session_id: Id | None = Field(None, description="Only this conversation; on a write, the conversation.")
+    run_id: Id | None = Field(None, description="Only this run; on a write, the run.")
+
+
+class Times(Arguments):
+    """What a read looks back to."""
+
+    as_of: Time | None = Field(None, description="What was known at this time. ISO 8601.")
+    valid_at: Time | None = Field(None, description="What held at this time. ISO 8601.")
+
+
+class Write(Arguments):
+    """What every write takes."""
+
+    idempotency_key: Id | None = Field(
+        None, description="The same key with the same arguments is carried out once, whoever repeats it."
+    )
+    wait: bool = Field(True, description="False: return once it is durable; it is interpreted later (pending).")
+
+
+class One(Arguments):
+    """One memory."""
+
+    id: ItemId
+
+
+class Message(BaseModel):
+    """A message of a conversation."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    role: Literal["user", "assistant", "system", "tool"] = "user"
+    content: str = Field(description="The words, as they were said.")
+    name: Id | None = Field(None, description="Who spoke, where roles are not enough.")
+    id: Id | None = Field(None, description="Unique in its session; the same again is not stored twice.")
+    created_at: Time | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class ToolCall(BaseModel):
+    """A call of a tool in a turn."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Id
+    args: Any = None
+    result: Any = None
+    status: Id | None = Field(None, description="Such as ok or error.")
+    id: Id | None = None
+    created_at: Time | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class Ref(BaseModel):
+    """Something a turn refers to. It is listed; what is read or fetched of it is the operator's policy."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: Literal["file", "url", "artifact"]
+    uri: str
+    metadata: dict[str, Any] | None = None
+
+
+class TurnEvents(BaseModel):
+    """What happened in one turn."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    messages: list[Message] = Field(default_factory=list)
+    tool_calls: list[ToolCall] | None = None
+    refs: list[Ref] | None = None
+    session_metadata: dict[str, Any] | None = None
+
+
+class AddMemory(Scope, Write):
+    """``Memory.add``."""
+
+    content: str | list[Message] = Field(
+        description="What to remember: one self-contained statement, or messages of a conversation, oldest first."
+    )
+    infer: bool = Field(True, description="False: keep each message word for word, and draw nothing from it.")
+    kind: Kind | None = Field(
+        None, description="State one item of this kind (fact, preference, decision, task …); content is its text."
+    )
+    subject: Id | None = Field(None, description="With kind: whom or what it is about.")
+    key: Id | None = Field(None, description="With kind: which property, such as home_city or employer.")
+    value: Any = Field(None, description="With key: the value. A key of one value takes the place of the old one.")
+    importance: Annotated[int, Field(ge=1, le=10)] | None = Field(
+        None, description="1 small talk, 3 passing detail, 5 routine, 7 decision or strong preference, 9 life event."
+    )
+    occurred_at: Time | None = Field(None, description="When it happened, where that is not now. ISO 8601.")
+    due: Time | None = Field(None, description="Of a task or an intention: when it is due. ISO 8601.")
+    expires: Time | None = Field(None, description="Of a task or an intention: when it is over. ISO 8601.")
+    metadata: dict[str, Any] | None = Field(None, description="Anything to filter by later.")
+
+
+class SearchMemories(Scope, Times):
+    """``Memory.search``."""
+
+    query: str = Field(description="The question or topic, in plain words and any language.", min_length=1)
+    limit: Limit = 10
+    kinds: list[Kind] | None = Field(None, description="Only these kinds.")
+    filters: dict[str, Any] | None = Field(
+        None,
+        description="Conditions on fields or metadata: {field: value} or {field: {eq|ne|in|nin|gt|gte|lt|lte|contains:"
+        " value}}, joined by AND, OR, NOT.",
+        examples=[{"importance": {"gte": 7}}],
+    )
+    explain: bool = Field(False, description="Add each channel's share of the score.")
+
+
+class GetMemory(One, Times):
+    """``Memory.get``."""
+
+
+class ListMemories(Scope, Times):
+    """``Memory.get_all``."""
+
+    kinds: list[Kind] | None = Field(None, description="Only these kinds.")
+    filters: dict[str, Any] | None = Field(None, description="Conditions, as search_memories takes them.")
+    limit: Limit = 20
+    cursor: str | None = Field(None, description="next_cursor of the page before, with all else the same.")
+
+
+class UpdateMemory(One, Write):
+    """``Memory.update``."""
+
+    content: str | None = Field(None, description="The new words.")
+    metadata: dict[str, Any] | None = Field(None, description="Merged with what is there; null removes a member.")
+    valid_to: Time | None = Field(None, description="When it stopped being true. ISO 8601.")
+    expected_version: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="Refuse when the memory is of another version by now."
+    )
+    reason: str | None = Field(None, description="Why; kept in the history.")
+
+
+class DeleteMemory(One, Write):
+    """``Memory.delete``."""
+
+    reason: str | None = Field(None, description="Why; kept in the history.")
+
+
+class MemoryHistory(One, Times):
+    """``Memory.history``."""
+
+
+class RollbackMemory(Write):
+    """``Memory.rollback``."""
+
+    id: str = Field(description="A delta_id of memory_history, or the entry_id that a write gave.")
+    cascade: bool = Field(False, description="Also take back later changes that stand on it.")
+
+
+class ExplainMemory(One, Times):
+    """``Memory.explain``."""
+
+
+class ComposeContext(Owner, Times):
+    """``Memory.compose_context``."""
+
+    session_id: Id = Field(description="The conversation that is going on.")
+    user_message: str = Field(description="What the user just said.", min_length=1)
+    agent_state: dict[str, Any] | None = Field(None, description="What you are at: goal, task, topic.")
+    agent_id: Id | None = None
+    token_budget: Annotated[int, Field(ge=1)] | None = Field(None, description="Tokens at most.")
+
+
+class CommitTurn(Owner, Write):
+    """``Memory.commit_turn``."""
+
+    session_id: Id = Field(description="The conversation.")
+    turn_events: TurnEvents = Field(description="The turn's messages, and what was called and referred to.")
+    agent_id: Id | None = None
+    context_id: Id | None = Field(None, description="context_id of the context that this turn was answered with.")
+
+
+class RecordExperience(Owner, Write):
+    """``Memory.ingest`` of one experience."""
+
+    attempt: str = Field(description="What was tried.", min_length=1)
+    source_ref: str = Field(
+        description="Where that can be looked up: file and line, commit, run id, URL.", min_length=1
+    )
+    situation: str | None = Field(None, description="In what circumstances.")
+    goal: str | None = Field(None, description="Towards what.")
+    result: str | None = Field(None, description="What came of it.")
+    reflection: str | None = Field(None, description="What to learn from it.")
+    label: Literal["success", "failure", "unknown"] = "unknown"
+    source_type: Id = Field("manual", description="What kind of source: manual, chat, log, run, lean …")
+    observations: Any = Field(None, description="Measurements and outputs that show the result.")
+    hints: dict[str, Any] | None = Field(
+        None, description='artifacts (names, or {"type": "lemma|file|error_type|concept", "name"}), constraints.'
+    )
+    episode_id: Id | None = Field(None, description="Attempts towards one goal share it.")
+    seq: Annotated[int, Field(ge=0)] | None = Field(None, description="The place in the episode.")
+    occurred_at: Time | None = Field(None, description="When it was tried. ISO 8601.")
+
+
+class QueryExperience(Owner, Times):
+    """``Memory.query``."""
+
+    situation: str = Field("", description="The circumstances you are in.")
+    goal: str = Field("", description="What you are after.")
+    constraints: list[str | dict[str, Any]] = Field(
+        default_factory=list, description='What must not be done: "no internet", {"must_not": ["simp"]}.'
+    )
+    preferences: list[str | dict[str, Any]] = Field(default_factory=list, description="What you would rather do.")
+    artifacts: list[str | dict[str, str]] | None = Field(
+        None, description='Only about these: names, "file:src/app.py", or {"type", "name"}.'
+    )
+    label: Literal["success", "failure", "unknown"] | None = Field(None, description="Only such events.")
+    limit: Limit = 10
+    explain: bool = Field(False, description="Add each share of the scores.")
+
+
+class GiveFeedback(Write):
+    """``Memory.feedback``."""
+
+    target_id: ItemId
+    kind: Literal["useful", "not_useful", "correct", "incorrect", "label", "merge", "split"] = Field(
+        description="What to say of it. label, merge and split are for experience."
+    )
+    value: Any = Field(None, description="label: success, failure or unknown; merge: [ids]; split: [[ids], …].")
+    reason: str | None = Field(None, description="Why.")
+
+
+class GetUserTraits(Times):
+    """``Memory.get_user_traits``."""
+
+    user_id: Id | None = Field(None, description="Which user; default: the server's.")
+    min_stage: Literal["trend", "candidate", "emerging", "established", "core"] = Field(
+        "emerging", description="How sure at least."
+    )
+    subtype: Literal["behavior", "preference", "core"] | None = None
+    context: Literal["work", "personal", "social", "learning", "general"] | None = None
+
+
+class Reflect(Write):
+    """``Memory.reflect``."""
+
+    user_id: Id | None = Field(None, description="On which user; default: the server's.")
+    force: bool = Field(False, description="Reflect even where nothing is due.")
+    session_ended: bool = Field(False, description="A conversation is over: reflect now.")
+
+
+class MemSearch(Owner):
+    """``Memory.mem_search``."""
+
+    query: str = Field(description="What is claimed, or asked.", min_length=1)
+    scope: str | None = Field(None, description="Only items whose SCOPE line says so.")
+    limit: Limit = 8
+    run_id: Id | None = Field(None, description="Your run: what it saw is weighed when it is learned from.")
+
+
+class MemGet(One, Owner):
+    """``Memory.mem_get``."""
+
+    run_id: Id | None = Field(None, description="Your run: what it saw is weighed when it is learned from.")

@@ -1,0 +1,227 @@
+"""The knowledge graph of the reference memory server, kept in ordinary memories.
+
+An entity, an observation and a relation are each a message kept word for word, whose ``metadata`` says which of them it
+is: they are searched, composed, explained, exported and erased like all else, and one call is one entry, so that a
+rollback takes the whole of it back. The graph is read off them, the oldest first: of two entities of one name the first
+counts, and what was said twice is there once, so that two servers that write at once spoil nothing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from phronesis.core.items import Item
+from phronesis.core.results import Record
+from phronesis.errors import NotFound
+from phronesis.interfaces.mcp.access import Caller, Options
+
+PART: Final = "graph"
+"""The member of ``metadata`` that says what a memory is of the graph."""
+ENTITY: Final = "entity"
+OBSERVATION: Final = "observation"
+RELATION: Final = "relation"
+PLACE: Final = "graph_place"
+"""The place in its call: all memories of a call have one time."""
+
+PAGE: Final = 1_000
+"""Memories of one read; a graph is read whole, as the reference server does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity(Record):
+    """A node. The names of the fields are the reference server's."""
+
+    name: str
+    entityType: str  # noqa: N815
+    observations: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """An edge, in active voice: source, type, target."""
+
+    source: str
+    relation_type: str
+    target: str
+
+    @classmethod
+    def of(cls, given: Mapping[str, str]) -> "Relation":
+        """Read the form of the tools."""
+        return cls(given["from"], given["relationType"], given["to"])
+
+    def to_dict(self) -> dict[str, str]:
+        """Give the form of the tools: ``from`` is no name of a field in Python."""
+        return {"from": self.source, "to": self.target, "relationType": self.relation_type}
+
+
+@dataclass(frozen=True, slots=True)
+class Graph(Record):
+    """Some of the graph, or all of it."""
+
+    entities: Sequence[Entity]
+    relations: Sequence[Relation]
+
+    def around(self, names: set[str]) -> "Graph":
+        """Give the entities of these names, and every relation that one of them has."""
+        return Graph(
+            tuple(one for one in self.entities if one.name in names),
+            tuple(one for one in self.relations if {one.source, one.target} & names),
+        )
+
+
+@dataclass(slots=True)
+class Kept:
+    """The memories that make up the graph, by what they say."""
+
+    types: dict[str, str] = field(default_factory=dict)
+    nodes: dict[str, list[Item]] = field(default_factory=dict)
+    observations: dict[str, dict[str, list[Item]]] = field(default_factory=dict)
+    relations: dict[Relation, list[Item]] = field(default_factory=dict)
+
+    def graph(self) -> Graph:
+        """Give the graph that they say; what is observed of no entity is left out."""
+        return Graph(
+            tuple(Entity(name, kind, tuple(self.observations.get(name, ()))) for name, kind in self.types.items()),
+            tuple(self.relations),
+        )
+
+    def take(self, item: Item) -> None:
+        """Take one memory in."""
+        said = item.metadata
+        if said[PART] == ENTITY:
+            self.types.setdefault(said["name"], said["entity_type"])
+            self.nodes.setdefault(said["name"], []).append(item)
+        elif said[PART] == OBSERVATION:
+            self.observations.setdefault(said["entity"], {}).setdefault(item.content, []).append(item)
+        elif said[PART] == RELATION:
+            edge = Relation(said["source"], said["relation_type"], said["target"])
+            self.relations.setdefault(edge, []).append(item)
+
+
+class KnowledgeGraph:
+    """The graph of one caller: what the nine tools do, each in the reference server's terms."""
+
+    def __init__(self, caller: Caller, options: Options) -> None:
+        self._caller = caller
+        self._scope = options.lane()
+        self._agent_id = options.agent_id
+
+    def create_entities(self, entities: Sequence[Mapping[str, Any]]) -> list[Entity]:
+        """Add the entities whose names are new, with their observations; gives those."""
+        known, made = set(self._kept().types), list[Entity]()
+        for given in entities:
+            if given["name"] not in known:
+                known.add(given["name"])
+                made.append(Entity(given["name"], given["entityType"], tuple(dict.fromkeys(given["observations"]))))
+        self._keep(message for one in made for message in (_node(one), *_told_of(one.name, one.observations)))
+        return made
+
+    def create_relations(self, relations: Sequence[Mapping[str, str]]) -> list[Relation]:
+        """Add the relations that are new; gives those. Their ends need be no entities."""
+        known = self._kept().relations
+        made = [one for one in dict.fromkeys(map(Relation.of, relations)) if one not in known]
+        self._keep(map(_edge, made))
+        return made
+
+    def add_observations(self, observations: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Add what is new of each entity; gives that. NotFound when one is missing, and then nothing is added."""
+        kept, out, messages = self._kept(), list[dict[str, Any]](), list[dict[str, Any]]()
+        known = {name: set(kept.observations.get(name, ())) for name in kept.types}
+        for given in observations:
+            name = given["entityName"]
+            if name not in known:
+                raise NotFound(f"Entity with name {name} not found; create_entities makes it", field="entityName")
+            new = [one for one in dict.fromkeys(given["contents"]) if one not in known[name]]
+            known[name].update(new)
+            messages += _told_of(name, new)
+            out.append({"entityName": name, "addedObservations": new})
+        self._keep(messages)
+        return out
+
+    def delete_entities(self, names: Sequence[str]) -> int:
+        """Archive entities with their observations and relations; gives how many memories that were.
+
+        What is not there is passed over, here as in the other deletions.
+        """
+        kept, gone = self._kept(), set(names)
+        items = [item for name in gone for item in kept.nodes.get(name, ())]
+        items += [item for name in gone for said in kept.observations.get(name, {}).values() for item in said]
+        items += [item for edge, held in kept.relations.items() if {edge.source, edge.target} & gone for item in held]
+        return self._archive(items)
+
+    def delete_observations(self, deletions: Sequence[Mapping[str, Any]]) -> int:
+        """Archive observations; gives how many memories that were."""
+        kept = self._kept().observations
+        return self._archive(
+            item
+            for given in deletions
+            for text in given["observations"]
+            for item in kept.get(given["entityName"], {}).get(text, ())
+        )
+
+    def delete_relations(self, relations: Sequence[Mapping[str, str]]) -> int:
+        """Archive relations; gives how many memories that were."""
+        kept = self._kept().relations
+        return self._archive(item for one in map(Relation.of, relations) for item in kept.get(one, ()))
+
+    def read(self) -> Graph:
+        """Give all of it."""
+        return self._kept().graph()
+
+    def search(self, query: str) -> Graph:
+        """Give the entities whose name, type or observations hold the text, whatever its case, and their relations."""
+        graph, sought = self.read(), query.lower()
+        return graph.around(
+            {
+                one.name
+                for one in graph.entities
+                if any(sought in text.lower() for text in (one.name, one.entityType, *one.observations))
+            }
+        )
+
+    def open(self, names: Sequence[str]) -> Graph:
+        """Give the entities of these names and their relations."""
+        return self.read().around(set(names))
+
+    def _kept(self) -> Kept:
+        items, cursor = list[Item](), None
+        filters = {f"metadata.{PART}": {"in": [ENTITY, OBSERVATION, RELATION]}}
+        while True:
+            page = self._caller.memory.get_all(**self._scope, filters=filters, limit=PAGE, cursor=cursor)
+            items += page
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        kept = Kept()
+        for item in sorted(items, key=lambda one: (one.recorded_at, one.metadata[PLACE], one.id)):
+            kept.take(item)
+        return kept
+
+    def _keep(self, messages: Iterable[dict[str, Any]]) -> None:
+        """Store messages, in one entry."""
+        rows = [
+            {**message, "metadata": {**message["metadata"], PLACE: place}} for place, message in enumerate(messages)
+        ]
+        if rows:
+            self._caller.memory.add(rows, infer=False, **self._scope, agent_id=self._agent_id, actor=self._caller.actor)
+
+    def _archive(self, items: Iterable[Item]) -> int:
+        gone = {item.id: item for item in items}
+        for item in gone.values():
+            self._caller.memory.delete(item.id, reason="removed from the knowledge graph", actor=self._caller.actor)
+        return len(gone)
+
+
+def _node(one: Entity) -> dict[str, Any]:
+    said = {PART: ENTITY, "name": one.name, "entity_type": one.entityType}
+    return {"content": f"{one.name} ({one.entityType})", "metadata": said}
+
+
+def _told_of(name: str, observations: Iterable[str]) -> list[dict[str, Any]]:
+    said = {PART: OBSERVATION, "entity": name}
+    return [{"content": text, "metadata": said} for text in observations]
+
+
+def _edge(one: Relation) -> dict[str, Any]:
+    said = {PART: RELATION, "source": one.source, "relation_type": one.relation_type, "target": one.target}
+    return {"content": f"{one.source} {one.relation_type} {one.target}", "metadata": said}

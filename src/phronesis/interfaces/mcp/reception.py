@@ -1,0 +1,35 @@
+"""Where requests come in: each finds its caller, and sees no tool that it may not call."""
+
+from contextvars import ContextVar
+from typing import Any
+
+import anyio.to_thread
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+
+from phronesis.interfaces.mcp.access import Caller, Callers, Options
+
+
+class Reception:
+    """The server's middleware. It keeps the request at hand for whatever answers it, in the same task or thread."""
+
+    def __init__(self, callers: Callers, options: Options) -> None:
+        self.options = options
+        self.writing: set[str] = set()
+        """The names of the tools that store or change something; whoever adds such a tool adds its name."""
+        self._callers = callers
+        self._request: ContextVar[ServerRequestContext[Any, Any]] = ContextVar("request")
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Answer one request."""
+        self._request.set(ctx)
+        result = await call_next(ctx)
+        if ctx.method != "tools/list" or not isinstance(result, dict):  # the SDK gives it as it goes out
+            return result
+        caller = await anyio.to_thread.run_sync(self.caller)
+        if caller.may("write"):
+            return result
+        return {**result, "tools": [tool for tool in result["tools"] if tool["name"] not in self.writing]}
+
+    def caller(self) -> Caller:
+        """Give who asks; whatever `Callers` raises goes through. It may read a database: not for the event loop."""
+        return self._callers(self._request.get())

@@ -1,0 +1,58 @@
+"""The two transports: stdio for a client that starts us, streamable HTTP for those that find us."""
+
+import ipaddress
+from collections.abc import Sequence
+from typing import Any, Final
+
+import anyio
+import uvicorn
+from mcp.server import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+
+from phronesis.errors import InputError
+
+LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+"""What a browser calls this machine; any other name that leads here is another's."""
+
+GRACE: Final = 5
+"""Seconds that open streams are given at the end."""
+
+
+def run_stdio(server: MCPServer[Any]) -> None:
+    """Serve one client over stdin and stdout, until it closes stdin."""
+    anyio.run(server.run_stdio_async)
+
+
+def run_http(server: MCPServer[Any], *, host: str, port: int) -> None:
+    """Serve over HTTP until SIGINT or SIGTERM.
+
+    Raises:
+        InputError: the host is not of this machine alone, where nobody needs a key.
+    """
+    check_loopback(host)
+    app = http_app(server, hosts=(), path="/mcp")
+    uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=GRACE)
+
+
+def check_loopback(host: str) -> None:
+    """Raise InputError for an address that others than this machine reach."""
+    try:
+        local = host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        local = False
+    if not local:
+        raise InputError(
+            f"host: {host:.80} can be reached by others, and nothing here asks them for a key; use 127.0.0.1, and put a"
+            " server that knows its callers before it", field="host",
+        )  # fmt: skip
+
+
+def http_app(server: MCPServer[Any], *, hosts: Sequence[str] | None, path: str) -> Starlette:
+    """Give the application (`mcp_app`)."""
+    names = [each for name in LOOPBACK for each in (name, f"{name}:*")] + list(hosts or ())
+    guard = TransportSecuritySettings(
+        enable_dns_rebinding_protection=hosts is not None, allowed_hosts=names,
+        allowed_origins=[f"{scheme}://{name}" for name in names for scheme in ("http", "https")],
+    )  # fmt: skip
+    return server.streamable_http_app(streamable_http_path=path, transport_security=guard)

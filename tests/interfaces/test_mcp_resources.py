@@ -1,0 +1,126 @@
+"""What clients attach and pick: resources, their completion, and prompts."""
+
+import json
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+from mcp.types import PromptReference, ResourceTemplateReference, ServerCapabilities
+
+from mcp_talk import Talk
+from phronesis import Memory
+from phronesis.interfaces.mcp import Caller
+from phronesis.wire import as_json
+
+TalkTo = Callable[..., Talk]
+NOBODY = "00000000-0000-5000-8000-000000000000"
+
+
+def test_resources_and_templates_are_listed(talk: Talk) -> None:
+    resources = talk.ask(lambda client: client.list_resources()).resources
+    templates = talk.ask(lambda client: client.list_resource_templates()).resource_templates
+    assert [one.uri for one in resources] == ["memory://recent", "memory://health"]
+    assert [one.uri_template for one in templates] == [
+        "memory://items/{id}", "memory://items/{id}/history", "memory://users/{user_id}/traits",
+        "memory://sessions/{session_id}/turns{?user_id}",
+    ]  # fmt: skip
+    assert all(one.title and one.description for one in resources)
+    assert all(one.title and one.description for one in templates)
+
+
+def test_a_memory_is_read_with_its_evidence_and_history(memory: Memory, talk: Talk) -> None:
+    item = memory.add("我喜欢绿茶", user_id="李雷").items[0]
+    assert json.loads(talk.read(f"memory://items/{item.id}")) == as_json(memory.explain(item.id))
+    assert json.loads(talk.read(f"memory://items/{item.id}/history")) == as_json(memory.history(item.id))
+    assert json.loads(talk.read("memory://recent"))["items"][0]["content"] == "我喜欢绿茶"
+
+
+def test_users_and_sessions_are_named_by_any_text(memory: Memory, talk: Talk) -> None:
+    memory.commit_turn("team/一", {"messages": [{"role": "user", "content": "你好"}]}, user_id="李雷")
+    memory.commit_turn("team/一", {"messages": [{"role": "user", "content": "hello"}]}, user_id="../b")
+    session = quote("team/一", safe="")
+    turns = json.loads(talk.read(f"memory://sessions/{session}/turns"))
+    assert turns[0]["messages"][0]["content"] == "你好"
+    other = json.loads(talk.read(f"memory://sessions/{session}/turns?user_id={quote('../b', safe='')}"))
+    assert other[0]["messages"][0]["content"] == "hello"
+    assert json.loads(talk.read(f"memory://users/{quote('李雷')}/traits")) == []
+
+
+@pytest.mark.parametrize(
+    ("uri", "told"),
+    [
+        (f"memory://items/{NOBODY}", "not_found"),
+        ("memory://items/nonsense", "input.invalid"),
+        ("memory://nothing/here", "Unknown resource"),
+    ],
+)
+def test_what_is_not_there_is_an_error_with_its_code(talk: Talk, uri: str, told: str) -> None:
+    with pytest.raises(MCPError, match=told):
+        talk.read(uri)
+
+
+def test_health_is_for_administrators(memory: Memory, talk: Talk, talk_to: TalkTo) -> None:
+    report = json.loads(talk.read("memory://health"))
+    assert report["checks"]
+    assert any(field["path"] == "embedder" for field in report["policy"])
+    with pytest.raises(MCPError, match=r"access\.role"):
+        talk_to(lambda _context: Caller(memory, role="write")).read("memory://health")
+
+
+def completed(talk: Talk, ref: PromptReference | ResourceTemplateReference, name: str, value: str = "") -> list[str]:
+    return talk.ask(lambda client: client.complete(ref, {"name": name, "value": value})).completion.values
+
+
+def test_arguments_are_completed(memory: Memory, talk: Talk, talk_to: TalkTo) -> None:
+    item = memory.add("我喜欢绿茶", user_id="李雷", session_id="s1").items[0]
+    memory.add("I like tea", user_id="ann", session_id="s2")
+    turns = ResourceTemplateReference(uri="memory://sessions/{session_id}/turns{?user_id}")
+    assert completed(talk, turns, "session_id") == ["s1"]
+    assert completed(talk, turns, "user_id") == ["李雷", "ann"]
+    assert completed(talk, turns, "user_id", "a") == ["ann"]
+    assert item.id in completed(talk, ResourceTemplateReference(uri="memory://items/{id}"), "id", item.id[:8])
+    assert completed(talk, PromptReference(name="save"), "language", "z") == ["zh"]
+    assert completed(talk, PromptReference(name="recall"), "question") == []
+    guest = talk_to(lambda _context: Caller(memory, role="read"), user_id="ann")
+    assert completed(guest, turns, "user_id") == ["ann"]
+    memory.close()
+    assert completed(talk, turns, "session_id") == []
+
+
+def test_prompts_are_in_two_languages(memory: Memory, talk: Talk) -> None:
+    prompts = {one.name: one for one in talk.ask(lambda client: client.list_prompts()).prompts}
+    assert list(prompts) == ["recall", "save", "review"]
+    assert all(one.title and one.description for one in prompts.values())
+    assert all(argument.description for one in prompts.values() for argument in one.arguments or ())
+    item = memory.add("我对花生过敏", user_id="李雷").items[0]
+    english = talk.prompt("recall", question="花生")
+    assert english.startswith("Answer this")
+    assert f"[mem:{item.id}]" in english
+    assert talk.prompt("recall", question="花生", language="zh").startswith("请只根据记忆")
+    assert "add_memory" in talk.prompt("save")
+    assert "请回顾" in talk.prompt("save", language="zh")
+    assert "我对花生过敏" in talk.prompt("review")
+    assert "核对关于 李雷 的记忆" in talk.prompt("review", language="zh")
+    assert "我对花生过敏" not in talk.prompt("review", user_id="ann")
+
+
+def test_prompts_say_what_is_wrong(memory: Memory, talk_to: TalkTo) -> None:
+    talk = talk_to(memory)
+    with pytest.raises(MCPError, match="user_id is missing"):
+        talk.prompt("review")
+    memory.close()
+    with pytest.raises(MCPError, match="closed: "):
+        talk.prompt("recall", question="tea")
+
+
+def test_the_server_promises_nothing_that_it_does_not_do(talk: Talk) -> None:
+    async def capabilities(client: Client) -> ServerCapabilities:
+        return client.server_capabilities
+
+    told = talk.ask(capabilities)
+    assert told.completions is not None
+    assert told.logging is None
+    assert told.resources is not None
+    assert not told.resources.subscribe

@@ -1,0 +1,323 @@
+"""The tools of MCP: their names, schemas and hints, what they give, and what they refuse."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claim_blocks import CHINESE, COPPER, block
+from mcp_talk import Talk, said
+from phronesis import Memory
+from phronesis.errors import InputError
+from phronesis.interfaces.mcp import Caller, Options, make_mcp
+from phronesis.wire import as_json
+
+CONTRACT = [
+    "add_memory",
+    "search_memories",
+    "get_memory",
+    "list_memories",
+    "update_memory",
+    "delete_memory",
+    "memory_history",
+    "rollback_memory",
+    "explain_memory",
+    "compose_context",
+    "commit_turn",
+    "record_experience",
+    "query_experience",
+    "give_feedback",
+    "get_user_traits",
+    "reflect",
+    "mem_search",
+    "mem_get",
+]
+READING = [
+    "search_memories",
+    "get_memory",
+    "list_memories",
+    "memory_history",
+    "explain_memory",
+    "compose_context",
+    "query_experience",
+    "get_user_traits",
+    "mem_search",
+    "mem_get",
+]
+DESTRUCTIVE = ["update_memory", "delete_memory", "rollback_memory", "reflect"]
+IDEMPOTENT = [*READING, "update_memory", "delete_memory", "give_feedback"]
+
+TalkTo = Callable[..., Talk]
+
+
+def test_the_tools_are_those_of_the_contract(talk: Talk) -> None:
+    assert list(talk.tools()) == CONTRACT
+
+
+def test_every_tool_says_what_it_is_for_and_what_it_takes_and_gives(talk: Talk) -> None:
+    for tool in talk.tools().values():
+        assert tool.title
+        assert tool.description
+        assert "Call it" in tool.description
+        assert tool.input_schema["additionalProperties"] is False
+        assert tool.output_schema is not None
+        assert tool.output_schema["type"] == "object"
+        described = json.dumps(tool.input_schema["properties"])
+        assert "description" in described
+        assert not {"path", "url", "file"} & set(tool.input_schema["properties"])
+
+
+def test_hints_are_told_for_every_tool(talk: Talk) -> None:
+    hints = {name: tool.annotations for name, tool in talk.tools().items()}
+    assert [name for name, one in hints.items() if one and one.read_only_hint] == READING
+    assert [name for name, one in hints.items() if one and one.destructive_hint] == DESTRUCTIVE
+    assert {name for name, one in hints.items() if one and one.idempotent_hint} == set(IDEMPOTENT)
+    assert not any(one.open_world_hint for one in hints.values() if one)
+
+
+def test_what_is_added_is_found_read_changed_and_taken_back(memory: Memory, talk: Talk) -> None:
+    added = talk.call("add_memory", content="我住在上海。", session_id="s1")
+    profile = next(item for item in added["items"] if item["kind"] == "profile")
+    assert profile["user_id"] == "李雷"
+    found = talk.call("search_memories", query="我住在哪里", kinds=["profile"])
+    assert found == as_json(memory.search("我住在哪里", user_id="李雷", kinds=["profile"]))
+    assert talk.call("get_memory", id=f"mem:{profile['id']}") == as_json(memory.get(profile["id"]))
+    assert talk.call("list_memories", limit=1)["next_cursor"]
+    edited = talk.call("update_memory", id=profile["id"], content="我住在杭州。", expected_version=1, reason="搬家了")
+    assert edited["items"][0]["version"] == 2
+    for metadata in ({"room": "三", "floor": 2}, {"room": None}):
+        talk.call("update_memory", id=profile["id"], metadata=metadata)
+    assert memory.get(profile["id"]).metadata["floor"] == 2
+    assert "room" not in memory.get(profile["id"]).metadata
+    history = talk.call("memory_history", id=profile["id"])["result"]
+    assert history == as_json(memory.history(profile["id"]))
+    assert [(event["verb"], event["reason"]) for event in history][1] == ("update", "搬家了")
+    talk.call("rollback_memory", id=history[1]["delta_id"], cascade=True)
+    assert memory.get(profile["id"]).content == profile["content"]
+    why = talk.call("explain_memory", id=profile["id"])
+    assert why == as_json(memory.explain(profile["id"]))
+    assert why["sources"][0]["quote"].startswith("我住在上海")
+    assert talk.call("delete_memory", id=profile["id"])["items"][0]["status"] == "archived"
+    assert talk.call("search_memories", query="上海", kinds=["profile"])["evidence"] == []
+
+
+def test_the_text_beside_is_lines_with_citations(talk: Talk) -> None:
+    told = talk.text("add_memory", content="我对花生过敏。")
+    assert "我对花生过敏" in told
+    assert "[mem:" in told
+    assert "rollback_memory" in told
+    entry = told.rpartition("id=")[2]
+    assert "[mem:" in talk.text("search_memories", query="花生")
+    assert "我对花生过敏" in talk.text("list_memories")
+    assert "Changed:" in talk.text("rollback_memory", id=entry)
+    assert talk.text("search_memories", query="花生").startswith("Nothing")
+    assert talk.text("get_user_traits").startswith("Nothing")
+
+
+def test_a_turn_is_composed_and_committed(memory: Memory, talk: Talk) -> None:
+    talk.call("add_memory", content="I prefer short answers in the morning.")
+    package = talk.call(
+        "compose_context", session_id="team/s1", user_message="How do I like answers?", token_budget=900
+    )
+    assert package["token_count"] <= 900
+    turn = {
+        "messages": [{"role": "user", "content": "How do I like answers?"}, {"role": "assistant", "content": "Short."}],
+        "tool_calls": [{"name": "clock", "args": {}, "result": "09:00", "status": "ok"}],
+        "refs": [{"type": "file", "uri": "file:///etc/hostname"}],
+    }
+    done = talk.call(
+        "commit_turn", session_id="team/s1", turn_events=turn, context_id=package["context_id"], idempotency_key="t1"
+    )
+    again = talk.call(
+        "commit_turn", session_id="team/s1", turn_events=turn, context_id=package["context_id"], idempotency_key="t1"
+    )
+    assert done["entry_id"] == again["entry_id"]
+    assert [message["content"] for message in memory.get_turns("team/s1", user_id="李雷")[0].messages][1] == "Short."
+    hostname = Path("/etc/hostname")
+    words = hostname.read_text("utf-8").strip() if hostname.exists() else "localhost"
+    assert not [one for one in memory.get_all(user_id="李雷", kinds=["section"]) if words in one.content]
+    assert talk.text("compose_context", session_id="team/s1", user_message="And now?").endswith("tokens)")
+
+
+def test_experience_is_recorded_asked_and_judged(talk: Talk) -> None:
+    tried = talk.call(
+        "record_experience", attempt="用 pip 直接安装", source_ref="build.log#L3", situation="离线机器",
+        goal="安装依赖", result="连接超时", label="failure",
+    )  # fmt: skip
+    event = tried["events"][0][0]
+    assert (event["label"], event["user_id"]) == ("failure", "李雷")
+    answer = talk.call("query_experience", situation="离线机器", goal="安装依赖")
+    assert answer["l1_evidence"][0]["sources"][0]["source_ref"] == "build.log#L3"
+    assert "build.log#L3" in talk.text("query_experience", situation="离线机器", goal="安装依赖")
+    judged = talk.call("give_feedback", target_id=event["id"], kind="useful", reason="救了一次")
+    assert judged["items"][0]["usefulness"] > event["usefulness"]
+    assert "failure" in talk.text("record_experience", attempt="again", source_ref="b#1", label="failure")
+    assert "Noted" in talk.text("give_feedback", target_id=event["id"], kind="not_useful")
+
+
+def test_traits_are_reflected_and_listed(memory: Memory, talk: Talk) -> None:
+    for day in range(1, 5):
+        talk.call("add_memory", content="I always review my code before lunch.", session_id=f"s{day}",
+                  occurred_at=f"2026-03-0{day}T09:00:00Z")  # fmt: skip
+    cycle = talk.call("reflect", force=True)
+    assert (cycle["status"], cycle["user_id"]) == ("completed", "李雷")
+    assert "completed (" in talk.text("reflect", force=True)
+    listed = talk.call("get_user_traits", min_stage="trend")["result"]
+    assert listed == as_json(memory.get_user_traits("李雷", "trend"))
+
+
+def test_claims_are_searched_and_read(memory: Memory, talk: Talk) -> None:
+    kept = memory.add_reasoning(block(COPPER, CHINESE), user_id="李雷")
+    found = talk.call("mem_search", query="甲酸占比", run_id="run_7")
+    assert found["evidence"][0]["matched_claims"][0]["claim_status"] == "fact"
+    assert f"[mem:{kept.id} c2]" in talk.text("mem_search", query="甲酸占比")
+    read = talk.call("mem_get", id=kept.id)
+    assert [claim["claim_id"] for claim in read["claims"]] == ["c1", "c2"]
+    assert "三比一时甲酸占比为" in talk.text("mem_get", id=kept.id)
+    assert talk.refused("mem_get", id=memory.add("tea", user_id="李雷").items[0].id)["code"] == "not_found"
+
+
+def test_errors_name_code_field_and_remedy(memory: Memory, talk: Talk) -> None:
+    nobody = "00000000-0000-5000-8000-000000000000"
+    assert talk.refused("get_memory", id=nobody)["code"] == "not_found"
+    wrong = talk.refused("add_memory", content="茶", key="drink")
+    assert (wrong["code"], wrong["field"]) == ("input.invalid", "key")
+    assert "kind" in wrong["message"]
+    item = memory.add("绿茶", user_id="李雷").items[0]
+    assert talk.refused("update_memory", id=item.id, content="红茶", expected_version=7)["code"] == "conflict.version"
+    memory.update(item.id, content="红茶")
+    assert talk.refused("rollback_memory", id=item.entry_id)["details"]["later"]
+    memory.close()
+    assert talk.refused("search_memories", query="茶")["code"] == "closed"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "field"),
+    [
+        ("search_memories", {"query": "tea", "limit": 0}, "limit"),
+        ("search_memories", {"query": "tea", "top_k": 3}, "top_k"),
+        ("search_memories", {}, "query"),
+        ("add_memory", {"content": "tea", "importance": 11}, "importance"),
+        ("add_memory", {"content": [{"role": "user", "content": "x", "path": "/etc/passwd"}]}, None),
+        ("get_user_traits", {"min_stage": "certain"}, "min_stage"),
+        ("record_experience", {"attempt": "x"}, "source_ref"),
+    ],
+)
+def test_arguments_that_are_not_of_the_schema_are_refused(
+    talk: Talk, tool: str, arguments: dict[str, Any], field: str | None
+) -> None:
+    refused = talk.refused(tool, **arguments)
+    assert refused["code"] == "input.invalid"
+    assert field is None or refused["field"] == field
+
+
+def test_what_nobody_foresaw_shows_nothing_of_itself(
+    memory: Memory, talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_given: object) -> None:
+        raise RuntimeError("password=绝密")
+
+    monkeypatch.setattr("phronesis.interfaces.mcp.calling.as_json", fail)
+    result = talk.result("search_memories", query="tea")
+    assert result.is_error
+    assert said(result) == "Error executing tool search_memories"
+
+
+def test_a_text_that_is_json_stays_a_text_and_json_in_a_string_is_read_where_it_must_be(
+    memory: Memory, talk: Talk
+) -> None:
+    talk.call("add_memory", content='{"kind": "json"}')
+    assert memory.get_all(user_id="李雷", kinds=["message"])[0].content == '{"kind": "json"}'
+    assert talk.call("search_memories", query="json", kinds='["message"]')["evidence"]
+
+
+def test_the_scope_is_the_servers_unless_a_call_names_one(memory: Memory, talk_to: TalkTo) -> None:
+    talk = talk_to(memory, user_id="a", namespace="team", agent_id="claude")
+    talk.call("add_memory", content="I like tea.")
+    talk.call("add_memory", content="We deploy on Fridays.", user_id="")
+    talk.call("add_memory", content="I like coffee.", user_id="b")
+    assert {one.user_id for one in memory.get_all(across="tenant")} == {"a", "b", None}
+    assert {one.agent_id for one in memory.get_all(across="tenant")} == {"claude"}
+    assert {one.namespace for one in memory.get_all(namespace="team")} == {"team"}
+    memory.add("I like cake.", user_id="a", agent_id="other")
+    found = talk.call("search_memories", query="like deploy")
+    seen = [one["item"]["content"] for one in found["evidence"]]
+    assert {"We deploy on Fridays.", "I like cake."} <= set(seen)
+    assert not any("coffee" in content for content in seen)
+
+
+def test_without_a_user_what_is_of_a_user_says_so(memory: Memory, talk_to: TalkTo) -> None:
+    talk = talk_to(memory)
+    assert talk.refused("get_user_traits")["field"] == "user_id"
+    assert talk.refused("reflect")["field"] == "user_id"
+    with pytest.raises(InputError):
+        make_mcp(memory, Options(user_id="a\x00b"))
+
+
+def test_reading_tools_change_nothing(memory: Memory, talk: Talk) -> None:
+    item = memory.add("我喜欢绿茶", user_id="李雷").items[0]
+    kept = memory.add_reasoning(block(COPPER), user_id="李雷")
+    before = memory.rebuild(verify=True).live_hash
+    calls: dict[str, dict[str, Any]] = {
+        "search_memories": {"query": "茶"}, "get_memory": {"id": item.id}, "list_memories": {},
+        "memory_history": {"id": item.id}, "explain_memory": {"id": item.id},
+        "compose_context": {"session_id": "s", "user_message": "茶"}, "query_experience": {"goal": "茶"},
+        "get_user_traits": {}, "mem_search": {"query": "茶", "run_id": "r"}, "mem_get": {"id": kept.id},
+    }  # fmt: skip
+    assert list(calls) == READING
+    for tool, arguments in calls.items():
+        talk.call(tool, **arguments)
+    assert memory.rebuild(verify=True).live_hash == before
+
+
+def test_idempotent_tools_change_nothing_when_called_again(memory: Memory, talk: Talk) -> None:
+    item = memory.add("我喜欢绿茶", user_id="李雷").items[0]
+    event = talk.call("record_experience", attempt="x", source_ref="a#1")["events"][0][0]["id"]
+    calls: dict[str, dict[str, Any]] = {
+        "update_memory": {"id": item.id, "content": "我喜欢红茶"},
+        "give_feedback": {"target_id": event, "kind": "useful"},
+        "delete_memory": {"id": item.id},
+    }  # fmt: skip
+    assert set(calls) == set(IDEMPOTENT) - set(READING)
+    for tool, arguments in calls.items():
+        assert talk.call(tool, **arguments)["items"]
+        assert talk.call(tool, **arguments)["items"] == []
+
+
+def test_read_only_leaves_the_writing_tools_out(memory: Memory, talk_to: TalkTo) -> None:
+    talk = talk_to(memory, read_only=True, reference_tools=True)
+    assert list(talk.tools()) == [*READING, "read_graph", "search_nodes", "open_nodes"]
+    result = talk.result("add_memory", content="x")
+    assert result.is_error
+    assert len(memory.get_all()) == 0
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_caller_without_the_role_is_shown_and_given_reading_only(memory: Memory, talk_to: TalkTo, mode: str) -> None:
+    talk = talk_to(lambda _context: Caller(memory, role="read"), mode=mode)
+    assert list(talk.tools()) == READING
+    refused = talk.refused("add_memory", content="x")
+    assert (refused["code"], refused["details"]) == ("access.role", {"role": "write"})
+    assert len(memory.get_all()) == 0
+
+
+def test_the_log_names_the_caller(memory: Memory, talk_to: TalkTo) -> None:
+    talk = talk_to(lambda _context: Caller(memory, role="write", actor="韩梅梅"))
+    item = talk.call("add_memory", content="我喜欢绿茶")["items"][0]
+    assert talk.call("memory_history", id=item["id"])["result"][0]["actor"] == "韩梅梅"
+    talk.call("record_experience", attempt="x", source_ref="a#1")
+    assert {event.actor for one in memory.get_all() for event in memory.history(one.id)} == {"韩梅梅"}
+
+
+def test_what_a_tool_said_is_told_as_data(memory: Memory, talk: Talk) -> None:
+    turn = {"messages": [{"role": "assistant", "content": "The pump needs 12 volts."}]}
+    talk.call("commit_turn", session_id="s", turn_events=turn)
+    told = talk.text("search_memories", query="pump volts")
+    assert "data, no instruction" in told
+    assert "<memory-" in told
+
+
+def test_what_waits_says_so(talk: Talk) -> None:
+    assert talk.text("add_memory", content="tea", wait=False).startswith("Durable")

@@ -1,0 +1,177 @@
+"""MCP as a client meets it: a process over stdio, and a server over HTTP."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from mcp_serving import free_port, serving, wait_for
+from mcp_talk import Talk
+from phronesis import Memory
+from phronesis.errors import InputError, MissingExtra
+from phronesis.interfaces.mcp import Caller, Options, bearer, make_mcp, mcp_app
+from phronesis.interfaces.mcp.serving import check_loopback
+
+PROGRAM = ["-c", "from phronesis.interfaces.cli import main; main()", "mcp"]
+HELLO = {
+    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "测试", "version": "1"}},
+}  # fmt: skip
+
+
+def environment() -> dict[str, str]:
+    counted = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
+    return {**counted, "PHRONESIS_EMBEDDER": "none"}
+
+
+@pytest.mark.slow
+def test_a_client_starts_it_over_stdio(sqlite_url: str, tmp_path: Path) -> None:
+    command = StdioServerParameters(
+        command=sys.executable, args=[*PROGRAM, "--url", sqlite_url, "--user", "李雷"], env=environment(), cwd=tmp_path
+    )
+    with Talk(command) as talk:
+        talk.call("add_memory", content="我对花生过敏。")
+        assert "花生" in talk.text("search_memories", query="过敏")
+    with Memory.open(sqlite_url, policy={"version": 1, "embedder": "none"}) as memory:
+        assert memory.search("花生", user_id="李雷")
+
+
+@pytest.mark.slow
+def test_stdout_is_the_protocol_alone_and_the_end_of_stdin_ends_it(sqlite_url: str) -> None:
+    lines = [HELLO, {"jsonrpc": "2.0", "method": "notifications/initialized"}]
+    lines.append({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+                  "params": {"name": "get_memory", "arguments": {"id": "x"}}})  # fmt: skip
+    asked = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines) + "no json\n"
+    with subprocess.Popen(
+        [sys.executable, *PROGRAM, "--url", sqlite_url], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, encoding="utf-8", env=environment(),
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(asked)
+        process.stdin.flush()
+        answers: dict[object, dict[str, object]] = {}
+        while not {1, 2} <= set(answers):
+            answer = json.loads(process.stdout.readline())
+            answers[answer.get("id")] = answer
+        process.stdin.close()
+        assert process.wait(30) == 0
+        rest = process.stdout.read().splitlines()
+        assert all(json.loads(line)["jsonrpc"] == "2.0" for line in rest)
+        assert "Traceback" not in process.stderr.read()
+
+
+@pytest.mark.slow
+def test_the_command_serves_http_until_it_is_told_to_stop(sqlite_url: str) -> None:
+    port = free_port()
+    with subprocess.Popen(
+        [sys.executable, *PROGRAM, "--url", sqlite_url, "--http", "--port", str(port), "--read-only"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", env=environment(),
+    ) as process:  # fmt: skip
+        url = f"http://127.0.0.1:{port}/mcp"
+        wait_for(url)
+        with Talk(url) as talk:
+            assert "add_memory" not in talk.tools()
+            assert talk.call("list_memories") == {"items": [], "next_cursor": None}
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=30)
+        assert out == ""
+        assert url in err
+        assert "Traceback" not in err
+
+
+@pytest.mark.slow
+def test_a_larger_application_takes_it_in_and_each_caller_has_its_own_memory(sqlite_url: str) -> None:
+    with Memory.open(sqlite_url, policy={"version": 1, "embedder": "none"}) as memory:
+        tenants = {"k1": Caller(memory.for_tenant("one"), role="write"), "k2": Caller(memory, role="read")}
+
+        def caller(context: object) -> Caller:
+            try:
+                return tenants[bearer(context) or ""]
+            except KeyError:
+                raise InputError("give a key", field="Authorization") from None
+
+        mcp = mcp_app(make_mcp(caller), hosts=("memory.example",))
+
+        @contextlib.asynccontextmanager
+        async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+            async with mcp.router.lifespan_context(mcp):
+                yield
+
+        whole = Starlette(
+            routes=[Route("/", lambda _request: PlainTextResponse("home")), *mcp.routes], lifespan=lifespan
+        )
+        with serving(whole) as url:
+            assert httpx2.get(url).text == "home"
+            with asking(f"{url}/mcp", "k1") as one, asking(f"{url}/mcp", "k2", mode="legacy") as two:
+                one.call("add_memory", content="我喜欢绿茶")
+                assert one.call("search_memories", query="绿茶")["evidence"]
+                assert two.call("search_memories", query="绿茶")["evidence"] == []
+                assert two.refused("add_memory", content="x")["code"] == "access.role"
+                assert "add_memory" in one.tools()
+                assert "add_memory" not in two.tools()
+            with asking(f"{url}/mcp", "k3") as nobody:
+                assert nobody.refused("search_memories", query="x")["field"] == "Authorization"
+            check_guard(f"{url}/mcp")
+
+
+def asking(url: str, key: str, *, mode: str = "auto") -> Talk:
+    return Talk(keyed(url, key), mode=mode)
+
+
+@contextlib.asynccontextmanager
+async def keyed(url: str, key: str) -> AsyncIterator[Any]:
+    headers = {"Authorization": f"Bearer {key}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=30) as client,
+        streamable_http_client(url, http_client=client) as streams,
+    ):
+        yield streams
+
+
+def check_guard(url: str) -> None:
+    accepts = {"Accept": "application/json, text/event-stream"}
+    codes = {
+        host: httpx2.post(url, json=HELLO, headers={**accepts, "Host": host, "Origin": f"https://{host}"}).status_code
+        for host in ("evil.example", "memory.example", "localhost:1234")
+    }
+    assert codes == {"evil.example": 421, "memory.example": 200, "localhost:1234": 200}
+    origin = httpx2.post(url, json=HELLO, headers={**accepts, "Origin": "https://evil.example"})
+    assert origin.status_code == 403
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "example.com", ""])  # noqa: S104 - refused
+def test_addresses_that_others_reach_are_refused(host: str) -> None:
+    with pytest.raises(InputError, match="key"):
+        check_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "[::1]", "127.8.9.1"])
+def test_this_machine_is_served(host: str) -> None:
+    check_loopback(host)
+
+
+def test_the_command_says_so(call: Callable[..., object]) -> None:
+    outcome = call("mcp", "--http", "--host", "0.0.0.0")  # noqa: S104 - refused
+    assert (outcome.code, outcome.out) == (2, "")  # type: ignore[attr-defined]
+    assert "host: 0.0.0.0" in outcome.err  # type: ignore[attr-defined]
+
+
+def test_without_the_sdk_the_extra_is_named(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp.server", None)
+    with pytest.raises(MissingExtra, match=r"phronesis\[mcp\]"):
+        make_mcp(memory, Options())
