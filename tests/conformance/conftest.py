@@ -1,0 +1,3 @@
+"""What lies in `frameworks` runs in the environment of its framework alone: see `environments`."""
+
+collect_ignore = ["frameworks"]
