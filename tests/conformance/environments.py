@@ -28,6 +28,11 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
     "langchain": ("langchain-core>=1.7.2,<2", "langchain-tests==1.1.9"),
     "mem0": ("mem0ai==2.2.1",),
 }
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "langchain": ("-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function")
+}
+"""What a framework's own tests ask of pytest."""
+
 BANNED = frozenset({"litellm"})
 """Shipped malware in March 2026."""
 
@@ -59,7 +64,7 @@ def installed(name: str) -> set[str]:
     return {re.sub(r"[-_.]+", "-", one).lower() for one in _run(str(python_of(name)), "-c", code).split()}
 
 
-def run_tests(name: str, *arguments: str) -> tuple[int, str]:
+def run_tests(name: str) -> tuple[int, str]:
     """Run the framework's tests in its environment; returns how many passed, and all that was printed.
 
     A run that failed has passed none.
@@ -69,11 +74,12 @@ def run_tests(name: str, *arguments: str) -> tuple[int, str]:
     environment |= {
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")]),
         "MEM0_TELEMETRY": "False",
+        "MEM0_DIR": str(PLACE / "mem0-home"),  # it writes a file there when it is imported
         "OPENAI_AGENTS_DISABLE_TRACING": "1",
         "LANGSMITH_TRACING": "false",
     }
     done = subprocess.run(
-        [*command, str(FRAMEWORKS / f"test_{name}.py"), *arguments],
+        [*command, *OPTIONS.get(name, ()), str(FRAMEWORKS / f"test_{name}.py")],
         check=False, capture_output=True, text=True, cwd=FRAMEWORKS, env=environment, timeout=300,
     )  # fmt: skip
     said = done.stdout + done.stderr

@@ -46,12 +46,14 @@ def test_the_quickstart(m: Memory) -> None:
     assert "basketball" in best["memory"]
     assert best["score"] == 1.0
     assert (best["user_id"], best["metadata"]) == ("alex", {"category": "hobbies"})
-    assert m.get(best["id"]) == {name: value for name, value in best.items() if name != "score"}
+    assert m.get(best["id"]) == {**best, "score": None}
     assert m.get_all(filters=ALEX)["results"]
     assert m.update(best["id"], text="I love chess") == {"message": "Memory updated successfully!"}
     assert m.delete(best["id"]) == {"message": "Memory deleted successfully!"}
     assert m.get(best["id"]) is None
-    assert [(one["event"], one["old_memory"], one["new_memory"], one["is_deleted"]) for one in m.history(best["id"])] == [
+    assert [
+        (one["event"], one["old_memory"], one["new_memory"], one["is_deleted"]) for one in m.history(best["id"])
+    ] == [
         ("ADD", None, best["memory"], False),
         ("UPDATE", best["memory"], "I love chess", False),
         ("DELETE", "I love chess", None, True),
@@ -61,7 +63,7 @@ def test_the_quickstart(m: Memory) -> None:
 
 
 def test_without_inference_each_message_is_one_memory(m: Memory) -> None:
-    added = m.add([*MESSAGES, {"role": "user", "content": "我喜欢喝茶", "name": "小明"}], infer=False, **ALEX)
+    added = m.add([*MESSAGES, {"role": "user", "content": "我喜欢喝茶", "name": "小明"}], infer=False, user_id="alex")
     assert said(added) == [MESSAGES[1]["content"], MESSAGES[2]["content"], "我喜欢喝茶"]
     last = added["results"][-1]
     assert (last["role"], last["actor_id"], last["event"]) == ("user", "小明", "ADD")
@@ -162,7 +164,7 @@ def test_what_is_wrong_is_said(m: Memory) -> None:
         lambda: m.add("tea"),
         lambda: m.search("tea"),
         lambda: m.get_all(filters={"topic": "x"}),
-        lambda: m.delete_all(),
+        m.delete_all,
         lambda: m.add("tea", user_id="a b"),
         lambda: m.add("tea", user_id=" "),
         lambda: m.add(7, user_id="alex"),

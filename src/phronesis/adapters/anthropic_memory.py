@@ -6,7 +6,7 @@ a tool for the SDK's ``tool_runner``. Texts are those of the SDK's own tool. Onl
 
 import asyncio
 import posixpath
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -64,7 +64,7 @@ class MemoryFiles:
 
     def execute(self, command: Mapping[str, Any]) -> str:
         """Carry out a command; InputError or NotFound, with the tool's own words, when it cannot be."""
-        name = command.get("command")
+        name = str(command.get("command"))
         if name not in FIELDS:
             raise InputError(f"Unknown command: {name}", field="command")
         for field in FIELDS[name]:
@@ -72,7 +72,8 @@ class MemoryFiles:
             if not isinstance(command.get(field), wanted):
                 raise InputError(f"{name} needs `{field}`, {wanted.__name__}", field=field)
         with self._items.lock:
-            return _COMMANDS[name](self, command)
+            done: str = getattr(self, f"_{name}")(command)
+            return done
 
     def read(self, path: str) -> str:
         """Give a file's text; NotFound when there is none."""
@@ -211,16 +212,6 @@ class MemoryFiles:
         name = item.metadata["path"] if path is None else path
         content, metadata = _kept(name, text)
         self._items.edit(item, content, {**metadata, "path": name})
-
-
-_COMMANDS: Final[Mapping[str, Callable[[MemoryFiles, Mapping[str, Any]], str]]] = {
-    "view": MemoryFiles._view,
-    "create": MemoryFiles._create,
-    "str_replace": MemoryFiles._str_replace,
-    "insert": MemoryFiles._insert,
-    "delete": MemoryFiles._delete,
-    "rename": MemoryFiles._rename,
-}
 
 
 def _checked(path: str) -> str:

@@ -3,6 +3,7 @@
 ``PhronesisRetriever(memory=memory, user_id="lin", k=5)`` and ``PhronesisChatMessageHistory("chat-1", memory)``.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -23,11 +24,11 @@ _ROLES: Final = {"human": "user", "ai": "assistant", "system": "system", "tool":
 """LangChain's types of messages; any other is the user's."""
 
 
-class PhronesisRetriever(BaseRetriever):  # type: ignore[misc] - LangChain is no dependency, and Any to the checker
+class PhronesisRetriever(BaseRetriever):
     """Evidence as documents, best first: ``page_content`` is what is held, ``metadata`` where it comes from.
 
     Metadata are the item's own, and under them ``id``, ``kind``, ``score``, ``recorded_at`` and ``sources``. An async
-    call runs on a thread, as every retriever's does.
+    call runs on a thread.
     """
 
     memory: Any
@@ -46,15 +47,18 @@ class PhronesisRetriever(BaseRetriever):  # type: ignore[misc] - LangChain is no
         """Open a Memory by its URL; ``retriever.memory.close()`` closes it."""
         return cls(memory=Memory.open(url), **options)
 
-    def _get_relevant_documents(self, query: str, *, run_manager: Any, **asked: Any) -> list[Any]:
+    def _get_relevant_documents(self, query: str, *, run_manager: Any, **asked: Any) -> list[Any]:  # noqa: ARG002 - LangChain's name
         found = self.memory.search(
             query, limit=asked.get("k", self.k), user_id=self.user_id, agent_id=self.agent_id,
             session_id=self.session_id, namespace=self.namespace, kinds=self.kinds, filters=self.filters,
         )  # fmt: skip
         return [_document(one) for one in found]
 
+    async def _aget_relevant_documents(self, query: str, *, run_manager: Any, **asked: Any) -> list[Any]:
+        return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=run_manager, **asked)
 
-class PhronesisChatMessageHistory(BaseChatMessageHistory):  # type: ignore[misc] - the same
+
+class PhronesisChatMessageHistory(BaseChatMessageHistory):
     """The messages of one session, exactly as they were added, for ``RunnableWithMessageHistory`` and agents.
 
     What they say is learned of the user. ``clear`` empties the history and archives what was said.
@@ -106,5 +110,6 @@ def _document(found: Evidence) -> Any:
 
 def _line(message: Any) -> Line:
     (form,) = messages_to_dict([message])
-    said = getattr(message, "role", None) if message.type == "chat" else _ROLES.get(message.type)
-    return Line(said if said in _ROLES.values() else "user", words_of(message.content), form, name=message.name or None)
+    said = str(message.role) if message.type == "chat" else _ROLES.get(message.type, "user")
+    role = said if said in _ROLES.values() else "user"
+    return Line(role, words_of(message.content), form, name=message.name or None)

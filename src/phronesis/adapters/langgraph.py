@@ -26,7 +26,7 @@ _MOST: Final = 10_000
 """Results of one search of a Memory."""
 
 
-class PhronesisStore(base.BaseStore):  # type: ignore[misc] - LangGraph is no dependency, and Any to the checker
+class PhronesisStore(base.BaseStore):
     """A ``BaseStore``: each document is an item, each put an entry, and deleting archives.
 
     A search with a query ranks as Memory does, by words and, where the store has an encoder, by meaning; what the
@@ -60,6 +60,11 @@ class PhronesisStore(base.BaseStore):  # type: ignore[misc] - LangGraph is no de
         with Memory.open(conn_string) as memory:
             yield cls(memory, **options)
 
+    @property
+    def memory(self) -> Memory:
+        """The Memory in which the documents are."""
+        return self._items.memory
+
     def batch(self, ops: Iterable[Any]) -> list[Any]:
         """Carry out operations: reads see what was before, and of several puts under one key the last counts."""
         asked = list(ops)
@@ -82,12 +87,14 @@ class PhronesisStore(base.BaseStore):  # type: ignore[misc] - LangGraph is no de
     def history(self, namespace: tuple[str, ...], key: str) -> list[HistoryEvent]:
         """Give the changes of a document that is there, oldest first; ``Memory.rollback`` takes a ``delta_id``."""
         item = self._items.find(_name(namespace, key))
-        return [] if item is None else self._items.memory.history(item.id)
+        return [] if item is None else self.memory.history(item.id)
 
     def _document(self, op: Any) -> tuple[str, dict[str, Any]] | None:
         """Give the words and the metadata of a put, None of a deletion; nothing is stored when a value is wrong."""
         if op.ttl is not None:
-            raise NotImplementedError("Phronesis keeps no time to live: leave ttl out; `forget` ends memories by policy")
+            raise NotImplementedError(
+                "Phronesis keeps no time to live: leave ttl out; `forget` ends memories by policy"
+            )
         if op.value is None:
             return None
         try:
@@ -119,7 +126,7 @@ class PhronesisStore(base.BaseStore):  # type: ignore[misc] - LangGraph is no de
         scores: dict[str, float] = {}
         if items and op.query and op.query.strip():
             ranked = {"AND": [within or {}, {"metadata.ranked": True}]}
-            found = self._items.memory.search(op.query, **self._items.scope, filters=ranked, limit=_MOST)
+            found = self.memory.search(op.query, **self._items.scope, filters=ranked, limit=_MOST)
             scores = {one.item.id: one.score for one in found if one.item.id in items}
         order = [*scores, *(item_id for item_id in items if item_id not in scores)]
         shown = order[max(op.offset, 0) :][: max(op.limit, 0)]

@@ -48,7 +48,7 @@ class Transcript:
         self.memory = memory
         self.session_id = session_id
         self._form = form
-        self._lane = {"user_id": user_id, "namespace": namespace}
+        self._lane: dict[str, Any] = {"user_id": user_id, "namespace": namespace}
         self._writing = {**self._lane, "agent_id": agent_id}
         self._lock = threading.Lock()
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 import pytest
-from conformance.examples import python_of_page
-from conformance.opened import opened
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -18,6 +16,8 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore, GetOp, InvalidNamespaceError, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
+from conformance.examples import python_of_page
+from conformance.opened import opened
 from phronesis import Memory
 from phronesis.adapters.langgraph import PhronesisStore
 from phronesis.errors import InputError

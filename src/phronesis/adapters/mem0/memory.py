@@ -1,9 +1,9 @@
 """mem0's ``Memory`` over one of Phronesis."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import phronesis.memory
 from phronesis.adapters.mem0 import shapes
@@ -48,7 +48,7 @@ class Memory:
         """Open a store by a configuration."""
         return cls(config_dict)
 
-    def __enter__(self) -> "Memory":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -98,11 +98,12 @@ class Memory:
         """Give a memory; None when there is none, or it was deleted."""
         with suppress(NotFound, InputError):
             item = self.phronesis.get(memory_id)
-            return shapes.memory_of(item) if item.live else None
+            return shapes.scored(item, None) if item.live else None
         return None
 
     def get_all(
         self,
+        /,
         *,
         filters: dict[str, Any] | None = None,
         top_k: int = 20,
@@ -121,6 +122,7 @@ class Memory:
 
     def search(
         self,
+        /,
         query: str,
         *,
         top_k: int = 20,
@@ -133,23 +135,26 @@ class Memory:
     ) -> dict[str, Any]:
         """Find memories, best first, each with a ``score`` of 0 to 1: its share of what the best one scores.
 
-        ``threshold`` leaves out what is below it. ``rerank`` has no effect: a reranker works where the policy names one.
+        ``threshold`` leaves out what is below it. ``rerank`` has no effect: a reranker works where the policy
+        names one.
         The arguments of mem0 1.x are taken too, as in ``get_all``.
         """
         if kwargs.pop("reference_date", None) is not None:
-            raise InputError("reference_date is not supported; ask Phronesis with as_of or valid_at", field="reference_date")
+            raise InputError(
+                "reference_date is not supported: Phronesis has as_of and valid_at", field="reference_date"
+            )
         if rerank:
             _LOG.warning("rerank has no effect: name a reranker in the policy")
+        if threshold is not None and not 0 <= threshold <= 1:
+            raise InputError(f"Invalid threshold: {threshold}. Must be between 0 and 1 (inclusive).", field="threshold")
         asked, most = _older(filters, top_k, kwargs)
         if not most:
             return {"results": []}
         found = self.phronesis.search(
             query, **self._asked(asked, show_expired=show_expired), limit=most, explain=explain
         )
-        best = max((one.score for one in found), default=0.0)
         results = []
-        for one in found:
-            score = max(one.score, 0.0) / best if best > 0 else 0.0
+        for one, score in zip(found, _shares([one.score for one in found]), strict=True):
             if score >= (0.0 if threshold is None else threshold):
                 shown = shapes.scored(one.item, score)
                 results.append({**shown, "score_details": dict(one.why or {})} if explain else shown)
@@ -253,6 +258,12 @@ def _messages(given: Any) -> list[dict[str, Any]]:
 
 def _spoken(message: Mapping[str, Any]) -> bool:
     return message.get("role") not in (None, "system")
+
+
+def _shares(scores: Sequence[float]) -> list[float]:
+    """Give each score as a share of the way from nothing, or from the lowest below it, up to the best."""
+    low, best = min([0.0, *scores]), max(scores, default=0.0)
+    return [(score - low) / (best - low) if best > low else 1.0 for score in scores]
 
 
 def _older(filters: Mapping[str, Any] | None, top_k: int, older: Mapping[str, Any]) -> tuple[dict[str, Any], int]:

@@ -26,8 +26,8 @@ def memory_of(item: Item) -> dict[str, Any]:
     return {**shown, "metadata": metadata} if metadata else {**shown, "metadata": None}
 
 
-def scored(item: Item, score: float) -> dict[str, Any]:
-    """Give an item as mem0 gives what a search found."""
+def scored(item: Item, score: float | None) -> dict[str, Any]:
+    """Give an item as mem0 gives what a search found, or, without a score, what was asked for by its id."""
     return {**memory_of(item), "score": score}
 
 
