@@ -184,6 +184,7 @@ def test_what_is_wrong_is_said(m: Memory) -> None:
     assert m.history("nothing") == []
     with pytest.raises(NotImplementedError):
         m.chat("hello")
+    assert m.add([{"role": "system", "content": "x"}, {"role": "user"}], user_id="alex") == {"results": []}
     assert m.delete_all(user_id="nobody") == {"message": "Memories deleted successfully!"}
     assert said(m.get_all(filters=ALEX)) == ["tea"]
 

@@ -84,6 +84,8 @@ def test_the_six_commands_say_what_the_tool_says(files: MemoryFiles) -> None:
         ({"command": "view", "path": "/etc/passwd"}, "Path must start with /memories, got: /etc/passwd"),
         ({"command": "view", "path": "/memoriesX"}, "Path must start with /memories, got: /memoriesX"),
         ({"command": "view"}, "view needs `path`, str"),
+        ({"command": "view", "path": NOTES, "view_range": ["1", 2]},
+         "view_range must be two line numbers, the first and the last"),
         ({"command": "insert", "path": NOTES, "insert_line": "1", "insert_text": ""},
          "insert needs `insert_line`, int"),
         ({"command": "format"}, "Unknown command: format"),

@@ -36,9 +36,7 @@ def test_the_sdks_tool_names_what_is_missing(monkeypatch: pytest.MonkeyPatch, fo
 @pytest.mark.parametrize(
     ("adapter", "framework"), [("mem0", "mem0"), ("openai_agents", "agents"), ("anthropic_memory", "anthropic")]
 )
-def test_an_adapter_that_needs_none_imports_none(
-    monkeypatch: pytest.MonkeyPatch, adapter: str, framework: str
-) -> None:
+def test_an_adapter_that_needs_none_imports_none(monkeypatch: pytest.MonkeyPatch, adapter: str, framework: str) -> None:
     monkeypatch.setitem(sys.modules, framework, None)
     monkeypatch.delitem(sys.modules, f"phronesis.adapters.{adapter}", raising=False)
     importlib.import_module(f"phronesis.adapters.{adapter}")

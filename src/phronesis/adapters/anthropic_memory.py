@@ -71,6 +71,9 @@ class MemoryFiles:
             wanted = int if field == "insert_line" else str
             if not isinstance(command.get(field), wanted):
                 raise InputError(f"{name} needs `{field}`, {wanted.__name__}", field=field)
+        lines = command.get("view_range")
+        if lines is not None and not (isinstance(lines, list | tuple) and all(isinstance(one, int) for one in lines)):
+            raise InputError("view_range must be two line numbers, the first and the last", field="view_range")
         with self._items.lock:
             done: str = getattr(self, f"_{name}")(command)
             return done

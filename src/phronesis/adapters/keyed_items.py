@@ -47,19 +47,21 @@ class KeyedItems:
             found.setdefault(item.metadata[self._name_in], item)
         return list(found.values())
 
-    def put(self, name: str, content: str, metadata: Mapping[str, Any]) -> Item:
+    def put(self, name: str, content: str, metadata: Mapping[str, Any]) -> None:
         """Give a name these words: a new version of its item, or its first.
 
         ``metadata`` are merged into the item's; None removes a key.
         """
         with self.lock:
             item = self.find(name)
-            return self._added(name, content, metadata) if item is None else self.edit(item, content, metadata)
+            if item is None:
+                self._add(name, content, metadata)
+            else:
+                self.edit(item, content, metadata)
 
-    def edit(self, item: Item, content: str, metadata: Mapping[str, Any]) -> Item:
+    def edit(self, item: Item, content: str, metadata: Mapping[str, Any]) -> None:
         """Give an item other words and metadata; its history goes on."""
-        changed = self.memory.update(item.id, content=content, metadata=metadata)
-        return changed.items[0] if changed.items else item
+        self.memory.update(item.id, content=content, metadata=metadata)
 
     def remove(self, name: str) -> bool:
         """Archive what goes by a name; whether there was anything."""
@@ -69,13 +71,12 @@ class KeyedItems:
                 self.memory.delete(item.id)
             return bool(items)
 
-    def _added(self, name: str, content: str, metadata: Mapping[str, Any]) -> Item:
+    def _add(self, name: str, content: str, metadata: Mapping[str, Any]) -> None:
         given = {field: value for field, value in metadata.items() if value is not None}
-        added = self.memory.add(
+        self.memory.add(
             content, kind=KIND, subject=self._subject, metadata={**given, self._name_in: name},
             user_id=self._user_id, namespace=self._namespace,
         )  # fmt: skip
-        return added.items[0]
 
     def _named(self, name: str) -> Iterator[Item]:
         return self._listed({f"metadata.{self._name_in}": name})

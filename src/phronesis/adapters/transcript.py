@@ -103,10 +103,11 @@ class Transcript:
         return entries
 
     def _remove(self, message_ids: Sequence[str]) -> None:
+        for item in list(self._items(message_ids)):
+            self.memory.delete(item.id, reason="taken out of its session")
+        # At the end: who was interrupted before finds the entries still there, and takes them away again.
         call = {"name": REMOVED, "args": {"message_ids": list(message_ids)}, "status": "ok"}
         self.memory.commit_turn(self.session_id, {"tool_calls": [call]}, **self._writing)
-        for item in self._items(message_ids):
-            self.memory.delete(item.id, reason="taken out of its session")
 
     def _items(self, message_ids: Sequence[str]) -> Iterator[Item]:
         for start in range(0, len(message_ids), _PAGE):

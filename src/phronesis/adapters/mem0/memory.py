@@ -86,6 +86,8 @@ class Memory:
         kept = {**without_ids(metadata), EXPIRES: expiry(expiration_date)}
         kept = {name: value for name, value in kept.items() if value is not None}
         said = _messages(messages)
+        if not said:
+            return {"results": []}
         if memory_type == _PROCEDURE and agent_id is not None:
             text = "\n".join(str(message.get("content") or "") for message in said)
             added = self.phronesis.add(text, kind="procedure", metadata=kept, occurred_at=timestamp, **of.writing)
