@@ -1,4 +1,7 @@
-"""What is not Python: the conformance tool of MCP and the reference memory server, from npm, into ``.build/``."""
+"""What is not Python: the conformance tool of MCP and the reference memory server, from npm, into ``.build/``.
+
+What lies in ``frameworks`` runs in the environment of its framework alone: see ``environments``.
+"""
 
 import fcntl
 import os
@@ -7,6 +10,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
+collect_ignore = ["frameworks"]
 
 FOLDER = Path(__file__).parents[2] / ".build" / "conformance"
 PACKAGES = ("@modelcontextprotocol/conformance@0.1.16", "@modelcontextprotocol/server-memory@2026.8.31", "node@22.23.3")

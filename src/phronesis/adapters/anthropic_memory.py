@@ -1,0 +1,241 @@
+"""Anthropic's memory tool over a Memory: files below /memories, every edit of which is a version.
+
+`MemoryFiles.handle` takes the input of a ``tool_use`` block and gives the text of its result; `MemoryFiles.tool` gives
+a tool for the SDK's ``tool_runner``. Texts are those of the SDK's own tool. Only ``tool`` and ``async_tool`` import it.
+"""
+
+import asyncio
+import posixpath
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import unquote
+
+from phronesis.adapters.file_texts import edited, listing, numbered, placed, replaced
+from phronesis.adapters.keyed_items import KeyedItems
+from phronesis.core.items import Item
+from phronesis.core.results import HistoryEvent
+from phronesis.core.text import is_storable, storable
+from phronesis.errors import InputError, MissingExtra, NotFound
+from phronesis.memory import Memory
+
+ROOT: Final = "/memories"
+_SUBJECT: Final = "memory file"
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "view": ("path",),
+    "create": ("path", "file_text"),
+    "str_replace": ("path", "old_str", "new_str"),
+    "insert": ("path", "insert_line", "insert_text"),
+    "delete": ("path",),
+    "rename": ("old_path", "new_path"),
+}
+"""The commands, and what each needs."""
+
+
+class MemoryFiles:
+    """Files in the lane of a user, else in a shared namespace. Thread-safe.
+
+    A file is an item, found by search like any other; a directory is there while a file is in it, and as large as its
+    files together. Deleting archives.
+    """
+
+    def __init__(self, memory: Memory, *, user_id: str | None = None, namespace: str = "memory_files") -> None:
+        self._items = KeyedItems(memory, subject=_SUBJECT, name_in="path", user_id=user_id, namespace=namespace)
+        self._opened: Memory | None = None
+
+    @classmethod
+    def from_url(cls, url: str | None = None, **options: Any) -> "MemoryFiles":
+        """Open a Memory for these files alone, which ``close`` closes; ``options`` are those of the class."""
+        memory = Memory.open(url)
+        files = cls(memory, **options)
+        files._opened = memory
+        return files
+
+    def close(self) -> None:
+        """Close the Memory that ``from_url`` opened; one that was given stays open."""
+        if self._opened is not None:
+            self._opened.close()
+
+    def handle(self, command: Mapping[str, Any]) -> str:
+        """Carry out a command and give the result for the model; what is wrong begins with ``Error:``."""
+        try:
+            return self.execute(command)
+        except (InputError, NotFound) as error:
+            return f"Error: {error.message}"
+
+    def execute(self, command: Mapping[str, Any]) -> str:
+        """Carry out a command; InputError or NotFound, with the tool's own words, when it cannot be."""
+        name = str(command.get("command"))
+        if name not in FIELDS:
+            raise InputError(f"Unknown command: {name}", field="command")
+        for field in FIELDS[name]:
+            wanted = int if field == "insert_line" else str
+            if not isinstance(command.get(field), wanted):
+                raise InputError(f"{name} needs `{field}`, {wanted.__name__}", field=field)
+        lines = command.get("view_range")
+        if lines is not None and not (isinstance(lines, list | tuple) and all(isinstance(one, int) for one in lines)):
+            raise InputError("view_range must be two line numbers, the first and the last", field="view_range")
+        with self._items.lock:
+            done: str = getattr(self, f"_{name}")(command)
+            return done
+
+    def read(self, path: str) -> str:
+        """Give a file's text; NotFound when there is none."""
+        return _text(self._file(path, _checked(path)))
+
+    def history(self, path: str) -> list[HistoryEvent]:
+        """Give the changes of a file that is there, oldest first; ``Memory.rollback`` takes a ``delta_id``."""
+        return self._items.memory.history(self._file(path, _checked(path)).id)
+
+    def tool(self, **options: Any) -> Any:
+        """Give a tool for ``client.beta.messages.tool_runner``; ``options`` are those of ``BetaAbstractMemoryTool``.
+
+        MissingExtra when the SDK is not installed.
+        """
+        try:
+            from anthropic.lib.tools import ToolError  # noqa: PLC0415 - no dependency of ours
+            from anthropic.tools.memory import BetaAbstractMemoryTool  # noqa: PLC0415 - no dependency of ours
+        except ImportError as missing:
+            raise MissingExtra("the tool needs Anthropic's SDK: pip install anthropic") from missing
+
+        def run(_tool: Any, command: Any) -> str:
+            try:
+                return self.execute(command.to_dict())
+            except (InputError, NotFound) as error:
+                raise ToolError(error.message) from error
+
+        return type("PhronesisMemoryTool", (BetaAbstractMemoryTool,), dict.fromkeys(FIELDS, run))(**options)
+
+    def async_tool(self, **options: Any) -> Any:
+        """Give the same for ``AsyncAnthropic``; the work is done on a thread."""
+        try:
+            from anthropic.tools.memory import BetaAsyncAbstractMemoryTool  # noqa: PLC0415 - no dependency of ours
+        except ImportError as missing:
+            raise MissingExtra("the tool needs Anthropic's SDK: pip install anthropic") from missing
+        tool = self.tool()
+
+        async def run(_tool: Any, command: Any) -> Any:
+            return await asyncio.to_thread(tool.execute, command)
+
+        return type("AsyncPhronesisMemoryTool", (BetaAsyncAbstractMemoryTool,), dict.fromkeys(FIELDS, run))(**options)
+
+    def _view(self, command: Mapping[str, Any]) -> str:
+        given = command["path"]
+        path = _checked(given)
+        item = self._items.find(path)
+        if item is not None:
+            shown = numbered(given, _text(item), command.get("view_range"))
+            return f"Here's the content of {given} with line numbers:\n{shown}"
+        sizes = {one.metadata["path"]: len(_text(one).encode("utf-8", "surrogatepass")) for one in self._below(path)}
+        if not sizes and path != ROOT:
+            raise NotFound(f"The path {given} does not exist. Please provide a valid path.", field="path")
+        header = f"Here're the files and directories up to 2 levels deep in {given}, excluding hidden items:"
+        return "\n".join([header, *listing(given, path, sizes)])
+
+    def _create(self, command: Mapping[str, Any]) -> str:
+        given = command["path"]
+        path = self._free(given)
+        if path is None:
+            raise InputError(f"File {given} already exists", field="path")
+        self._put(path, command["file_text"])
+        return f"File created successfully at: {given}"
+
+    def _str_replace(self, command: Mapping[str, Any]) -> str:
+        given, item = self._edited(command)
+        text, line = replaced(given, _text(item), command["old_str"], command["new_str"])
+        self._edit(item, text)
+        return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{edited(text, line)}"  # noqa: E501
+
+    def _insert(self, command: Mapping[str, Any]) -> str:
+        given, item = self._edited(command)
+        self._edit(item, placed(_text(item), command["insert_line"], command["insert_text"]))
+        return f"The file {given} has been edited."
+
+    def _delete(self, command: Mapping[str, Any]) -> str:
+        given = command["path"]
+        path = _checked(given)
+        if path == ROOT:
+            raise InputError("Cannot delete the /memories directory itself", field="path")
+        names = [path, *(one.metadata["path"] for one in self._below(path))]
+        if not sum(self._items.remove(name) for name in names):
+            raise NotFound(f"The path {given} does not exist", field="path")
+        return f"Successfully deleted {given}"
+
+    def _rename(self, command: Mapping[str, Any]) -> str:
+        old, new = command["old_path"], command["new_path"]
+        source = _checked(old)
+        _checked(new)
+        if source == ROOT:
+            raise InputError("Cannot rename the /memories directory itself", field="old_path")
+        target = self._free(new)
+        if target is None:
+            raise InputError(f"The destination {new} already exists", field="new_path")
+        if target.startswith(f"{source}/"):
+            raise InputError(f"{old} cannot become a part of itself at {new}", field="new_path")
+        one = self._items.find(source)
+        moved = [one] if one is not None else self._below(source)
+        if not moved:
+            raise NotFound(f"The path {old} does not exist", field="old_path")
+        for item in moved:
+            place = target + item.metadata["path"].removeprefix(source)
+            self._edit(item, _text(item), path=place)
+        return f"Successfully renamed {old} to {new}"
+
+    def _edited(self, command: Mapping[str, Any]) -> tuple[str, Item]:
+        given = command["path"]
+        path = _checked(given)
+        if self._items.find(path) is None and (path == ROOT or self._below(path)):
+            raise InputError(f"The path {given} is not a file.", field="path")
+        return given, self._file(given, path)
+
+    def _file(self, given: str, path: str) -> Item:
+        item = self._items.find(path)
+        if item is None:
+            raise NotFound(f"The path {given} does not exist. Please provide a valid path.", field="path")
+        return item
+
+    def _free(self, given: str) -> str | None:
+        """Give the path of a file that may be made there; None where there is something."""
+        path = _checked(given)
+        parent = posixpath.dirname(path)
+        while parent not in (ROOT, "/"):
+            if self._items.find(parent) is not None:
+                raise InputError(f"The path {parent} is a file, and no directory", field="path")
+            parent = posixpath.dirname(parent)
+        taken = path == ROOT or self._items.find(path) is not None or bool(self._below(path))
+        return None if taken else path
+
+    def _below(self, path: str) -> list[Item]:
+        """Give the files of a directory: "0" is the character after "/"."""
+        return self._items.matching({"metadata.path": {"gte": f"{path}/", "lt": f"{path}0"}})
+
+    def _put(self, path: str, text: str) -> None:
+        self._items.put(path, *_kept(path, text))
+
+    def _edit(self, item: Item, text: str, *, path: str | None = None) -> None:
+        name = item.metadata["path"] if path is None else path
+        content, metadata = _kept(name, text)
+        self._items.edit(item, content, {**metadata, "path": name})
+
+
+def _checked(path: str) -> str:
+    """Give a path without doubled or trailing slashes; InputError when it leads out of the root."""
+    if path != ROOT and not path.startswith(f"{ROOT}/"):
+        raise InputError(f"Path must start with /memories, got: {path}", field="path")
+    plain = posixpath.normpath(path)
+    parts: Sequence[str] = unquote(path).replace("\\", "/").split("/")
+    inside = plain == ROOT or plain.startswith(f"{ROOT}/")
+    if not inside or ".." in parts or not is_storable(path):
+        raise InputError(f"Path {path} would escape /memories directory", field="path")
+    return plain
+
+
+def _kept(path: str, text: str) -> tuple[str, dict[str, str | None]]:
+    """Give what an item holds of a text: its words, and the text itself where the words are not exactly that."""
+    words = storable(text) if text.strip() else path
+    exact = None if words == text else text.encode("utf-8", "surrogatepass").hex()
+    return words, {"exact": exact}
+
+
+def _text(item: Item) -> str:
+    exact = item.metadata.get("exact")
+    return item.content if exact is None else bytes.fromhex(exact).decode("utf-8", "surrogatepass")

@@ -1,0 +1,204 @@
+"""A LangGraph store over a Memory: documents under a namespace and a key, found by meaning, every version kept.
+
+``graph.compile(store=PhronesisStore(memory))`` takes the place of ``InMemoryStore`` or ``PostgresStore``.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from phronesis.adapters.keyed_items import KeyedItems
+from phronesis.core.items import Item
+from phronesis.core.results import HistoryEvent
+from phronesis.core.text import is_storable, storable
+from phronesis.errors import InputError, MissingExtra
+from phronesis.memory import Memory
+
+try:
+    from langgraph.store import base
+except ImportError as missing:
+    raise MissingExtra("phronesis.adapters.langgraph needs LangGraph: pip install langgraph") from missing
+
+_SUBJECT: Final = "LangGraph store"
+_MOST: Final = 10_000
+"""Results of one search of a Memory."""
+
+
+class PhronesisStore(base.BaseStore):
+    """A ``BaseStore``: each document is an item, each put an entry, and deleting archives.
+
+    A search with a query ranks as Memory does, by words and, where the store has an encoder, by meaning; what the
+    query does not meet follows without a score, so that ``limit`` is filled as by LangGraph's own stores. Without a
+    query the documents come that changed last. Values are JSON; those of ``index=False`` are never ranked. A TTL is
+    refused: memories end by policy and by ``forget``.
+    """
+
+    supports_ttl = False
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        user_id: str | None = None,
+        namespace: str = "langgraph",
+        index: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Make a store in the lane of ``user_id``, else in the shared ``namespace`` of Phronesis.
+
+        ``index={"fields": ["text", "notes[*].title"]}`` names what of a value is searched, the whole by default; its
+        ``embed`` and ``dims`` count for nothing, since the encoder is the Memory's.
+        """
+        self._items = KeyedItems(memory, subject=_SUBJECT, name_in="name", user_id=user_id, namespace=namespace)
+        self._fields: Sequence[str] = (index or {}).get("fields") or ["$"]
+
+    @classmethod
+    @contextmanager
+    def from_conn_string(cls, conn_string: str, **options: Any) -> Iterator["PhronesisStore"]:
+        """Open a Memory by its URL for as long as the block runs; ``options`` are those of the store."""
+        with Memory.open(conn_string) as memory:
+            yield cls(memory, **options)
+
+    @property
+    def memory(self) -> Memory:
+        """The Memory in which the documents are."""
+        return self._items.memory
+
+    def batch(self, ops: Iterable[Any]) -> list[Any]:
+        """Carry out operations: reads see what was before, and of several puts under one key the last counts."""
+        asked = list(ops)
+        for op in asked:
+            base.validate_op_namespace(op)
+        puts = {(tuple(op.namespace), op.key): op for op in asked if isinstance(op, base.PutOp)}
+        documents = {place: self._document(op) for place, op in puts.items()}
+        results = [self._read(op) for op in asked]
+        for (namespace, key), document in documents.items():
+            if document is None:
+                self._items.remove(_name(namespace, key))
+            else:
+                self._items.put(_name(namespace, key), *document)
+        return results
+
+    async def abatch(self, ops: Iterable[Any]) -> list[Any]:
+        """Do the same on a thread."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    def history(self, namespace: tuple[str, ...], key: str) -> list[HistoryEvent]:
+        """Give the changes of a document that is there, oldest first; ``Memory.rollback`` takes a ``delta_id``."""
+        item = self._items.find(_name(namespace, key))
+        return [] if item is None else self.memory.history(item.id)
+
+    def _document(self, op: Any) -> tuple[str, dict[str, Any]] | None:
+        """Give the words and the metadata of a put, None of a deletion; nothing is stored when a value is wrong."""
+        if op.ttl is not None:
+            raise NotImplementedError(
+                "Phronesis keeps no time to live: leave ttl out; `forget` ends memories by policy"
+            )
+        if op.value is None:
+            return None
+        try:
+            value = json.dumps(op.value, ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"the value of {op.key!r:.60} must be JSON data: {error}", field="value") from error
+        if not is_storable(value):
+            value = json.dumps(op.value)
+        fields = self._fields if op.index in (None, False) else op.index
+        words = "\n".join(text for field in fields for text in base.get_text_at_path(op.value, field))
+        kept = {"namespace": ".".join(op.namespace), "key": op.key, "value": value, "ranked": op.index is not False}
+        return storable(words) if words.strip() else value, kept
+
+    def _read(self, op: Any) -> Any:
+        if isinstance(op, base.GetOp):
+            item = self._items.find(_name(op.namespace, op.key))
+            return None if item is None else base.Item(**_fields_of(item))
+        if isinstance(op, base.SearchOp):
+            return self._search(op)
+        if isinstance(op, base.ListNamespacesOp):
+            return self._namespaces(op)
+        if isinstance(op, base.PutOp):
+            return None
+        raise InputError(f"unknown operation {type(op).__name__}", field="ops")
+
+    def _search(self, op: Any) -> list[Any]:
+        within = _below(op.namespace_prefix)
+        items = {item.id: item for item in self._items.matching(within) if _meets(item, op.filter or {})}
+        scores: dict[str, float] = {}
+        if items and op.query and op.query.strip():
+            ranked = {"AND": [within or {}, {"metadata.ranked": True}]}
+            found = self.memory.search(op.query, **self._items.scope, filters=ranked, limit=_MOST)
+            scores = {one.item.id: one.score for one in found if one.item.id in items}
+        order = [*scores, *(item_id for item_id in items if item_id not in scores)]
+        shown = order[max(op.offset, 0) :][: max(op.limit, 0)]
+        return [base.SearchItem(**_fields_of(items[one]), score=scores.get(one)) for one in shown]
+
+    def _namespaces(self, op: Any) -> list[tuple[str, ...]]:
+        there = {tuple(item.metadata["namespace"].split(".")) for item in self._items.matching()}
+        conditions = op.match_conditions or ()
+        found = {one[: op.max_depth] for one in there if all(_lies(one, condition) for condition in conditions)}
+        return sorted(found)[max(op.offset, 0) :][: max(op.limit, 0)]
+
+
+def _name(namespace: Sequence[str], key: str) -> str:
+    """Give one name of both: no label is empty or holds a period, so the first two in a row end the namespace."""
+    return f"{'.'.join(namespace)}..{key}"
+
+
+def _below(prefix: Sequence[str]) -> dict[str, Any] | None:
+    """Give the filter of a namespace and all below it: "/" is the character after "."."""
+    if not prefix:
+        return None
+    path = ".".join(prefix)
+    return {"OR": [{"metadata.namespace": path}, {"metadata.namespace": {"gte": f"{path}.", "lt": f"{path}/"}}]}
+
+
+def _fields_of(item: Item) -> dict[str, Any]:
+    kept = item.metadata
+    return {"namespace": tuple(kept["namespace"].split(".")), "key": kept["key"], "value": json.loads(kept["value"]),
+            "created_at": item.recorded_at, "updated_at": item.updated_at}  # fmt: skip
+
+
+def _lies(namespace: tuple[str, ...], condition: Any) -> bool:
+    path = tuple(condition.path)
+    if len(path) > len(namespace):
+        return False
+    if condition.match_type not in ("prefix", "suffix"):
+        raise InputError(f"match_type must be prefix or suffix, not {condition.match_type!r:.40}", field="match_type")
+    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
+    return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
+
+
+def _meets(item: Item, wanted: Mapping[str, Any]) -> bool:
+    value = json.loads(item.metadata["value"]) if wanted else {}
+    return all(_fits(value.get(name), one) for name, one in wanted.items())
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    """Whether a member of a value is as a filter asks: equal, of a shape, or by LangGraph's operators."""
+    if isinstance(wanted, Mapping):
+        if any(name.startswith("$") for name in wanted):
+            return all(_holds(name, value, operand) for name, operand in wanted.items())
+        return isinstance(value, Mapping) and all(_fits(value.get(name), one) for name, one in wanted.items())
+    if isinstance(wanted, list | tuple):
+        same = isinstance(value, list) and len(value) == len(wanted)
+        return same and all(_fits(one, other) for one, other in zip(value, wanted, strict=True))
+    return bool(value == wanted)
+
+
+def _holds(operator: str, value: Any, operand: Any) -> bool:
+    if operator in ("$eq", "$ne"):
+        return bool(value == operand) is (operator == "$eq")
+    if operator not in _ORDERS:
+        raise InputError(f"unknown operator {operator!r:.40}; there are $eq, $ne, $gt, $gte, $lt, $lte", field="filter")
+    try:
+        return _ORDERS[operator](float(value), float(operand))
+    except (TypeError, ValueError):  # what is no number has no order
+        return False
+
+
+_ORDERS: Final[Mapping[str, Callable[[float, float], bool]]] = {
+    "$gt": lambda one, other: one > other,
+    "$gte": lambda one, other: one >= other,
+    "$lt": lambda one, other: one < other,
+    "$lte": lambda one, other: one <= other,
+}

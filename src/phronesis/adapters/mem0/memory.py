@@ -1,0 +1,280 @@
+"""mem0's ``Memory`` over one of Phronesis."""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final, Self
+
+import phronesis.memory
+from phronesis.adapters.mem0 import shapes
+from phronesis.adapters.mem0.scoping import EXPIRES, KINDS, NAMES, expiry, filters_of, whom, without_ids
+from phronesis.core.items import Item
+from phronesis.errors import InputError, NotFound, PhronesisError
+
+_LOG: Final = logging.getLogger(__name__)
+_OWN: Final = frozenset({"phronesis"})
+_PROCEDURE: Final = "procedural_memory"
+_UNSET: Final = object()
+_PAGE: Final = 1_000
+
+
+class Memory:
+    """What mem0's class of this name does, with Phronesis' log, evidence and history beneath.
+
+    Memories of a user are in that user's lane; those of an agent or a run alone in the shared ``namespace``. A message
+    is kept word for word and is a memory too, beside what it states. Deleting archives: nothing is lost before
+    ``phronesis erase``. A model takes part where ``brain.yml`` names one; without one, rules read what is said.
+    """
+
+    def __init__(
+        self, config: Mapping[str, Any] | None = None, *, memory: phronesis.memory.Memory | None = None
+    ) -> None:
+        """Open a store, or take one that is open.
+
+        ``config`` may have ``{"phronesis": {"url", "policy", "tenant", "namespace"}}``; what mem0 knows besides (llm,
+        embedder, vector_store …) is said to be without effect, in the log.
+        """
+        given = dict(config or {})
+        without_effect = sorted(set(given) - _OWN)
+        if without_effect:
+            _LOG.warning("of mem0's configuration %s has no effect: see docs/how-to/mem0.md", ", ".join(without_effect))
+        own = dict(given.get("phronesis") or {})
+        self._namespace = str(own.pop("namespace", "mem0"))
+        self._owner = memory is None
+        self.phronesis = memory or phronesis.memory.Memory.open(**own)
+
+    @classmethod
+    def from_config(cls, config_dict: dict[str, Any]) -> "Memory":
+        """Open a store by a configuration."""
+        return cls(config_dict)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the store that this opened; one that was given stays open."""
+        if self._owner:
+            self.phronesis.close()
+
+    def add(
+        self,
+        messages: Any,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        timestamp: Any | None = None,
+        expiration_date: Any | None = None,
+        infer: bool = True,
+        memory_type: str | None = None,
+        prompt: str | None = None,
+    ) -> dict[str, Any]:
+        """Remember a text, a message or a list of messages; gives ``{"results": [{id, memory, event}, …]}``.
+
+        With ``infer`` what they state becomes memories too. ``memory_type="procedural_memory"`` with an agent keeps the
+        text as a procedure. ``timestamp`` is when it was said. ``prompt`` has no effect: prompts are the policy's.
+        """
+        of = whom({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, self._namespace)
+        if memory_type not in (None, _PROCEDURE):
+            raise InputError(f"memory_type must be {_PROCEDURE} or left out", field="memory_type")
+        if prompt is not None:
+            _LOG.warning("prompt has no effect: what is extracted is a matter of the policy and docs/memory-types.md")
+        kept = {**without_ids(metadata), EXPIRES: expiry(expiration_date)}
+        kept = {name: value for name, value in kept.items() if value is not None}
+        said = _messages(messages)
+        if not said:
+            return {"results": []}
+        if memory_type == _PROCEDURE and agent_id is not None:
+            text = "\n".join(str(message.get("content") or "") for message in said)
+            added = self.phronesis.add(text, kind="procedure", metadata=kept, occurred_at=timestamp, **of.writing)
+        else:
+            added = self.phronesis.add(said, metadata=kept, occurred_at=timestamp, infer=infer, **of.writing)
+        self._make_findable()
+        return {"results": list(shapes.events_of(added, verbatim=not infer))}
+
+    def get(self, memory_id: str) -> dict[str, Any] | None:
+        """Give a memory; None when there is none, or it was deleted."""
+        with suppress(NotFound, InputError):
+            item = self.phronesis.get(memory_id)
+            return shapes.scored(item, None) if item.live else None
+        return None
+
+    def get_all(
+        self,
+        /,
+        *,
+        filters: dict[str, Any] | None = None,
+        top_k: int = 20,
+        show_expired: bool = False,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """List memories, newest first. ``filters`` name at least one of user_id, agent_id, run_id.
+
+        The arguments of mem0 1.x are taken too: ``user_id``, ``agent_id``, ``run_id`` and ``limit``.
+        """
+        asked, most = _older(filters, top_k, kwargs)
+        if not most:
+            return {"results": []}
+        found = self.phronesis.get_all(**self._asked(asked, show_expired=show_expired), limit=most)
+        return {"results": [shapes.memory_of(item) for item in found]}
+
+    def search(
+        self,
+        /,
+        query: str,
+        *,
+        top_k: int = 20,
+        filters: dict[str, Any] | None = None,
+        threshold: float | None = 0.1,
+        rerank: bool = False,
+        explain: bool = False,
+        show_expired: bool = False,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Find memories, best first, each with a ``score`` of 0 to 1: its share of what the best one scores.
+
+        ``threshold`` leaves out what is below it. ``rerank`` has no effect: a reranker works where the policy
+        names one.
+        The arguments of mem0 1.x are taken too, as in ``get_all``.
+        """
+        if kwargs.pop("reference_date", None) is not None:
+            raise InputError(
+                "reference_date is not supported: Phronesis has as_of and valid_at", field="reference_date"
+            )
+        if rerank:
+            _LOG.warning("rerank has no effect: name a reranker in the policy")
+        if threshold is not None and not 0 <= threshold <= 1:
+            raise InputError(f"Invalid threshold: {threshold}. Must be between 0 and 1 (inclusive).", field="threshold")
+        asked, most = _older(filters, top_k, kwargs)
+        if not most:
+            return {"results": []}
+        found = self.phronesis.search(
+            query, **self._asked(asked, show_expired=show_expired), limit=most, explain=explain
+        )
+        results = []
+        for one, score in zip(found, _shares([one.score for one in found]), strict=True):
+            if score >= (0.0 if threshold is None else threshold):
+                shown = shapes.scored(one.item, score)
+                results.append({**shown, "score_details": dict(one.why or {})} if explain else shown)
+        return {"results": results}
+
+    def update(
+        self,
+        memory_id: str,
+        text: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        expiration_date: Any = _UNSET,
+        data: str | None = None,
+    ) -> dict[str, str]:
+        """Give a memory other words or metadata (merged); its history keeps the old. ``data`` is the older ``text``."""
+        words = data if text is None else text
+        changed = None if metadata is None else without_ids(metadata)
+        if expiration_date is not _UNSET:
+            changed = {**(changed or {}), EXPIRES: expiry(expiration_date)}
+        if words is None and changed is None:
+            raise InputError("At least one of text, metadata, or expiration_date must be provided.", field="text")
+        self.phronesis.update(self._there(memory_id).id, content=words, metadata=changed)
+        self._make_findable()
+        return {"message": shapes.UPDATED}
+
+    def delete(self, memory_id: str) -> dict[str, str]:
+        """Archive a memory."""
+        self.phronesis.delete(self._there(memory_id).id)
+        return {"message": shapes.DELETED}
+
+    def delete_all(
+        self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
+    ) -> dict[str, str]:
+        """Archive all memories of a user, an agent or a run, of all of them that are named."""
+        of = whom({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, self._namespace)
+        if of.user_id is not None:
+            with suppress(NotFound):  # nothing was ever stored of them
+                self.phronesis.delete_all(user_id=of.user_id, agent_id=of.agent_id, run_id=of.run_id)
+        else:
+            self._delete(self._everything(of.reading))
+        return {"message": shapes.ALL_DELETED}
+
+    def history(self, memory_id: str) -> list[dict[str, Any]]:
+        """Give the changes of a memory, oldest first; ``id`` of each is what ``Memory.rollback`` takes."""
+        try:
+            item = self.phronesis.get(memory_id)
+        except (NotFound, InputError):
+            return []
+        return list(shapes.changes_of(item, self.phronesis.history(item.id)))
+
+    def reset(self) -> None:
+        """Archive all memories of the tenant."""
+        self._delete(self._everything({"across": "tenant"}))
+
+    def chat(self, query: str) -> None:
+        """Raise NotImplementedError, as mem0 does."""
+        raise NotImplementedError("Chat function not implemented yet.")
+
+    def _asked(self, filters: Mapping[str, Any], *, show_expired: bool) -> dict[str, Any]:
+        of = whom(filters, self._namespace)
+        today = self.phronesis.stages.clock().date()
+        wanted = filters_of(filters, show_expired=show_expired, today=today)
+        return {**of.reading, "kinds": KINDS, "filters": wanted}
+
+    def _make_findable(self) -> None:
+        """Make the vectors now: who uses mem0 expects to find at once, by meaning too, what was just added."""
+        try:
+            self.phronesis.flush()
+        except PhronesisError as error:  # what was added is in the log, and found by its words
+            _LOG.warning("vectors are made later: %s", error.message)
+
+    def _everything(self, scope: Mapping[str, Any]) -> Iterator[Item]:
+        cursor = None
+        while True:
+            page = self.phronesis.get_all(**scope, kinds=KINDS, limit=_PAGE, cursor=cursor)
+            yield from page
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    def _delete(self, items: Iterator[Item]) -> None:
+        for item in items:
+            self.phronesis.delete(item.id)
+
+    def _there(self, memory_id: str) -> Item:
+        with suppress(NotFound, InputError):
+            item = self.phronesis.get(memory_id)
+            if item.live:
+                return item
+        raise InputError(f"Memory with id {memory_id} not found. Please provide a valid 'memory_id'", field="memory_id")
+
+
+def _messages(given: Any) -> list[dict[str, Any]]:
+    """Give messages of a text, one message or several; what says nothing is passed over, as mem0 does."""
+    if isinstance(given, str):
+        return [{"role": "user", "content": given}]
+    members = [given] if isinstance(given, Mapping) else given
+    if not isinstance(members, list):
+        raise InputError("messages must be str, dict, or list[dict]", field="messages")
+    return [dict(one) for one in members if isinstance(one, Mapping) and one.get("content") and _spoken(one)]
+
+
+def _spoken(message: Mapping[str, Any]) -> bool:
+    return message.get("role") not in (None, "system")
+
+
+def _shares(scores: Sequence[float]) -> list[float]:
+    """Give each score as a share of the way from nothing, or from the lowest below it, up to the best."""
+    low, best = min([0.0, *scores]), max(scores, default=0.0)
+    return [(score - low) / (best - low) if best > low else 1.0 for score in scores]
+
+
+def _older(filters: Mapping[str, Any] | None, top_k: int, older: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
+    """Give the filters and the number of results, with what mem0 1.x took as arguments among them."""
+    unknown = set(older) - {*NAMES, "limit"}
+    if unknown:
+        raise TypeError(f"unexpected arguments: {', '.join(sorted(unknown))}")
+    ids = {name: older[name] for name in NAMES if older.get(name) is not None}
+    most = older.get("limit", top_k)
+    if not isinstance(most, int) or isinstance(most, bool) or most < 0:
+        raise InputError(f"Invalid top_k: {most!r:.40}. Must be a non-negative integer.", field="top_k")
+    return {**(filters or {}), **ids}, most

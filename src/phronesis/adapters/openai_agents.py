@@ -1,0 +1,91 @@
+"""A session of the OpenAI Agents SDK over a Memory: the history of a conversation, which is remembered beyond it.
+
+``await Runner.run(agent, "Hello", session=PhronesisSession("chat-1", memory))``. The SDK's protocol is met by shape;
+nothing of it is imported.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from phronesis.adapters.transcript import Line, Transcript, words_of
+from phronesis.memory import Memory
+
+_ROLES: Final = frozenset({"user", "assistant", "system", "developer", "tool"})
+
+
+class PhronesisSession:
+    """The SDK's ``Session``: items come back as they went in, and what they say is learned of the user.
+
+    ``pop_item`` and ``clear_session`` take items out of the history and archive what was said; what was learned of it
+    stays. A session that opened its Memory closes it with ``close``.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        memory: Memory,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        session_settings: Any = None,
+    ) -> None:
+        """Make a session; ``session_settings`` are the SDK's, of which ``limit`` counts."""
+        self.session_id = session_id
+        self.session_settings = session_settings
+        self._transcript = Transcript(
+            memory, session_id, form="openai_agents", user_id=user_id, agent_id=agent_id, namespace=namespace
+        )
+        self._opened: Memory | None = None
+
+    @classmethod
+    def from_url(cls, session_id: str, *, url: str | None = None, **options: Any) -> "PhronesisSession":
+        """Open a Memory for this session alone; ``options`` are those of the session. Blocks: call it at the start."""
+        memory = Memory.open(url)
+        session = cls(session_id, memory, **options)
+        session._opened = memory
+        return session
+
+    async def get_items(self, limit: int | None = None) -> list[Any]:
+        """Give the history, oldest first; with ``limit`` (else the settings') the latest of it."""
+        items = await asyncio.to_thread(self._transcript.read)
+        most = self._limit() if limit is None else limit
+        return items if most is None else items[len(items) - min(max(most, 0), len(items)) :]
+
+    async def add_items(self, items: Sequence[Any]) -> None:
+        """Add items, all or none. InputError when one is no JSON data."""
+        await asyncio.to_thread(self._transcript.append, [_line(item) for item in items])
+
+    async def pop_item(self) -> Any:
+        """Take the latest item away and give it; None when there is none."""
+        return await asyncio.to_thread(self._transcript.pop)
+
+    async def clear_session(self) -> None:
+        """Take all items away."""
+        await asyncio.to_thread(self._transcript.clear)
+
+    def close(self) -> None:
+        """Close the Memory that ``from_url`` opened; one that was given stays open."""
+        if self._opened is not None:
+            self._opened.close()
+
+    def _limit(self) -> int | None:
+        settings = self.session_settings
+        given: int | None = settings.get("limit") if isinstance(settings, Mapping) else getattr(settings, "limit", None)
+        return given
+
+
+def _line(item: Any) -> Line:
+    """Give an item of the Responses API as a message: said by somebody, called, answered or thought."""
+    form = item if isinstance(item, Mapping) else item.model_dump(exclude_unset=True)
+    kind, role = form.get("type"), form.get("role")
+    if role in _ROLES:
+        return Line(role, words_of(form.get("content")), form)
+    if str(kind).endswith("_output"):
+        output = form.get("output")
+        return Line("tool", words_of(output) or json.dumps(output, ensure_ascii=False), form)
+    if kind == "function_call":
+        return Line("assistant", f"{form.get('name')}({form.get('arguments')})", form)
+    return Line("assistant", words_of(form.get("summary")), form)

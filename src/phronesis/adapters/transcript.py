@@ -1,0 +1,136 @@
+"""What was said in one session, in a framework's own form: kept in the log as turns, and given back exactly.
+
+Each entry is a message of a turn, so what it says is learned and found like anything said; the framework's form of it
+stands in the message's metadata. Taking entries away is recorded as a tool call of the session, and archives their
+items. ``Memory.erase(session_id=…)`` removes the words for good.
+"""
+
+import json
+import threading
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from phronesis.core.items import Item
+from phronesis.errors import InputError
+from phronesis.memory import Memory
+
+REMOVED: Final = "session.remove"
+"""The tool call that says which messages are no longer of the conversation."""
+
+_PAGE: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One entry: who said it, in which words, and its own form, which must be JSON data."""
+
+    role: str
+    words: str
+    form: Any
+    name: str | None = None
+
+
+class Transcript:
+    """The entries of one session that one framework wrote, whose mark is ``form``. Thread-safe."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        session_id: str,
+        *,
+        form: str,
+        user_id: str | None,
+        agent_id: str | None,
+        namespace: str | None,
+    ) -> None:
+        self.memory = memory
+        self.session_id = session_id
+        self._form = form
+        self._lane: dict[str, Any] = {"user_id": user_id, "namespace": namespace}
+        self._writing = {**self._lane, "agent_id": agent_id}
+        self._lock = threading.Lock()
+
+    def read(self) -> list[Any]:
+        """Give the forms of all entries, oldest first."""
+        return list(self._entries().values())
+
+    def append(self, lines: Sequence[Line]) -> None:
+        """Add entries, all or none."""
+        if lines:
+            turn = {"messages": [self._message(line) for line in lines]}
+            self.memory.commit_turn(self.session_id, turn, **self._writing)
+
+    def pop(self) -> Any:
+        """Take the last entry away and give its form; None when there is none."""
+        with self._lock:
+            entries = self._entries()
+            if not entries:
+                return None
+            last = next(reversed(entries))
+            self._remove([last])
+            return entries[last]
+
+    def clear(self) -> None:
+        """Take all entries away."""
+        with self._lock:
+            entries = list(self._entries())
+            if entries:
+                self._remove(entries)
+
+    def _message(self, line: Line) -> dict[str, Any]:
+        try:
+            form = json.dumps(line.form, ensure_ascii=False)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"an entry of a session must be JSON data: {error}", field="items") from error
+        words = line.words
+        if not words.strip() and line.role not in ("assistant", "tool"):
+            words = form  # such a message needs some words
+        message = {"id": uuid.uuid4().hex, "role": line.role, "content": words, "metadata": {self._form: form}}
+        return message if line.name is None else {**message, "name": line.name}
+
+    def _entries(self) -> dict[str, Any]:
+        """Give message id and form; what was erased, or written by others, is not among them."""
+        entries: dict[str, Any] = {}
+        for turn in self.memory.get_turns(self.session_id, **self._lane):
+            for message in turn.messages:
+                form = (message.get("metadata") or {}).get(self._form)
+                if form is not None:
+                    entries[message["id"]] = json.loads(form)
+            for gone in _removed(turn.tool_calls):
+                entries.pop(gone, None)
+        return entries
+
+    def _remove(self, message_ids: Sequence[str]) -> None:
+        for item in list(self._items(message_ids)):
+            self.memory.delete(item.id, reason="taken out of its session")
+        # At the end: who was interrupted before finds the entries still there, and takes them away again.
+        call = {"name": REMOVED, "args": {"message_ids": list(message_ids)}, "status": "ok"}
+        self.memory.commit_turn(self.session_id, {"tool_calls": [call]}, **self._writing)
+
+    def _items(self, message_ids: Sequence[str]) -> Iterator[Item]:
+        for start in range(0, len(message_ids), _PAGE):
+            said = {"message_id": {"in": list(message_ids[start : start + _PAGE])}}
+            yield from self.memory.get_all(
+                **self._lane, session_id=self.session_id, kinds=["message"], filters=said, limit=_PAGE
+            )
+        # What reads like an order to a model is in no other listing.
+        held = self.memory.quarantine_list(**self._lane, session_id=self.session_id, limit=_PAGE)
+        gone = frozenset(message_ids)
+        yield from (item for item in held if item.message_id in gone and item.status == "active")
+
+
+def words_of(content: Any) -> str:
+    """Give the text of a message's content: a string, or parts of which some have text."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, Sequence) else []
+    texts = [part if isinstance(part, str) else part.get("text") for part in parts if isinstance(part, str | Mapping)]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _removed(tool_calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for call in tool_calls:
+        if call.get("name") == REMOVED:
+            yield from call.get("args", {}).get("message_ids", ())

@@ -1,0 +1,160 @@
+"""The shim beside mem0 itself, which runs on vectors of a word's letters and without a model."""
+
+import inspect
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import mem0
+import numpy as np
+import pytest
+
+from conformance.examples import python_of_page
+from conformance.opened import opened
+from phronesis.adapters.mem0 import AsyncMemory, Memory
+from phronesis.evals.mem0_peer import Mem0System
+
+VERBS = ("add", "get", "get_all", "search", "update", "delete", "delete_all", "history", "reset", "from_config", "chat")
+LEFT_OUT = {"search": {"reference_date"}}
+"""mem0 raises for these outside its paid platform; here they go with the older arguments, and raise as well."""
+ALEX = {"user_id": "alex"}
+
+
+class Letters:
+    """A vector of how often each letter stands in a text."""
+
+    dimension = 64
+
+    def embed_query(self, text: str) -> Any:
+        vector = np.zeros(self.dimension)
+        for letter in text:
+            vector[ord(letter) % self.dimension] += 1
+        return vector
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        return np.array([self.embed_query(text) for text in texts])
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> Iterator[Any]:
+    system = Mem0System(tmp_path, Letters())  # type: ignore[arg-type]
+    yield system._memory
+    system.close()
+
+
+@pytest.fixture
+def ours() -> Iterator[Memory]:
+    with opened() as memory:
+        yield Memory(memory=memory)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("one", ["Memory", "AsyncMemory"])
+def test_the_arguments_are_mem0s(one: str, verb: str) -> None:
+    mine = getattr({"Memory": Memory, "AsyncMemory": AsyncMemory}[one], verb)
+    wanted = inspect.signature(getattr(getattr(mem0, one), verb)).parameters
+    have = inspect.signature(mine).parameters
+    for name, parameter in wanted.items():
+        if name in ("self", "kwargs") or name in LEFT_OUT.get(verb, ()) or not public(name, one, verb):
+            continue
+        assert name in have, name
+        assert have[name].kind == parameter.kind, name
+        if isinstance(parameter.default, str | int | float | None):
+            assert have[name].default == parameter.default, name
+    assert inspect.iscoroutinefunction(mine) == (one == "AsyncMemory" and verb != "from_config")
+
+
+def public(name: str, one: str, verb: str) -> bool:
+    """`llm` of the asynchronous add is a LangChain model, for procedures that a model writes."""
+    return (name, one, verb) != ("llm", "AsyncMemory", "add")
+
+
+def walk(m: Any) -> dict[str, Any]:
+    """Use a memory, and return what it gave."""
+    said = [{"role": "user", "content": "I like green tea", "name": "alex"}, {"role": "assistant", "content": "Noted"}]
+    given: dict[str, Any] = {}
+    given["add"] = m.add(said, user_id="alex", agent_id="a1", run_id="r1", metadata={"topic": "tea"}, infer=False)
+    first, second = (one["id"] for one in given["add"]["results"])
+    given["search"] = m.search("green tea", filters={**ALEX, "topic": "tea"}, threshold=0.0)
+    given["explained"] = m.search("green tea", filters=ALEX, threshold=0.0, explain=True)
+    given["get"] = m.get(first)
+    given["get_all"] = m.get_all(filters=ALEX)
+    given["update"] = m.update(first, text="I like black tea", metadata={"sure": True})
+    given["updated"] = m.get(first)
+    given["delete"] = m.delete(first)
+    given["deleted"] = m.get(first)
+    given["history"] = m.history(first)
+    m.add("plain", run_id="r2", infer=False)
+    given["plain"] = m.get_all(filters={"run_id": "r2"})
+    given["delete_all"] = m.delete_all(user_id="alex")
+    given["none"] = m.get_all(filters=ALEX)
+    given["gone"] = m.get(second)
+    return given
+
+
+def shape(value: Any) -> Any:
+    """Return the keys and types of a result."""
+    if isinstance(value, dict):
+        return {name: shape(inner) for name, inner in value.items() if name != "score_details"}
+    if isinstance(value, list):
+        return [shape(inner) for inner in value]
+    return type(value).__name__
+
+
+def test_the_results_have_mem0s_shape(ours: Memory, theirs: Any) -> None:
+    mine, wanted = walk(ours), walk(theirs)
+    for verb, result in wanted.items():
+        if verb in ("search", "explained"):  # each ranks in its own way, and theirs finds what has other words too
+            assert mine[verb]["results"], verb
+            assert shape(mine[verb]["results"][0]) == shape(result["results"][0]), verb
+            assert ("score_details" in mine[verb]["results"][0]) == (verb == "explained")
+        else:
+            assert shape(mine[verb]) == shape(result), verb
+    for verb in ("update", "delete", "deleted", "delete_all", "none", "gone"):
+        assert mine[verb] == wanted[verb], verb
+    assert [one["event"] for one in mine["history"]] == [one["event"] for one in wanted["history"]]
+    for key in ("memory", "hash", "user_id", "agent_id", "run_id", "actor_id", "role", "metadata"):
+        assert mine["updated"][key] == wanted["updated"][key], key
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda m: m.add("x"),
+        lambda m: m.search("x"),
+        lambda m: m.search(" ", filters=ALEX),
+        lambda m: m.get_all(filters={"topic": "x"}),
+        lambda m: m.delete_all(),
+        lambda m: m.add(1, user_id="alex"),
+        lambda m: m.add("x", user_id="a b", infer=False),
+        lambda m: m.add("x", user_id="alex", memory_type="other"),
+        lambda m: m.add("x", user_id="alex", expiration_date="soon"),
+        lambda m: m.search("x", filters=ALEX, top_k=-1),
+        lambda m: m.search("x", filters=ALEX, threshold=2),
+        lambda m: m.search("x", filters=ALEX, reference_date="2020-01-01"),
+        lambda m: m.update("00000000-0000-4000-8000-000000000000", text="x"),
+        lambda m: m.update("00000000-0000-4000-8000-000000000000"),
+        lambda m: m.delete("00000000-0000-4000-8000-000000000000"),
+    ],
+)
+def test_what_mem0_refuses_is_refused(ours: Memory, theirs: Any, wrong: Any) -> None:
+    with pytest.raises(Exception) as raised:  # noqa: PT011 - some of theirs are no ValueError
+        wrong(theirs)
+    with pytest.raises(ValueError) as mine:  # noqa: PT011 - as mem0's
+        wrong(ours)
+    assert str(raised.value)
+    assert str(mine.value)
+
+
+def test_a_missing_memory_is_none_to_both(ours: Memory, theirs: Any) -> None:
+    nobody = "00000000-0000-4000-8000-000000000000"
+    assert ours.get(nobody) is theirs.get(nobody) is None
+    assert ours.history(nobody) == theirs.history(nobody) == []
+
+
+def test_the_page_tells_the_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PHRONESIS_URL", "sqlite:///memory.db")
+    known: dict[str, Any] = {}
+    for block in python_of_page("mem0"):
+        exec(block, known)  # noqa: S102 - our own words

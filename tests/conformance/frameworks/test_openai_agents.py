@@ -1,0 +1,220 @@
+"""The session in the OpenAI Agents SDK: what its own tests ask, and the same answers as `SQLiteSession`."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agents import Agent, ModelResponse, RunConfig, Runner, Session, SessionSettings, SQLiteSession, Usage
+from agents import function_tool as tool_of
+from agents.models.interface import Model
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from openai.types.responses import (
+    Response,
+    ResponseCompletedEvent,
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ResponseOutputText,
+)
+
+from conformance.examples import python_of_page
+from conformance.opened import opened
+from phronesis import Memory
+from phronesis.adapters.openai_agents import PhronesisSession
+
+WAYS = pytest.mark.parametrize("way", ["run", "run_sync", "run_streamed"])
+NUMBERS = itertools.count()
+
+
+def message(text: str) -> ResponseOutputMessage:
+    part = ResponseOutputText(type="output_text", text=text, annotations=[])
+    return ResponseOutputMessage(id="m", type="message", role="assistant", status="completed", content=[part])
+
+
+class Answering(Model):
+    """Gives the answers it was made with, and keeps what it was asked."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.asked: list[list[Any]] = []
+
+    async def get_response(self, *given_: Any, **options: Any) -> ModelResponse:
+        """Take what is asked by its name, or as the second argument."""
+        asked = options["input"] if "input" in options else given_[1]
+        self.asked.append(list(asked) if isinstance(asked, list) else [asked])
+        answer = self.answers.pop(0)
+        return ModelResponse(output=[message(answer) if isinstance(answer, str) else answer], usage=Usage(),
+                             response_id=None)  # fmt: skip
+
+    async def stream_response(self, *asked: Any, **options: Any) -> AsyncIterator[Any]:
+        answer = await self.get_response(*asked, **options)
+        response = Response(id="r", created_at=0, model="m", object="response", output=answer.output, tools=[],
+                            tool_choice="none", parallel_tool_calls=False)  # fmt: skip
+        yield ResponseCompletedEvent(type="response.completed", response=response, sequence_number=0)
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with opened() as one:
+        yield one
+
+
+async def run(way: str, agent: Agent[Any], asked: Any, **options: Any) -> Any:
+    if way == "run":
+        return await Runner.run(agent, asked, **options)
+    if way == "run_sync":
+        return await asyncio.to_thread(in_a_loop_of_its_own, agent, asked, options)
+    result = Runner.run_streamed(agent, asked, **options)
+    async for _ in result.stream_events():
+        pass
+    return result
+
+
+def in_a_loop_of_its_own(agent: Agent[Any], asked: Any, options: Any) -> Any:
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        return Runner.run_sync(agent, asked, **options)
+    finally:
+        loop.close()
+
+
+def test_it_is_a_session(memory: Memory) -> None:
+    assert isinstance(PhronesisSession("s", memory), Session)
+
+
+@WAYS
+def test_a_second_run_sees_the_first(memory: Memory, way: str) -> None:
+    model = Answering("旧金山", "California")
+    agent = Agent(name="guide", model=model)
+
+    async def use() -> None:
+        session = PhronesisSession("s", memory, user_id="lin")
+        first = await run(way, agent, "金门大桥在哪个城市？", session=session)
+        assert first.final_output == "旧金山"
+        second = await run(way, agent, "In which state is it?", session=session)
+        assert second.final_output == "California"
+        assert [item.get("role") for item in model.asked[-1]] == ["user", "assistant", "user"]
+        assert model.asked[-1][0]["content"] == "金门大桥在哪个城市？"
+
+    asyncio.run(use())
+
+
+@WAYS
+def test_sessions_do_not_meet(memory: Memory, way: str) -> None:
+    model = Answering("one", "two", "three")
+    agent = Agent(name="guide", model=model)
+
+    async def use() -> None:
+        cats, dogs = PhronesisSession("cats", memory), PhronesisSession("dogs", memory)
+        await run(way, agent, "I like cats", session=cats)
+        await run(way, agent, "I like dogs", session=dogs)
+        await run(way, agent, "What did I say?", session=cats)
+        assert "dogs" not in str(model.asked[-1])
+        assert "cats" in str(model.asked[-1])
+
+    asyncio.run(use())
+
+
+@WAYS
+def test_a_list_is_added_after_what_was_said(memory: Memory, way: str) -> None:
+    model = Answering("fine")
+    agent = Agent(name="guide", model=model)
+    before = [{"role": "user", "content": "Earlier"}, {"role": "assistant", "content": "Saved"}]
+
+    async def use() -> None:
+        session = PhronesisSession("s", memory)
+        await session.add_items(before)
+        await run(way, agent, [{"role": "user", "content": "Now"}], session=session)
+        assert model.asked[-1] == [*before, {"role": "user", "content": "Now"}]
+
+    asyncio.run(use())
+
+
+def test_tools_are_called_and_kept(memory: Memory) -> None:
+    call = ResponseFunctionToolCall(type="function_call", name="weather", arguments='{"city": "北京"}', call_id="c1")
+    model = Answering(call, "It is sunny", "Again sunny")
+
+    def weather(city: str) -> str:
+        return f"sunny in {city}"
+
+    agent = Agent(name="guide", model=model, tools=[tool_of(weather)])
+
+    async def use() -> None:
+        session = PhronesisSession("s", memory, user_id="lin", agent_id="guide")
+        await run("run", agent, "Weather?", session=session)
+        assert [item.get("type", "said") for item in await session.get_items()] == [
+            "said", "function_call", "function_call_output", "message"]  # fmt: skip
+        await run("run", agent, "And now?", session=session)
+        assert len(model.asked[-1]) == 5
+
+    asyncio.run(use())
+    (turn, *_) = memory.search("sunny", user_id="lin")
+    assert turn.item.agent_id == "guide"
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3, 100])
+def test_the_run_says_how_much_is_read(memory: Memory, limit: int) -> None:
+    model = Answering("fine")
+    agent = Agent(name="guide", model=model)
+    before = [{"role": "user", "content": f"{n}"} for n in range(5)]
+
+    async def use() -> None:
+        session = PhronesisSession("s", memory, session_settings=SessionSettings(limit=2))
+        await session.add_items(before)
+        assert await session.get_items() == before[-2:]
+        await run(
+            "run", agent, "Now", session=session, run_config=RunConfig(session_settings=SessionSettings(limit=limit))
+        )
+        assert model.asked[-1][:-1] == before[max(0, 5 - limit) :]
+
+    asyncio.run(use())
+
+
+ITEMS = st.one_of(
+    st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant", "system"]), "content": st.text(min_size=1)}),
+    st.fixed_dictionaries({"type": st.just("function_call"), "name": st.text(), "arguments": st.text()}),
+    st.fixed_dictionaries({"type": st.just("function_call_output"), "output": st.text() | st.lists(st.floats(
+        allow_nan=False, allow_infinity=False))}),
+)  # fmt: skip
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add_items"), st.lists(ITEMS, max_size=3)),
+        st.tuples(st.just("get_items"), st.none() | st.integers(0, 4)),
+        st.tuples(st.just("pop_item")),
+        st.tuples(st.just("clear_session")),
+    ),
+    max_size=8,
+)
+
+
+def test_it_answers_as_the_sdks_own_session(memory: Memory) -> None:
+    @settings(max_examples=40, deadline=None, derandomize=True)
+    @given(STEPS)
+    def same(steps: list[Any]) -> None:
+        name = f"s{next(NUMBERS)}"
+        theirs = SQLiteSession(name)
+
+        async def use() -> None:
+            ours = PhronesisSession(name, memory, user_id="lin")
+            for verb, *given_ in steps:
+                assert await getattr(ours, verb)(*given_) == await getattr(theirs, verb)(*given_)
+            assert await ours.get_items() == await theirs.get_items()
+
+        try:
+            asyncio.run(use())
+        finally:
+            theirs.close()
+
+    same()
+
+
+def test_the_page_tells_the_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PHRONESIS_URL", "sqlite:///memory.db")
+    known: dict[str, Any] = {"model": Answering("Hello Lin", "You like tea")}
+    for block in python_of_page("openai-agents"):
+        exec(block, known)  # noqa: S102 - our own words
