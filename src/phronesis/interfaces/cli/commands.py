@@ -9,7 +9,9 @@ from phronesis.interfaces.cli import (
     batch,
     bench,
     chat,
+    completion,
     demo,
+    examples,
     experience,
     forgetting,
     keeping,
@@ -72,6 +74,7 @@ SECTIONS: Final = {
         keeping.import_,
         keeping.worker,
         keeping.db,
+        completion.completion,
     ),
 }
 
@@ -101,3 +104,5 @@ def cli() -> None:
 for _commands in SECTIONS.values():
     for _command in _commands:
         cli.add_command(_command)
+
+examples.with_examples(cli)
