@@ -91,7 +91,12 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "unarchive": (f"unarchive {ID}",),
     "erase": (f"erase {ID}", 'erase --user lin --reason "she asked for it" --yes'),
     "export": ("export log.jsonl",),
-    "import": ("import log.jsonl --url sqlite:///other.db",),
+    "import": (
+        "import log.jsonl --url sqlite:///other.db",
+        "import conversations.json --format chatgpt --user lin --dry-run",
+        "import memories.json --format mem0",
+        "import project --format git --namespace lab",
+    ),
     "worker": ("worker", "worker --once"),
     "db upgrade": ("db upgrade --url postgresql://owner@db.example/phronesis",),
 }

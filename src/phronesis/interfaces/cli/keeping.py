@@ -110,21 +110,6 @@ def export(path: Path, *, store: Store) -> None:
     store.answer(result, render.say_exported)
 
 
-@click.command("import")
-@click.argument("path", type=click.Path(path_type=Path))
-@with_store
-def import_(path: Path, *, store: Store) -> None:
-    """Take in what 'export' wrote; what is known is left alone.
-
-    The whole file is checked before anything is stored; the same file again changes nothing, and goes on where an
-    interrupted import stopped. With --format the export of another program is taken in: see 'import --help'.
-    """
-    with store.open() as memory, waiting("reading the log"):
-        result = memory.import_(path)
-        memory.flush()
-    store.answer(result, render.say_imported)
-
-
 @click.command()
 @with_store
 @click.pass_context
