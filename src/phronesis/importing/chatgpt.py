@@ -12,12 +12,15 @@ from typing import Any, Final
 from phronesis.core.conversation import ROLES
 from phronesis.core.instants import isoformat
 from phronesis.importing.chats import Chat, turns_of
-from phronesis.importing.given import Format, Skipped, Step
+from phronesis.importing.given import Format, Skipped, Step, mapping, objects
 from phronesis.importing.streams import Member, bytes_of, read_members
 
 INSIDE: Final = r"conversations(-\d+)?\.json"
 SPOKEN: Final = frozenset({"text", "multimodal_text", "code"})
 """Types of content that somebody wrote or read; the others are the program's own (thoughts, browsing, its memory)."""
+
+LATEST: Final = 253_402_300_800
+"""Seconds of the year 10000, which no time reaches."""
 
 
 def read_chatgpt(path: Path) -> Iterator[Step]:
@@ -34,14 +37,15 @@ def _conversation(given: Mapping[str, Any], member: Member) -> Iterator[Step]:
     session_id = f"chatgpt:{given.get('conversation_id') or given.get('id') or member.place}"
     messages = []
     at = given.get("create_time")
-    for node in _branch(given["mapping"], given.get("current_node")):
+    for n, node in enumerate(_branch(given["mapping"], given.get("current_node"))):
         said = node.get("message")
         if not isinstance(said, dict):
             continue  # the root of the tree
         at = said.get("create_time") or at
-        read = _message(said, at)
+        identity = str(said.get("id") or node.get("id") or n)
+        read = _message(said, identity, at)
         if isinstance(read, str):
-            yield Skipped(f"{session_id}#{said.get('id')}", read, member.done)
+            yield Skipped(f"{session_id}#{identity}", read, member.done)
         else:
             messages.append(read)
     if not messages:
@@ -49,10 +53,10 @@ def _conversation(given: Mapping[str, Any], member: Member) -> Iterator[Step]:
     yield from turns_of(Chat(session_id, str(given.get("title") or ""), member.done, messages))
 
 
-def _branch(mapping: Mapping[str, Any], current: Any) -> list[Mapping[str, Any]]:
+def _branch(tree: Mapping[str, Any], current: Any) -> list[Mapping[str, Any]]:
     """Give the nodes from the root to the current one; without a current one, to the latest leaf."""
-    nodes = {name: node for name, node in mapping.items() if isinstance(node, dict)}
-    if current not in nodes:
+    nodes = {name: node for name, node in tree.items() if isinstance(node, dict)}
+    if not isinstance(current, str) or current not in nodes:
         leaves = [name for name, node in nodes.items() if not node.get("children")]
         current = max(leaves, key=lambda name: _at(nodes[name]), default=None)
     branch: list[Mapping[str, Any]] = []
@@ -65,20 +69,24 @@ def _branch(mapping: Mapping[str, Any], current: Any) -> list[Mapping[str, Any]]
 
 
 def _at(node: Mapping[str, Any]) -> float:
-    return float((node.get("message") or {}).get("create_time") or 0)
+    return _time(mapping(node.get("message")).get("create_time")) or 0.0
 
 
-def _message(said: Mapping[str, Any], at: Any) -> dict[str, Any] | str:
+def _time(at: Any) -> float | None:
+    """Give seconds since 1970; None for what is no time."""
+    return float(at) if isinstance(at, int | float) and 0 <= at < LATEST else None
+
+
+def _message(said: Mapping[str, Any], identity: str, at: Any) -> dict[str, Any] | str:
     """Give a message, or why it is none of those that are kept."""
-    author, content = said.get("author") or {}, said.get("content") or {}
-    metadata = said.get("metadata") or {}
-    role, form = author.get("role"), content.get("content_type")
+    author, content, metadata = (mapping(said.get(name)) for name in ("author", "content", "metadata"))
+    role, form = str(author.get("role")), str(content.get("content_type"))
     if role not in ROLES:
-        return f"role {role!s:.40}"
+        return f"role {role:.40}"
     if role == "system" or metadata.get("is_visually_hidden_from_conversation"):
         return "hidden from the conversation"
     if form not in SPOKEN:
-        return f"content of type {form!s:.40}"
+        return f"content of type {form:.40}"
     text = "\n".join(part for part in _parts(content) if part.strip())
     if not text:
         return "no text"
@@ -86,13 +94,14 @@ def _message(said: Mapping[str, Any], at: Any) -> dict[str, Any] | str:
     message = {
         "role": role,
         "content": text,
-        "id": str(said.get("id")),
+        "id": identity,
         "metadata": {k: v for k, v in kept.items() if v},
     }
     if author.get("name"):
         message["name"] = str(author["name"])
-    if isinstance(at, int | float):
-        message["created_at"] = isoformat(datetime.fromtimestamp(at, UTC))
+    seconds = _time(at)
+    if seconds is not None:
+        message["created_at"] = isoformat(datetime.fromtimestamp(seconds, UTC))
     return message
 
 
@@ -106,7 +115,7 @@ def _parts(content: Mapping[str, Any]) -> list[str]:
 
 
 def _attachments(metadata: Mapping[str, Any]) -> list[str]:
-    return [str(one["name"]) for one in metadata.get("attachments") or () if isinstance(one, dict) and one.get("name")]
+    return [str(one["name"]) for one in objects(metadata.get("attachments")) if one.get("name")]
 
 
 def _total(path: Path) -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from phronesis.importing.chats import Chat, turns_of
-from phronesis.importing.given import Format, Skipped, Step
+from phronesis.importing.given import Format, Skipped, Step, objects
 from phronesis.importing.streams import Member, bytes_of, read_members
 
 INSIDE: Final = r"conversations\.json"
@@ -26,7 +26,7 @@ def _conversation(given: Mapping[str, Any], member: Member) -> Iterator[Step]:
     session_id = f"claude:{given.get('uuid') or member.place}"
     messages = []
     for n, said in enumerate(given["chat_messages"], start=1):
-        read = _message(said) if isinstance(said, dict) else "not an object"
+        read = _message(said, n) if isinstance(said, dict) else "not an object"
         if isinstance(read, str):
             yield Skipped(f"{session_id}, message {n}", read, member.done)
         else:
@@ -36,7 +36,7 @@ def _conversation(given: Mapping[str, Any], member: Member) -> Iterator[Step]:
     yield from turns_of(Chat(session_id, str(given.get("name") or ""), member.done, messages))
 
 
-def _message(said: Mapping[str, Any]) -> dict[str, Any] | str:
+def _message(said: Mapping[str, Any], n: int) -> dict[str, Any] | str:
     """Give a message, or why it is passed over."""
     role = ROLE_OF.get(str(said.get("sender")))
     if role is None:
@@ -44,9 +44,9 @@ def _message(said: Mapping[str, Any]) -> dict[str, Any] | str:
     text = _text(said)
     if not text.strip():
         return "no text"
-    named = [*(said.get("attachments") or ()), *(said.get("files") or ())]
-    names = [str(one["file_name"]) for one in named if isinstance(one, dict) and one.get("file_name")]
-    message: dict[str, Any] = {"role": role, "content": text, "id": str(said.get("uuid"))}
+    named = [*objects(said.get("attachments")), *objects(said.get("files"))]
+    names = [str(one["file_name"]) for one in named if one.get("file_name")]
+    message: dict[str, Any] = {"role": role, "content": text, "id": str(said.get("uuid") or n)}
     if names:
         message["metadata"] = {"attachments": names}
     if said.get("created_at"):
@@ -56,7 +56,7 @@ def _message(said: Mapping[str, Any]) -> dict[str, Any] | str:
 
 def _text(said: Mapping[str, Any]) -> str:
     """Give the words: of the blocks those of text (not what tools were asked and answered), else the text itself."""
-    blocks = [one for one in said.get("content") or () if isinstance(one, dict)]
+    blocks = objects(said.get("content"))
     texts = [str(one["text"]) for one in blocks if one.get("type") == "text" and one.get("text")]
     return "\n\n".join(texts) if texts else str(said.get("text") or "")
 

@@ -42,3 +42,13 @@ class Format:
     read: Reader
     total: Callable[[Path], int]
     unit: str = field(default="bytes")
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Give an object of an export; of anything else that stands in its place, an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def objects(value: Any) -> list[Mapping[str, Any]]:
+    """Give the objects of a list of an export; of anything else that stands in its place, none."""
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from phronesis.importing.given import Format, Given, Skipped, Step
+from phronesis.importing.given import Format, Given, Skipped, Step, mapping
 from phronesis.importing.streams import bytes_of, read_members
 
 INSIDE: Final = r".*\.jsonl?"
@@ -27,10 +27,11 @@ def read_mem0(path: Path) -> Iterator[Step]:
         arguments = {
             "content": given["memory"], "kind": "fact", "occurred_at": given.get("created_at"),
             "agent_id": given.get("agent_id"), "run_id": given.get("run_id"),
-            "metadata": {**(given.get("metadata") or {}), "mem0": kept},
+            "metadata": {**mapping(given.get("metadata")), "mem0": kept},
         }  # fmt: skip
         ref = f"mem0:{given.get('id') or member.place}"
-        yield Given("add", ref, _said(arguments), given.get("user_id"), member.done)
+        owner = given.get("user_id")
+        yield Given("add", ref, _said(arguments), None if owner is None else str(owner), member.done)
 
 
 def read_langgraph(path: Path) -> Iterator[Step]:
