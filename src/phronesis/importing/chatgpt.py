@@ -91,7 +91,7 @@ def _message(said: Mapping[str, Any], identity: str, at: Any) -> dict[str, Any] 
     if not text:
         return "no text"
     kept = {"attachments": _attachments(metadata), "model": metadata.get("model_slug")}
-    message = {
+    message: dict[str, Any] = {
         "role": role,
         "content": text,
         "id": identity,
