@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +14,21 @@ from phronesis import __version__
 from phronesis.core.results import AddResult, Explanation
 from phronesis.interfaces.cli.commands import SECTIONS, cli
 from phronesis.interfaces.cli.edge import run
+from phronesis.interfaces.cli.examples import EXAMPLES, every_command, lines_of
 from phronesis.memory import Memory
 
 NOBODY = "00000000-0000-5000-8000-000000000000"
 
 
-def every_command(group: click.Group = cli, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], click.Command]]:
-    found = []
-    for name, command in group.commands.items():
-        found.append(((*path, name), command))
-        if isinstance(command, click.Group):
-            found += every_command(command, (*path, name))
-    return found
+COMMANDS = [(tuple(path.split()), command) for path, command in every_command(cli)]
 
-
-COMMANDS = every_command()
+WITHOUT_JSON = {
+    "demo": "a story told to a person; its store can be asked with --json",
+    "completion": "prints a script for a shell",
+    "serve": "a server: what it answers is JSON already",
+    "mcp": "a server: it speaks JSON-RPC",
+}
+"""Commands that take no --json, each with the reason."""
 
 
 def added(call: Any, *arguments: str) -> str:
@@ -41,6 +43,42 @@ def test_every_command_has_help(path: tuple[str, ...], command: click.Command, c
     assert command.help
     assert not command.get_short_help_str(60).endswith("..."), "its first sentence is too long for the list"
     assert all(parameter.help for parameter in command.params if isinstance(parameter, click.Option))
+    assert "\n\n" in str(command.help), "it needs a paragraph below its first sentence"
+    if not isinstance(command, click.Group):
+        assert lines_of(" ".join(path)), "it needs an example in phronesis.interfaces.cli.examples"
+        assert all(f"    {line}\n" in shown.out for line in lines_of(" ".join(path)))
+
+
+def test_no_example_is_of_a_command_that_is_not_there() -> None:
+    assert set(EXAMPLES) <= {" ".join(path) for path, _ in COMMANDS}
+
+
+@pytest.mark.parametrize("line", [line for path in EXAMPLES for line in lines_of(path)])
+def test_every_example_can_be_called(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = shlex.split(re.split(r'\)"|  +#| >', line)[0].removeprefix('eval "$('))
+    for word in words:
+        if re.search(r"\w\.(jsonl?|md|txt|xml|yml)$", word) and "://" not in word:
+            Path(word).write_text("{}", "utf-8")
+    for folder in ("fixtures", "alfworld", "project"):
+        Path(folder).mkdir()
+    command: click.Command = cli
+    context = click.Context(cli, info_name="phronesis")
+    rest = words[1:]
+    while isinstance(command, click.Group):
+        name, found, rest = command.resolve_command(context, rest)
+        assert found is not None
+        command, context = found, click.Context(found, info_name=name, parent=context)
+    with command.make_context(command.name, rest, parent=context.parent):
+        pass
+
+
+@pytest.mark.parametrize(("path", "command"), COMMANDS, ids=["-".join(path) for path, _ in COMMANDS])
+def test_every_command_answers_in_json_or_says_why_not(path: tuple[str, ...], command: click.Command) -> None:
+    options = {option for parameter in command.params for option in parameter.opts}
+    named = " ".join(path)
+    assert isinstance(command, click.Group) or ("--json" in options) is not (named in WITHOUT_JSON)
+    assert all(WITHOUT_JSON.values())
 
 
 def test_help_lists_every_command(call: Any) -> None:
@@ -56,7 +94,7 @@ def test_version(call: Any) -> None:
 @pytest.mark.parametrize(("path", "command"), COMMANDS, ids=["-".join(path) for path, _ in COMMANDS])
 def test_every_command_on_a_store_takes_url_tenant_and_json(path: tuple[str, ...], command: click.Command) -> None:
     options = {option for parameter in command.params for option in parameter.opts}
-    if path[0] not in {"demo", "bench", "check-claims"} and not isinstance(command, click.Group):
+    if path[0] not in {"demo", "bench", "check-claims", "completion"} and not isinstance(command, click.Group):
         assert {"--url", "--tenant", "--json"} <= options
 
 

@@ -82,8 +82,8 @@ def test_doctor_prints_the_policy_in_force(call: Any, tmp_path: Path) -> None:
     assert len(rows) == len(lines) - 2  # less the head, and the end of the line before it
     path.write_text("version: 1\nretentoin: {}\n", "utf-8")
     wrong = call("doctor", "--policy", str(path))
-    assert wrong.code != 0
-    assert f"{path}, line 2: unknown field 'retentoin'; did you mean 'retention'?" in wrong.err
+    assert wrong.code == 1
+    assert f"{path}, line 2: unknown field 'retentoin'; did you mean 'retention'?" in wrong.out
 
 
 def test_doctor_names_the_remedy(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def test_doctor_names_the_remedy(call: Any, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(Memory, "doctor", lambda _: DoctorReport(checks))
     shown = call("doctor")
     assert shown.code == 1
-    assert shown.out == "ok     chain  whole\nWRONG  disk   full\n       make room\n"
+    assert shown.out == "ok     chain  whole\nERROR  disk   full\n         make room\n"
     assert not json.loads(call("doctor", "--json").out)["ok"]
 
 

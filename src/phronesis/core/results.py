@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Any, Final, overload
+from typing import Any, Final, Literal, overload
 
 from phronesis.core.instants import isoformat
 from phronesis.core.items import Item
@@ -319,12 +319,15 @@ class ImportResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class Check(Record):
-    """One thing that ``doctor`` looked at."""
+    """One thing that ``doctor`` looked at; a ``level``, a ``code`` and a ``command`` that mends where it is not ok."""
 
     name: str
     ok: bool
     detail: str
     remedy: str | None = None
+    level: Literal["error", "warning"] | None = None
+    code: str | None = None
+    command: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

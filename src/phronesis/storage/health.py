@@ -1,6 +1,8 @@
 """How the database itself is set up: what ``doctor`` looks at below the tables' contents."""
 
+import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -24,6 +26,11 @@ def free_bytes(database: Database) -> int | None:
     return shutil.disk_usage(Path(database.path).absolute().parent).free
 
 
+def may_write(path: str) -> bool:
+    """Say whether this process may write to a SQLite file."""
+    return os.access(path, os.W_OK)
+
+
 def try_writing(database: Database, tenant: str) -> None:
     """Write a row, and delete it in the same transaction; StorageError when the database cannot be written."""
     row = {"tenant_id": tenant, "lane_id": 0, "kind": "shared", "name": None, "head_seq": 0, "applied_seq": 0,
@@ -33,24 +40,34 @@ def try_writing(database: Database, tenant: str) -> None:
         unit.run(sa.delete(lanes).where(lanes.c.tenant_id == tenant, lanes.c.lane_id == 0))
 
 
-def unprotected_tables(database: Database, tenant: str) -> list[str]:
-    """Give PostgreSQL's tables of ours whose rows other tenants could see: without forced row-level security.
-
-    The role's name stands for all of them when it bypasses row-level security.
-    """
+def bypassing_role(database: Database, tenant: str) -> str | None:
+    """Give the name of the role of PostgreSQL's transactions when row-level security does not bind it."""
     with database.transaction(tenant, "read") as unit:
-        bypassing = unit.run(
+        return unit.run(
             sa.text("SELECT rolname FROM pg_roles WHERE rolname = current_user AND (rolsuper OR rolbypassrls)")
         ).scalar_one_or_none()
-        if bypassing is not None:
-            return [f"role {bypassing}"]
+
+
+def unprotected_tables(database: Database, tenant: str) -> list[str]:
+    """Give PostgreSQL's tables of ours, with their schema, that are without forced row-level security."""
+    with database.transaction(tenant, "read") as unit:
         query = sa.text(
-            "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+            "SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
             " WHERE n.nspname IN ('phronesis', 'phronesis_resources') AND c.relkind IN ('r', 'p')"
             " AND NOT (c.relrowsecurity AND c.relforcerowsecurity) ORDER BY c.relname"
         )
         ours = {table.name for table in metadata.tables.values()}
-        return [name for name in unit.run(query).scalars() if name in ours]
+        return [f"{row.nspname}.{row.relname}" for row in unit.run(query) if row.relname in ours]
+
+
+def binding(role: str) -> str:
+    """Give the SQL after which row-level security binds a role."""
+    return f'ALTER ROLE "{role}" NOSUPERUSER NOBYPASSRLS'
+
+
+def forcing(tables: Sequence[str]) -> str:
+    """Give the SQL after which tables force row-level security."""
+    return "; ".join(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY" for table in tables)
 
 
 def entries_with_outcome(unit: Unit, role: str) -> list[str]:

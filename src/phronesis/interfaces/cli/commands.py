@@ -9,9 +9,12 @@ from phronesis.interfaces.cli import (
     batch,
     bench,
     chat,
+    completion,
     demo,
+    examples,
     experience,
     forgetting,
+    importing,
     keeping,
     keys,
     mcp,
@@ -74,9 +77,10 @@ SECTIONS: Final = {
         forgetting.unarchive,
         keeping.erase,
         keeping.export,
-        keeping.import_,
+        importing.import_,
         keeping.worker,
         keeping.db,
+        completion.completion,
     ),
 }
 
@@ -106,3 +110,5 @@ def cli() -> None:
 for _commands in SECTIONS.values():
     for _command in _commands:
         cli.add_command(_command)
+
+examples.with_examples(cli)

@@ -19,7 +19,11 @@ from phronesis.interfaces.cli.render import say
 @click.option("--tenant", metavar="NAME", help="Under which name; by default one that is new.")
 @click.pass_context
 def demo(ctx: click.Context, *, url: str | None, tenant: str | None) -> None:
-    """Tell a story, and show what is remembered and why."""
+    """Tell a story, and show what is remembered and why.
+
+    Six conversations of two colleagues, in English and Chinese, in a store of their own that is kept. Each step says
+    what it checks; the exit code is 1 when a check fails.
+    """
     from phronesis.interfaces.cli.demo_steps import STEPS  # noqa: PLC0415 - not for --help
     from phronesis.memory import Memory  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from phronesis.interfaces.cli.options import SESSION, Scope, Store, with_owner, with_store
+from phronesis.interfaces.cli.options import SESSION, KindName, Scope, Store, with_owner, with_store
 from phronesis.interfaces.cli.render import say, say_edited
 from phronesis.interfaces.cli.text import cut, on_one_line, table, terminal_columns
 
@@ -17,7 +17,7 @@ MAX_KEPT: Final = 20
 
 
 @click.command()
-@click.option("--kind", "kinds", metavar="KIND", multiple=True,
+@click.option("--kind", "kinds", metavar="KIND", type=KindName(), multiple=True,
               help="Only of this kind, such as message, fact, task or l1; may be repeated.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and what is kept and why; nothing is written.")
 @SESSION

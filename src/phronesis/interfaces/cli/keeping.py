@@ -1,6 +1,8 @@
 """Commands that keep a store in order."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -10,13 +12,23 @@ from phronesis.interfaces.cli.options import Scope, Store, with_owner, with_stor
 from phronesis.interfaces.cli.progress import waiting
 from phronesis.interfaces.cli.render import say_edited
 
+if TYPE_CHECKING:
+    from phronesis.core.results import Check
+
+AND: Final = " && "
+"""Between commands that mend together."""
+
 
 @click.command()
 @click.option("--verify", is_flag=True, help="Compare only: nothing is changed; exit code 1 when it differs.")
 @with_store
 @click.pass_context
 def rebuild(ctx: click.Context, *, verify: bool, store: Store) -> None:
-    """Derive everything anew from the log, or verify it."""
+    """Derive everything anew from the log, or verify it.
+
+    The log is replayed with the outcomes recorded beside it; no model is asked. What differs from the live state is
+    written in its place, or with --verify only told.
+    """
     with store.open() as memory, waiting("replaying the log"):
         result = memory.rebuild(verify=verify)
     store.answer(result, render.say_rebuilt)
@@ -43,7 +55,10 @@ def rederive(*, store: Store, scope: Scope) -> None:
 @click.argument("entry_id", metavar="ENTRY")
 @with_store
 def retry(entry_id: str, *, store: Store) -> None:
-    """Interpret again an entry that failed; 'doctor' lists them."""
+    """Interpret again an entry that failed; 'doctor' lists them.
+
+    Mend the cause first. What it gives is known from now on; the entry that failed stays in the log.
+    """
     with store.open() as memory:
         result = memory.retry(entry_id, actor="user")
         memory.flush()
@@ -108,33 +123,36 @@ def export(path: Path, *, store: Store) -> None:
     store.answer(result, render.say_exported)
 
 
-@click.command("import")
-@click.argument("path", type=click.Path(path_type=Path))
-@with_store
-def import_(path: Path, *, store: Store) -> None:
-    """Take in what 'export' wrote; what is known is left alone."""
-    with store.open() as memory, waiting("reading the log"):
-        result = memory.import_(path)
-        memory.flush()
-    store.answer(result, render.say_imported)
-
-
 @click.command()
 @with_store
 @click.pass_context
 def doctor(ctx: click.Context, *, store: Store) -> None:
     """Look for all that can be wrong, and say what to do.
 
-    Then print the policy in force.
+    Each finding has a level, a code, what is wrong and how to mend it: where a command does it, a line that can be
+    pasted. A store that cannot be opened, and mistakes in a policy file, are findings like others. The exit code is 1
+    when something needs mending. Nothing is changed.
 
-    Every field stands there with its value and where that comes from: a line of the file, a variable, or the default.
-    The exit code is 1 when something needs mending.
+    Then the policy in force is printed, every field with its value and where that comes from: a line of the file, a
+    variable, or the default.
     """
-    with store.open() as memory, waiting("looking"):
-        report = memory.doctor()
+    from phronesis.wiring.examining import examine  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
+
+    with waiting("looking"):
+        report = examine(store.url, policy=store.policy, tenant=store.tenant)
+    report = replace(report, checks=[_with_options(check, store) for check in report.checks])
     store.answer(report, render.say_report)
     if not report.ok:
         ctx.exit(1)
+
+
+def _with_options(check: "Check", store: Store) -> "Check":
+    """Give a check whose command works on the store that was looked at."""
+    if check.command is None:
+        return check
+    parts = check.command.split(AND)
+    named = [part + store.options() if part.startswith("phronesis ") else part for part in parts]
+    return replace(check, command=AND.join(named))
 
 
 @click.command()
@@ -156,7 +174,11 @@ def reembed(model: str, *, store: Store) -> None:
 @with_store
 @click.pass_context
 def worker(ctx: click.Context, *, once: bool, store: Store) -> None:
-    """Interpret what is pending and make vectors, until stopped."""
+    """Interpret what is pending and make vectors, until stopped.
+
+    For stores that many processes write to, or that are written to with wait=False. It may be stopped at any time, and
+    several may run at once. The exit code of --once is 1 when a lane cannot be brought up to date.
+    """
     from phronesis.worker import Worker  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
     with store.open() as memory:
@@ -175,7 +197,10 @@ def worker(ctx: click.Context, *, once: bool, store: Store) -> None:
 
 @click.group()
 def db() -> None:
-    """Prepare the database."""
+    """Prepare the database.
+
+    An empty database is prepared when it is first opened, where the login may do so.
+    """
 
 
 @db.command()

@@ -7,7 +7,7 @@ import click
 
 from phronesis.core.reasoning.migrated import MigratedSource, MigrationResult
 from phronesis.interfaces.cli.objects import objects
-from phronesis.interfaces.cli.options import JsonValue, Scope, Store, with_owner, with_store
+from phronesis.interfaces.cli.options import JsonValue, KindName, Scope, Store, with_owner, with_store
 from phronesis.interfaces.cli.progress import Progress
 from phronesis.interfaces.cli.reasoning import violation_line
 from phronesis.interfaces.cli.render import say, say_degraded
@@ -25,7 +25,8 @@ _QUOTED: Final = 100
 @click.argument("file", type=click.File(encoding="utf-8"), required=False)
 @with_owner
 @click.option("--id", "ids", metavar="ID", multiple=True, help="This item; may be repeated.")
-@click.option("--kind", "kinds", metavar="KIND", multiple=True, help="Items of this kind; may be repeated.")
+@click.option("--kind", "kinds", metavar="KIND", type=KindName(), multiple=True,
+              help="Items of this kind; may be repeated.")  # fmt: skip
 @click.option("--filters", metavar="JSON", type=JsonValue(), help='Items that match: {"metadata.kind": "reasoning"}.')
 @click.option("--scope", "scope_line", metavar="NAME", help="The SCOPE line of what is made.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")

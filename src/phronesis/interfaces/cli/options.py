@@ -2,13 +2,16 @@
 
 import functools
 import json
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import click.shell_completion
 
+from phronesis.core.items import KINDS
 from phronesis.interfaces.cli.render import say_json
 
 if TYPE_CHECKING:
@@ -32,6 +35,12 @@ class Store:
         from phronesis.memory import Memory  # noqa: PLC0415 - SQLAlchemy and numpy: not for --help
 
         return Memory.open(self.url, tenant=self.tenant, policy=self.policy)
+
+    def options(self) -> str:
+        """Give the options that name this store again, as they are typed; a URL with a password is not repeated."""
+        secret = self.url is not None and "@" in self.url
+        given = {"--url": "URL" if secret else self.url, "--tenant": self.tenant, "--policy": self.policy}
+        return "".join(f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value is not None)
 
     def answer(self, result: Any, say: Callable[[Any], None]) -> None:
         """Print a result: as JSON, or as ``say`` shows it to a person."""
@@ -117,6 +126,19 @@ class JsonValue(click.ParamType[Any]):
             self.fail(f"not JSON: {error}", param, ctx)
 
 
+class KindName(click.ParamType[str]):
+    """A kind of memory. A shell completes it; whether it is one is the verb's to say."""
+
+    name = "kind"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[click.shell_completion.CompletionItem]:
+        """Give the kinds that begin so."""
+        _ = ctx, param
+        return [click.shell_completion.CompletionItem(kind) for kind in KINDS if kind.startswith(incomplete)]
+
+
 URL = click.option("--url", metavar="URL", help="sqlite:///FILE or postgresql://…; default PHRONESIS_URL, else yours.")
 TENANT = click.option("--tenant", metavar="NAME", help="Whose store; tenants never see each other.")
 POLICY = click.option(
@@ -141,7 +163,9 @@ with_scope_of_context = gathered("scope", Scope, USER, NAMESPACE, SESSION, AGENT
 with_narrowing = gathered(
     "narrowing",
     Narrowing,
-    click.option("--kind", "kinds", metavar="KIND", multiple=True, help="Only this kind; may be repeated."),
+    click.option(
+        "--kind", "kinds", metavar="KIND", type=KindName(), multiple=True, help="Only this kind; may be repeated."
+    ),
     click.option("--filters", metavar="JSON", type=JsonValue(), help='As mem0\'s: {"importance": {"gte": 7}}.'),
     click.option("--as-of", metavar="TIME", help="What was known then."),
     click.option("--valid-at", metavar="TIME", help="What held then."),

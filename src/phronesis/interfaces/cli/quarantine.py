@@ -15,7 +15,10 @@ _REASON = click.option("--reason", metavar="TEXT", help="Kept in the history.")
 
 @click.group()
 def quarantine() -> None:
-    """Decide on texts that read like orders to a model."""
+    """Decide on texts that read like orders to a model.
+
+    They were said by a tool or an assistant, and are neither found nor shown until a person lets them go.
+    """
 
 
 @quarantine.command("list")

@@ -51,7 +51,11 @@ def search(
 @click.option("--valid-at", metavar="TIME", help="As it held then.")
 @with_store
 def get(item_id: str, *, store: Store, as_of: str | None, valid_at: str | None) -> None:
-    """Show one memory, whatever its status."""
+    """Show one memory, whatever its status.
+
+    Archived, ended or current: until it is erased it can be read by its id. With --as-of it is shown as it was known at
+    that time.
+    """
     with store.open() as memory:
         item = memory.get(item_id, as_of=as_of, valid_at=valid_at)
     store.answer(item, render.say_item)
@@ -67,7 +71,11 @@ def get(item_id: str, *, store: Store, as_of: str | None, valid_at: str | None) 
 def list_items(
     *, store: Store, scope: Scope, narrowing: Narrowing, limit: int, cursor: str | None, across: str | None
 ) -> None:
-    """List what is remembered, newest first."""
+    """List what is remembered, newest first.
+
+    Without the archived and the ended, unless --filters, --as-of or --valid-at asks for them. Where there is more,
+    stderr tells the cursor of the next page.
+    """
     with store.open() as memory:
         page = memory.get_all(**scope.named(), **narrowing.named(), limit=limit, cursor=cursor, across=across)
     store.answer(page.items, render.say_items)
@@ -96,7 +104,10 @@ def due(*, store: Store, scope: Scope, within: float, as_of: str | None, limit: 
 @_ACROSS
 @with_store
 def sessions(*, store: Store, scope: Scope, across: str | None) -> None:
-    """List the conversations, latest first."""
+    """List the conversations, latest first.
+
+    Each with its owner and how many turns and messages it has.
+    """
     with store.open() as memory:
         found = memory.list_sessions(**scope.named(), across=across)
     store.answer(found, render.say_sessions)
@@ -107,7 +118,10 @@ def sessions(*, store: Store, scope: Scope, across: str | None) -> None:
 @with_owner
 @with_store
 def turns(session_id: str, *, store: Store, scope: Scope) -> None:
-    """Replay a conversation exactly as it was recorded."""
+    """Replay a conversation exactly as it was recorded.
+
+    Messages, tool calls and references, turn by turn, from the log.
+    """
     with store.open() as memory:
         found = memory.get_turns(session_id, **scope.named())
     store.answer(found, render.say_turns)
@@ -124,7 +138,11 @@ def context(
     message: str, *, store: Store, scope: Scope, token_budget: int | None, form: Literal["text", "messages"],
     explain: bool,
 ) -> None:  # fmt: skip
-    """Compose the context for a message, cited and in budget."""
+    """Compose the context for a message, cited and in budget.
+
+    What is known of the user, a summary of the session, its latest turns, and what was found for MESSAGE, each with the
+    memory or section it stands on; never more tokens than the budget. Nothing is remembered by it.
+    """
     named = scope.named()
     with store.open() as memory:
         package = memory.compose_context(
@@ -139,7 +157,10 @@ def context(
 @click.argument("item_id", metavar="ID")
 @with_store
 def explain(item_id: str, *, store: Store) -> None:
-    """Show why something is remembered, down to the log."""
+    """Show why something is remembered, down to the log.
+
+    The words it stands on with their session and time, what speaks for and against it, and what the system made of it.
+    """
     with store.open() as memory:
         found = memory.explain(item_id)
         told = memory.get_trait_evidence(item_id) if found.item.kind == "trait" else ()
@@ -150,7 +171,10 @@ def explain(item_id: str, *, store: Store) -> None:
 @click.argument("item_id", metavar="ID")
 @with_store
 def history(item_id: str, *, store: Store) -> None:
-    """Show how a memory changed; 'rollback' takes back."""
+    """Show how a memory changed; 'rollback' takes back.
+
+    Each change with its time, who made it and why, what was before and after, and the id that takes it back.
+    """
     with store.open() as memory:
         events = memory.history(item_id)
     store.answer(events, render.say_history)

@@ -34,7 +34,11 @@ def check_claims(ctx: click.Context, *, file: IO[str], status: str, as_json: boo
 @click.command("rebuild-claim-index")
 @with_store
 def rebuild_claim_index(*, store: Store) -> None:
-    """Make the search documents of reasoning anew."""
+    """Make the search documents of reasoning anew.
+
+    From the items, where the index differs from them; an index outside the database is filled anew. Tells how many were
+    wrong.
+    """
     with store.open() as memory:
         with waiting("looking at every claim"):
             result = memory.rebuild_claim_index()

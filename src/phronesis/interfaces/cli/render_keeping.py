@@ -61,12 +61,19 @@ def say_report(report: DoctorReport) -> None:
     """Print every check, and under each that failed what to do; then the policy, a field a line."""
     for check, line in zip(
         report.checks,
-        table([("ok" if check.ok else "WRONG", check.name, check.detail) for check in report.checks]),
+        table(
+            [
+                ("ok" if check.ok else (check.level or "error").upper(), check.code or check.name, check.detail)
+                for check in report.checks
+            ]
+        ),
         strict=True,
     ):
         say(line)
         if check.remedy is not None:
-            say(f"       {on_one_line(check.remedy)}")
+            say(f"         {on_one_line(check.remedy)}")
+        if check.command is not None:
+            say(f"         $ {on_one_line(check.command)}")
     if report.policy:
         say("", "The policy in force:")
         rows = [(one.path, one.source, json.dumps(one.value, ensure_ascii=False)) for one in report.policy]

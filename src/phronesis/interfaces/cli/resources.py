@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 @click.group()
 def resource() -> None:
-    """Take in documents, and see what is held of them."""
+    """Take in documents, and see what is held of them.
+
+    A document is read in sections, each with its heading and its place. A new version supersedes the sections that
+    changed, and leaves the others alone.
+    """
 
 
 @resource.command()
@@ -62,7 +66,10 @@ def add(
 @CURSOR
 @with_store
 def list_documents(*, scope: Scope, limit: int, cursor: str | None, store: Store) -> None:
-    """List the documents that are held, newest first."""
+    """List the documents that are held, newest first.
+
+    Each with its title, its address and the number of its sections.
+    """
     with store.open() as memory:
         page = memory.get_all(**scope.named(), kinds=["document"], limit=limit, cursor=cursor)
     store.answer(page.items, _say_documents)
@@ -74,7 +81,10 @@ def list_documents(*, scope: Scope, limit: int, cursor: str | None, store: Store
 @click.option("--as-of", metavar="TIME", help="As it was known then.")
 @with_store
 def show(document_id: str, *, as_of: str | None, store: Store) -> None:
-    """Show a document: its versions, and its sections in order."""
+    """Show a document: its versions, and its sections in order.
+
+    ID is that of the document; a section is shown whole with get.
+    """
     with store.open() as memory:
         found = memory.get_resource(document_id, as_of=as_of)
     store.answer(found, _say_document)

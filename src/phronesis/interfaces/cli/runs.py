@@ -18,7 +18,10 @@ from phronesis.interfaces.cli.text import clean, cut, on_one_line, read_text, ta
 
 @click.group()
 def runs() -> None:
-    """Record what an agent did, and what came of it."""
+    """Record what an agent did, and what came of it.
+
+    A run is what an agent proposed; feedback says what came of it; 'learn' weighs the bank's claims by both.
+    """
 
 
 @runs.command()
@@ -49,7 +52,10 @@ def add(file: IO[str], *, scope: Scope, store: Store) -> None:
 @CURSOR
 @with_store
 def list_runs(*, scope: Scope, limit: int, cursor: str | None, store: Store) -> None:
-    """List runs, newest first."""
+    """List runs, newest first.
+
+    Each with whether it has feedback and was learned from.
+    """
     with store.open() as memory:
         page = memory.list_runs(**scope.named(), limit=limit, cursor=cursor)
     store.answer(page.items, say_runs)
@@ -61,7 +67,10 @@ def list_runs(*, scope: Scope, limit: int, cursor: str | None, store: Store) -> 
 @with_owner
 @with_store
 def show(run_id: str, *, scope: Scope, store: Store) -> None:
-    """Show a run with its FACTS, what it read, its learns."""
+    """Show a run with its FACTS, what it read, its learns.
+
+    FACTS are what the run and its feedback state, as the field writes them.
+    """
     with store.open() as memory:
         found = memory.get_run(run_id, **scope.named())
     store.answer(found, say_run)

@@ -84,7 +84,10 @@ def traits() -> None:
 def list_traits(
     *, user_id: str, min_stage: str, subtype: str | None, context: str | None, as_of: str | None, store: Store
 ) -> None:
-    """List a user's traits, the surest first."""
+    """List a user's traits, the surest first.
+
+    Trends and candidates are guesses, and shown only when --min-stage asks for them.
+    """
     with store.open() as memory:
         found = memory.get_user_traits(user_id, min_stage, subtype, context, as_of=as_of)
     store.answer(found, render.say_traits)
@@ -95,7 +98,10 @@ def list_traits(
 @click.option("--as-of", metavar="TIME", help="As it was known then.")
 @with_store
 def show(trait_id: str, *, as_of: str | None, store: Store) -> None:
-    """Show a trait with the memories for and against it."""
+    """Show a trait with the memories for and against it.
+
+    With its stage and confidence, what it was made of, and what was made of it.
+    """
     with store.open() as memory:
         rows = memory.get_trait_evidence(trait_id, as_of=as_of)
         trait = replace(_read(memory, trait_id, as_of), evidence=tuple(rows))
@@ -116,7 +122,10 @@ def show(trait_id: str, *, as_of: str | None, store: Store) -> None:
 def correct(
     trait_id: str, *, content: str | None, context: str | None, facet: str | None, reason: str | None, store: Store
 ) -> None:
-    """Correct a trait; no later reflection writes over it."""
+    """Correct a trait; no later reflection writes over it.
+
+    What the person says of themself counts: the words, where it shows, or its facet. The history keeps what it was.
+    """
     with store.open() as memory:
         result = memory.correct_trait(
             trait_id, content=content, context=context, facet=facet, reason=reason, actor="user"
@@ -145,7 +154,10 @@ def delete(trait_id: str, *, reason: str | None, store: Store) -> None:
 @LIMIT
 @with_store
 def cycles(*, user_id: str, limit: int, store: Store) -> None:
-    """List the reflections on a user, newest first."""
+    """List the reflections on a user, newest first.
+
+    Each with what set it off, how many memories it looked at and what came of it.
+    """
     with store.open() as memory:
         found = memory.list_reflections(user_id, limit=limit)
     store.answer(found, render.say_cycles)

@@ -10,7 +10,7 @@ from phronesis.core.items import KINDS
 from phronesis.core.reasoning.records import REASONING
 from phronesis.errors import InputError
 from phronesis.interfaces.cli import render
-from phronesis.interfaces.cli.options import JsonValue, Scope, Store, gathered, with_scope, with_store
+from phronesis.interfaces.cli.options import JsonValue, KindName, Scope, Store, gathered, with_scope, with_store
 from phronesis.interfaces.cli.text import read_text
 
 
@@ -35,7 +35,7 @@ class Stated:
 _with_statement = gathered(
     "stated",
     Stated,
-    click.option("--kind", metavar="KIND", help=f"The text is one item: {', '.join(KINDS[1:9])} …"),
+    click.option("--kind", metavar="KIND", type=KindName(), help=f"The text is one item: {', '.join(KINDS[1:9])} …"),
     click.option("--subject", metavar="NAME", help="Whom or what the item is about."),
     click.option("--key", metavar="NAME", help="Which property of the subject, such as employer."),
     click.option("--value", metavar="JSON", type=JsonValue(text=True), help="Its value: JSON, or plain text."),

@@ -1,0 +1,90 @@
+"""JSON files of any size, and zip archives of them, read one member of their list at a time."""
+
+import re
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from phronesis.batch.pieces import read_pieces
+from phronesis.core.reasoning.strict_json import Unreadable, read_json
+from phronesis.errors import InputError
+
+MAX_MEMBER_BYTES: Final = 256 << 20
+"""Bytes of one conversation or memory: it is held whole while it is read."""
+
+_WRAPPED: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:results|memories|items|conversations)"\s*:\s*(?=\[)')
+"""What stands before the list in ``{"results": [ … ]}``."""
+
+_BEHIND: Final = "stands behind the list's end"
+"""The fault of what closes that object, which is none here."""
+
+_HEAD: Final = 1 << 12
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of the list: its value, or why it could not be read; ``done`` counts the bytes up to its end."""
+
+    place: str
+    value: Any
+    done: int
+    fault: str | None = None
+
+
+def read_members(path: Path, *, inside: str) -> Iterator[Member]:
+    """Give the members of a file's list, or its JSON lines; of a zip archive those of every file named ``inside``.
+
+    ``inside`` is a pattern. No file is held whole, only one member at a time. InputError: no such file, or nothing of
+    that name in the archive.
+    """
+    done = 0
+    for name, size, stream in _streams(path, inside):
+        with stream:
+            for piece in read_pieces(_unwrapped(stream), most=MAX_MEMBER_BYTES):
+                if piece.fault is not None and _BEHIND in piece.fault:
+                    continue
+                yield _member(f"{name}, line {piece.line}", piece.body, done + piece.end, piece.fault)
+        done += size
+
+
+def bytes_of(path: Path, *, inside: str) -> int:
+    """Give how many bytes `read_members` will read."""
+    if not zipfile.is_zipfile(path):
+        return path.stat().st_size if path.is_file() else 0
+    with zipfile.ZipFile(path) as archive:
+        return sum(info.file_size for info in archive.infolist() if re.fullmatch(inside, Path(info.filename).name))
+
+
+def _streams(path: Path, inside: str) -> Iterator[tuple[str, int, BinaryIO]]:
+    if not path.is_file():
+        raise InputError(f"there is no file {path}", field="path")
+    if not zipfile.is_zipfile(path):
+        yield path.name, path.stat().st_size, path.open("rb")
+        return
+    with zipfile.ZipFile(path) as archive:
+        found = [info for info in archive.infolist() if re.fullmatch(inside, Path(info.filename).name)]
+        if not found:
+            raise InputError(f"{path.name} holds no file named {inside}; is it the export that --format says?",
+                             field="path")  # fmt: skip
+        for info in found:
+            yield info.filename, info.file_size, archive.open(info)  # type: ignore[misc]  # it reads bytes
+
+
+def _unwrapped(stream: BinaryIO) -> BinaryIO:
+    """Pass over what stands before the list, where the file is an object that holds it."""
+    found = _WRAPPED.match(stream.read(_HEAD))
+    stream.seek(0 if found is None else found.end())
+    return stream
+
+
+def _member(place: str, body: bytes, done: int, fault: str | None) -> Member:
+    if fault is not None:
+        return Member(place, None, done, fault)
+    try:
+        return Member(place, read_json(body.decode().strip()), done)
+    except UnicodeDecodeError as error:
+        return Member(place, None, done, f"not UTF-8 ({error.reason})")
+    except Unreadable as error:
+        return Member(place, None, done, f"not JSON ({error})")

@@ -1,0 +1,111 @@
+"""The pages of the Python surface: verbs, records, errors, and the fields of a policy."""
+
+import dataclasses
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import phronesis
+from phronesis import errors
+from phronesis.config import Policy, effective_policy
+from phronesis.config.mistakes import Origin
+from phronesis.core import results
+from phronesis.interfaces.reference.marks import MADE, first_line, prose, table
+from phronesis.memory import Memory
+
+_MODULE: Final = re.compile(r"(?:\w+\.)+(?=[A-Za-z_]\w*)")
+"""The modules before a type's name: a reader knows a Mapping without them."""
+
+
+def memory_page() -> str:
+    """Give ``docs/reference/memory.md``: every verb of Memory with its signature and what it promises."""
+    lines = [
+        MADE, "", "# Memory", "", prose(inspect.getdoc(Memory)), "",
+        "`AsyncMemory` has the same verbs as coroutines. Every result is a [record](records.md) with `to_dict()`,",
+        "every error one of [these](errors.md).", "",
+    ]  # fmt: skip
+    for part in (Memory, *Memory.__mro__[1:-2]):
+        for name, verb in vars(part).items():
+            if not name.startswith("_") and callable(getattr(Memory, name)):
+                lines += _verb(name, getattr(Memory, name), static=isinstance(verb, staticmethod))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def records_page() -> str:
+    """Give ``docs/reference/records.md``: the fields of every record that a verb gives."""
+    named = {getattr(phronesis, name) for name in phronesis.__all__}
+    named |= {one for one in vars(results).values() if isinstance(one, type)}
+    records = {one.__name__: one for one in named if dataclasses.is_dataclass(one) and isinstance(one, type)}
+    lines = [MADE, "", "# Records", "", "Frozen, typed, with `to_dict()` for plain JSON values.", ""]
+    for name, record in sorted(records.items()):
+        rows = [(f"`{field.name}`", f"`{_type(field.type)}`", _default(field)) for field in dataclasses.fields(record)
+                if not field.name.startswith("_")]  # fmt: skip
+        lines += [f"## {name}", "", prose(inspect.getdoc(record)), "", *table(("field", "type", "default"), rows), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def errors_page() -> str:
+    """Give ``docs/reference/errors.md``: every error with its code."""
+    found = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.PhronesisError)]
+    rows = [(f"`{one.__name__}`", f"`{one.code}`", f"`{one.__bases__[0].__name__}`", first_line(one)) for one in found]
+    lines = [
+        MADE, "", "# Errors", "",
+        "A message names the field and the remedy; `code` is for programs and does not change. `details` and `field`",
+        "are of the error too, and `to_dict()` gives all of it.", "",
+        *table(("error", "code", "is a", "when"), rows), "",
+    ]  # fmt: skip
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def policy_page() -> str:
+    """Give ``docs/reference/policy.md``: every field of a policy with its default."""
+    rows = [(f"`{one.path}`", f"`{json.dumps(one.value, ensure_ascii=False)}`")
+            for one in effective_policy(Policy(), Origin())]  # fmt: skip
+    lines = [
+        MADE, "", "# Fields of a policy", "",
+        "What stands in force when a `brain.yml` says nothing. What each means is in [policies](../policies.md) and",
+        "[models](../models.md); `phronesis doctor` prints the same table for your own.", "",
+        *table(("field", "default"), rows), "",
+    ]  # fmt: skip
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _verb(name: str, verb: Any, *, static: bool) -> Iterator[str]:
+    yield from (f"## {name}", "", "```python", *_signature(name, verb, static=static), "```", "")
+    yield from (prose(inspect.getdoc(verb)), "")
+
+
+def _signature(name: str, verb: Any, *, static: bool) -> Iterator[str]:
+    signature = inspect.signature(verb)
+    gives = (
+        "" if signature.return_annotation is inspect.Parameter.empty else f" -> {_type(signature.return_annotation)}"
+    )
+    parameters = list(signature.parameters.values())[0 if static else 1 :]
+    owner = "Memory" if static else "memory"
+    if not parameters:
+        yield f"{owner}.{name}(){gives}"
+        return
+    yield f"{owner}.{name}("
+    starred = False
+    for parameter in parameters:
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            starred = True
+            yield "    *,"
+        default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+        yield f"    {parameter.name}: {_type(parameter.annotation)}{default},"
+    yield f"){gives}"
+
+
+def _type(annotation: Any) -> str:
+    told = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return _MODULE.sub("", told).replace("'", "")
+
+
+def _default(field: "dataclasses.Field[Any]") -> str:
+    if field.default is not dataclasses.MISSING:
+        return f"`{field.default!r}`"
+    if field.default_factory is not dataclasses.MISSING:
+        return f"`{field.default_factory()!r}`"
+    return "required"

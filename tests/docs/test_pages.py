@@ -1,0 +1,123 @@
+"""The pages of docs/: each is in the navigation and reachable, every link resolves, and the examples run."""
+
+import os
+import re
+import shlex
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+import yaml
+
+from phronesis.interfaces.cli.edge import run
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+LINK = re.compile(r"\[[^\]\n]*(?:\n[^\]\n]*)?\]\(([^()\s]+)\)")
+EXAMPLES = ["start.md", "concepts.md", "faq.md", "zh/start.md", "how-to/chatgpt.md", "how-to/claude.md",
+            "how-to/from-mem0.md", "how-to/from-langmem.md"]  # fmt: skip
+"""Pages whose examples run here, in their order; the older pages have tests of their own beside this one."""
+
+BLOCK = re.compile(r"(?:^<!-- file: (\S+) -->\n)?^```(python|sh|json)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+NOT_RUN = ("pip ", "export ", "make ")
+
+
+def words(page: str) -> str:
+    """Return a page without its blocks of code: what stands there is no link."""
+    text = (DOCS / page).read_text("utf-8")
+    return re.sub(r"`[^`\n]+`", "", re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE))
+
+
+def in_navigation(entries: object) -> list[str]:
+    if isinstance(entries, str):
+        return [entries]
+    inner = list(entries.values()) if isinstance(entries, dict) else entries
+    assert isinstance(inner, list)
+    return [page for entry in inner for page in in_navigation(entry)]
+
+
+def anchors(path: Path) -> set[str]:
+    """Return the anchors of a page's headings, as Markdown's table of contents makes them."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    found = set()
+    for heading in re.findall(r"^#+ +(.+?) *$", text, re.MULTILINE):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
+        found.add(re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower()))
+    return found
+
+
+def broken(page: str) -> list[str]:
+    found = []
+    for link in LINK.findall(words(page)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = unquote(link).partition("#")
+        target = (DOCS / page).parent / path if path else DOCS / page
+        missing = not target.exists()
+        if missing or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+            found.append(link)
+    return found
+
+
+CONFIGURATION = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
+
+
+def test_every_page_is_in_the_navigation_once_and_no_other() -> None:
+    assert sorted(in_navigation(CONFIGURATION["nav"])) == PAGES, "add the page to nav in mkdocs.yml"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_and_anchor_leads_somewhere(page: str) -> None:
+    assert broken(page) == []
+
+
+def test_a_broken_link_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "DOCS", tmp_path)
+    (tmp_path / "a.md").write_text("# One\n[x](b.md) [y](#two) [z](#one) [w](https://example.org/#no)", "utf-8")
+    assert broken("a.md") == ["b.md", "#two"]
+
+
+def test_the_front_page_leads_to_every_page_that_a_person_reads() -> None:
+    seen, waiting = set[str](), ["index.md"]
+    while waiting:
+        page = waiting.pop()
+        seen.add(page)
+        for link in LINK.findall(words(page)):
+            path = link.partition("#")[0]
+            if path.endswith(".md") and ":" not in path:
+                name = os.path.normpath(
+                    (Path(page).parent / path).as_posix()
+                )  # memory-types.md is a link: not resolved
+                waiting += [name] if name in PAGES and name not in seen else []
+    assert [page for page in PAGES if page not in seen and not page.startswith("decisions/")] == []
+
+
+@pytest.mark.parametrize("page", EXAMPLES)
+def test_its_examples_run_in_order(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PHRONESIS_EMBEDDER", "none")
+    monkeypatch.delenv("PHRONESIS_POLICY", raising=False)
+    names: dict[str, object] = {}
+    ran = 0
+    for file, language, block in BLOCK.findall((DOCS / page).read_text("utf-8")):
+        if file:
+            Path(file).write_text(block, "utf-8")
+        elif language == "python":
+            exec(compile(block, page, "exec"), names)  # noqa: S102 - our own words
+            ran += 1
+        elif language == "sh":
+            for line in block.splitlines():
+                if not line.startswith(NOT_RUN):
+                    program, *arguments = shlex.split(line, comments=True)
+                    assert program == "phronesis", line
+                    assert run(arguments) == 0, line
+                    ran += 1
+    assert ran >= 3
+
+
+def test_every_page_with_examples_is_run_by_some_test() -> None:
+    told = "".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    shown = {page for page in PAGES if "```python\n" in (DOCS / page).read_text("utf-8")}
+    shown -= {page for page in PAGES if page.startswith(("reference/", "decisions/"))}  # signatures; sketches
+    assert [page for page in sorted(shown) if f'"{page}"' not in told and f'"docs" / "{page}"' not in told] == []

@@ -1,0 +1,27 @@
+"""The pages of reference are those that the code gives."""
+
+from pathlib import Path
+
+import pytest
+
+from phronesis.interfaces.cli.commands import cli
+from phronesis.interfaces.cli.examples import every_command
+from phronesis.interfaces.reference import PAGES
+from phronesis.interfaces.reference.__main__ import write_pages
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_what_the_code_gives(path: str) -> None:
+    assert (DOCS / path).read_text("utf-8") == PAGES[path](), "run: python -m phronesis.interfaces.reference docs"
+
+
+def test_the_pages_are_written_where_they_are_wanted(tmp_path: Path) -> None:
+    write_pages(tmp_path)
+    assert {file.relative_to(tmp_path).as_posix() for file in tmp_path.rglob("*.md")} == set(PAGES)
+
+
+def test_every_command_has_its_place() -> None:
+    page = (DOCS / "cli.md").read_text("utf-8")
+    assert all(f"\n### phronesis {path}\n" in page for path, _ in every_command(cli))

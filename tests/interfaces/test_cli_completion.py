@@ -1,0 +1,48 @@
+"""``phronesis completion``: what it prints is what click's shells read, and what they then ask is answered."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phronesis.core.items import KINDS
+from phronesis.interfaces.cli.completion import SHELLS, VARIABLE
+from phronesis.interfaces.cli.edge import run
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_it_prints_a_script_that_asks_this_command(call: Any, shell: str) -> None:
+    shown = call("completion", shell)
+    assert shown.code == 0
+    assert f"{VARIABLE}={shell}_complete" in shown.out
+    assert "phronesis" in shown.out
+
+
+def test_an_unknown_shell_is_a_usage_error(call: Any) -> None:
+    assert call("completion", "tcsh").code == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("phronesis sea", ["plain,search"]),
+        ("phronesis resource s", ["plain,show"]),
+        ("phronesis search tea --kind prin", ["plain,principle"]),
+        ("phronesis add tea --kind ", [f"plain,{kind}" for kind in KINDS]),
+        ("phronesis feedback x use", ["plain,useful"]),
+        ("phronesis batch ", ["file,"]),
+        ("phronesis search --explai", ["plain,--explain"]),
+    ],
+)
+def test_what_a_shell_asks_is_answered(
+    *, line: str, found: list[str], store: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    monkeypatch.setenv(VARIABLE, "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split(" ")) - 1))
+    with pytest.raises(SystemExit) as left:
+        run([])
+    assert left.value.code == 0
+    assert capsys.readouterr().out.split() == found
+    assert not (tmp_path / "cli.db").exists(), "no key press opens a store"

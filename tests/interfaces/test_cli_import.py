@@ -1,0 +1,31 @@
+"""``phronesis import --format``: other programs' exports, on the command line."""
+
+from pathlib import Path
+from typing import Any
+
+import exports
+
+
+def test_an_export_is_counted_and_taken_in(call: Any, tmp_path: Path) -> None:
+    path = str(exports.written(tmp_path / "conversations.json", [exports.chatgpt_conversation()]))
+    arguments = ("import", path, "--format", "chatgpt", "--user", "lin")
+    assert call(*arguments, "--dry-run").out.startswith(
+        "2 would be taken in, 0 known already, 2 passed over, 0 failed\n"
+    )
+    shown = call(*arguments)
+    assert shown.code == 0, shown.err
+    assert "    passed over: 1 × content of type thoughts\n" in shown.out
+    assert call(*arguments, "--json").json["known"] == 2
+    assert "花生" in call("search", "过敏", "--user", "lin").out
+
+
+def test_what_could_not_be_taken_in_is_told(call: Any, tmp_path: Path) -> None:
+    late = [{"id": "b", "memory": "from the future", "created_at": "2999-01-01T00:00:00Z"}]
+    shown = call("import", str(exports.written(tmp_path / "all.json", late)), "--format", "mem0")
+    assert shown.code == 1
+    assert "mem0:b: occurred_at" in shown.err
+
+
+def test_options_of_another_format_are_refused(call: Any, tmp_path: Path) -> None:
+    assert call("import", str(tmp_path / "log.jsonl"), "--dry-run").code == 2
+    assert call("import", str(tmp_path / "log.jsonl"), "--user", "lin").code == 2
