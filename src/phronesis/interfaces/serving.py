@@ -1,9 +1,10 @@
 """The server: one application that the faces are mounted in, and the process that runs it."""
 
 import contextlib
+import importlib.util
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.config.serving import Serving
@@ -23,7 +24,29 @@ def _pages(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
     mount(app, app.state.admission)
 
 
-MOUNTS: Final[Sequence[Mount]] = (_pages,)
+def _tools(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
+    """Answer models at ``/mcp``, where the SDK is installed; who calls, and what it may do, its key says."""
+    if importlib.util.find_spec("mcp") is None:
+        return
+    from phronesis.interfaces import mcp  # noqa: PLC0415 - an optional package
+
+    def caller(context: Any) -> mcp.Caller:
+        admitted = app.state.admission.admit(mcp.bearer(context))
+        return mcp.Caller(admitted.memory, role=admitted.role.name.lower(), actor=admitted.actor)
+
+    face = mcp.mcp_app(mcp.make_mcp(caller), hosts=None)  # the gate before it looks at the name
+    entered = app.router.lifespan_context
+
+    @contextlib.asynccontextmanager
+    async def both(given: Any) -> AsyncIterator[Any]:
+        async with entered(given) as state, face.router.lifespan_context(face):
+            yield state
+
+    app.router.routes.extend(face.routes)
+    app.router.lifespan_context = both
+
+
+MOUNTS: Final[Sequence[Mount]] = (_pages, _tools)
 """The faces beside HTTP."""
 
 

@@ -1,0 +1,67 @@
+"""One server, three faces: HTTP, pages and MCP over the same memory, and the same keys for all of them."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import pytest
+from mcp.client.streamable_http import streamable_http_client
+
+from loopback_server import served_api
+from mcp_talk import Talk
+from phronesis import Client, Memory
+from phronesis.config.serving import Serving
+from phronesis.interfaces.serving import make_server_app
+
+FACT = "The press in hall 2 runs at four bar."
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
+    url = f"sqlite:///{tmp_path_factory.mktemp('faces') / 'memory.db'}"
+    with Memory.open(url, policy={"embedder": "none"}) as opened:
+        opened.add(FACT, kind="fact")
+        yield opened
+
+
+def test_without_keys_every_face_shows_the_memory(memory: Memory) -> None:
+    with served_api(make_server_app(memory, Serving())) as address:
+        with Client(address) as client:
+            assert [one.item.content for one in client.search("How many bar?")] == [FACT]
+        page = httpx2.get(f"{address}/memories")
+        assert (page.status_code, FACT in page.text) == (200, True)
+        with Talk(f"{address}/mcp") as talk:
+            assert FACT in talk.text("search_memories", query="How many bar?")
+            assert "add_memory" in talk.tools()
+
+
+def test_the_same_key_bounds_every_face(memory: Memory) -> None:
+    tenant = memory.for_tenant("keyed")
+    tenant.add("The kiln in hall 3 stays below 900 degrees.", kind="fact")
+    reader, _ = memory.for_tenant("keyed").keys.create("read", label="reader")
+    keyed = {"Authorization": f"Bearer {reader}"}
+    with served_api(make_server_app(memory, Serving(keys_required=True))) as address:
+        with Client(address, api_key=reader) as client:
+            assert [one.content for one in client.get_all()] == ["The kiln in hall 3 stays below 900 degrees."]
+        assert httpx2.get(f"{address}/memories", follow_redirects=False).headers["location"].startswith("/login")
+        shown = httpx2.get(f"{address}/memories", headers={"Cookie": f"phronesis_session={reader}"})
+        assert ("kiln" in shown.text, FACT in shown.text) == (True, False)
+        with Talk(_keyed(f"{address}/mcp", keyed)) as talk:
+            assert "kiln" in talk.text("search_memories", query="Which hall has a kiln?")
+            assert "add_memory" not in talk.tools()
+        unknown = httpx2.post(f"{address}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+                              headers={"Accept": "application/json, text/event-stream"})  # fmt: skip
+        assert "access.key" in unknown.text or unknown.status_code in {400, 401}
+
+
+@asynccontextmanager
+async def _keyed(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
+    async with httpx2.AsyncClient(headers=headers) as http, streamable_http_client(url, http_client=http) as streams:
+        yield streams
+
+
+def test_another_name_for_this_machine_reaches_none_of_them(memory: Memory) -> None:
+    with served_api(make_server_app(memory, Serving())) as address:
+        for path in ("/", "/api/v1/memories", "/mcp", "/static/style.css"):
+            assert httpx2.get(address + path, headers={"Host": "evil.example"}).status_code == 403
