@@ -104,7 +104,7 @@ def _experience(memory: Memory) -> None:
     cache, seal = "Deleted the cache folder and rebuilt", "Tightened the gland nut by a quarter turn"
     tried = [
         *(_tried(n, BUILD, "make the build pass", f"{cache}, attempt {n}", f"The build passed on machine {n}",
-                 "success", "Stale objects in the cache were to blame") for n in range(4)),
+                 "success", "Stale objects of src/app.py were to blame") for n in range(4)),
         *(_tried(n, BUILD, "make the build pass", f"{cache} under load, attempt {n}",
                  f"The build failed again on runner {n}: cache folder locked", "failure", "Another job held the lock")
           for n in range(4, 7)),

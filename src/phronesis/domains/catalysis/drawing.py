@@ -3,8 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
-from xml.etree import ElementTree
+from typing import Any, Final
+from xml.etree import ElementTree as ET
 
 from phronesis.domains.catalysis.carboxyl import MAX_SMILES
 from phronesis.errors import MissingExtra
@@ -62,7 +62,7 @@ def drawing_of(smiles: str, groups: Mapping[str, Sequence[Sequence[int]]]) -> Dr
         return None
     spots: list[Spot] = []
     strokes: list[Stroke] = []
-    for element in ElementTree.fromstring(text):  # noqa: S314 - RDKit wrote it, a moment ago
+    for element in ET.fromstring(text):  # noqa: S314 - RDKit wrote it, a moment ago
         if element.tag == f"{_SVG}ellipse":
             spots += _spots(element.attrib, marked)
         elif element.tag == f"{_SVG}path" and _PATH.fullmatch(element.get("d", "")):

@@ -1,4 +1,4 @@
-"""The graph of experience as it is walked: an item, what edges join to it, and theirs, never more than can be looked at.
+"""The graph of experience as it is walked: an item, what edges join to it, and theirs; never more than one can see.
 
 Principles stand on patterns (``supports``), patterns on events (``member_of``), events name artifacts (``about``);
 ``contradicts`` and ``refines`` go across.

@@ -1,6 +1,6 @@
 """Experience: what was tried and what is learned from it, as lists, as answers to a question, and as a graph."""
 
-from typing import Any, Final
+from typing import Final
 
 from fastapi import Response
 from fastapi.responses import JSONResponse
@@ -20,7 +20,13 @@ router = make_router()
 
 @router.get("/experience")
 def experience(
-    visitor: Visiting, layer: str = "", situation: str = "", goal: str = "", constraint: str = "", cursor: str = ""
+    visitor: Visiting,
+    *,
+    layer: str = "",
+    situation: str = "",
+    goal: str = "",
+    constraint: str = "",
+    cursor: str = "",
 ) -> Response:
     """List what was learned of attempts, and answer what worked where somebody asks."""
     chosen = layer if layer in LAYERS else LAYERS[0]
@@ -50,8 +56,11 @@ def graph(visitor: Visiting, id: str, artifacts: bool = False) -> Response:  # n
 def _answer(visitor: Visitor, asked: dict[str, str]) -> Answer | None:
     if not asked["situation"] and not asked["goal"]:
         return None
-    owner: dict[str, Any] = dict(visitor.looking.owner)
     constraints = [asked["constraint"]] if asked["constraint"] else []
     return visitor.memory.query(
-        situation=asked["situation"], goal=asked["goal"], constraints=constraints, limit=ANSWERS, **owner
+        situation=asked["situation"],
+        goal=asked["goal"],
+        constraints=constraints,
+        limit=ANSWERS,
+        **visitor.looking.owner,
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Form, Response
 
@@ -138,5 +138,5 @@ def _number(written: str, field: str) -> float | None:
                          field=field) from error  # fmt: skip
 
 
-def _seen_again(visitor: Visitor, run_id: str, done: str) -> Any:
+def _seen_again(visitor: Visitor, run_id: str, done: str) -> Response:
     return back("/runs/view", id=run_id, done=done, **visitor.looking.named)

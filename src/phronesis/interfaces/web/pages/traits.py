@@ -1,4 +1,4 @@
-"""What an item's page shows of a trait beside all else: its confidence over time, and what speaks for and against it."""
+"""What an item's page shows of a trait beside all else: its confidence over time, what speaks for it and against it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

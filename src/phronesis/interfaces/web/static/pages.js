@@ -36,7 +36,7 @@
   const draw = () => {
     for (const place of document.querySelectorAll("[data-chart]")) {
       const options = coloured(window.phronesis.data(place.dataset.chart));
-      const chart = window.echarts.init(place, null, { renderer: "svg" });
+      const chart = window.echarts.init(place);
       chart.setOption({
         color: [colour("main"), colour("good"), colour("warn"), colour("bad"), colour("pattern")],
         textStyle: { color: colour("text"), fontFamily: "inherit" },

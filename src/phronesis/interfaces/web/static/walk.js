@@ -8,6 +8,8 @@ document.addEventListener("DOMContentLoaded", () => {
   const { colour, data } = window.phronesis;
   const said = data("said");
   const LAYERS = ["principle", "pattern", "l1", "artifact"];
+  const HAN = /[\u3400-\u9fff]/; // written without spaces: a line may end anywhere
+  const shortened = (text) => (text.length > 54 ? `${text.slice(0, 53)}…` : text);
   const nodes = new Map();
   const links = new Map();
   const told = document.getElementById("told");
@@ -20,10 +22,10 @@ document.addEventListener("DOMContentLoaded", () => {
       height: (node) => ({ principle: 30, pattern: 24, l1: 16, artifact: 12 })[node.data("kind")],
       "border-width": 3,
       "border-color": (node) => colour({ success: "good", failure: "bad" }[node.data("tone")] ?? "line"),
-      label: "data(label)", color: colour("text"), "font-size": 12, "font-family": "system-ui, sans-serif",
+      label: (node) => shortened(node.data("label")), color: colour("text"), "font-size": 12, "font-family": "system-ui, sans-serif",
       "text-background-color": colour("card"), "text-background-opacity": 0.85, "text-background-padding": "2px",
-      "text-halign": "right", "text-valign": "center", "text-margin-x": 6, "text-wrap": "ellipsis",
-      "text-max-width": "190px", "min-zoomed-font-size": 7,
+      "text-halign": "right", "text-valign": "center", "text-margin-x": 6, "text-wrap": "wrap",
+      "text-overflow-wrap": (node) => (HAN.test(node.data("label")) ? "anywhere" : "whitespace"), "text-max-width": "185px", "min-zoomed-font-size": 7,
       opacity: (node) => (node.data("faded") ? 0.5 : 1),
     } },
     { selector: "node:selected", style: { "border-color": colour("main"), "border-width": 5, "font-weight": 700 } },
