@@ -53,11 +53,20 @@ class PageRoute(APIRoute):
 
 def mount(app: FastAPI, admission: Admission) -> None:
     """Add the pages and their static files to a server."""
-    from phronesis.interfaces.web.pages import entrance, home, item, memories  # noqa: PLC0415 - they import this module
+    from phronesis.interfaces.web.pages import (  # noqa: PLC0415 - they import this module
+        entrance,
+        experience,
+        home,
+        item,
+        memories,
+        people,
+        runs,
+        traits,
+    )
 
     app.state.reception = Reception(admission)
     app.mount("/static", Unchanging(packages=[("phronesis.interfaces.web", "static")]), name="static")
-    for one in (entrance, home, memories, item):
+    for one in (entrance, home, memories, item, people, traits, experience, runs):
         app.include_router(one.router, include_in_schema=False)
 
 

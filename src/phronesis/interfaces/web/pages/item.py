@@ -8,7 +8,9 @@ from fastapi import Form, Response
 from phronesis.core.items import Item
 from phronesis.core.keys import Role
 from phronesis.core.results import Explanation, HistoryEvent
+from phronesis.core.traits.records import Trait
 from phronesis.errors import InputError, NotFound
+from phronesis.interfaces.web.pages.traits import trait_told
 from phronesis.interfaces.web.rendering import item_address, page
 from phronesis.interfaces.web.routing import back, make_router
 from phronesis.interfaces.web.visiting import Visiting, Visitor
@@ -50,9 +52,10 @@ def show(visitor: Visiting, item_id: str, edit: bool = False, done: str = "") ->
     item = visitor.memory.get(item_id)
     told = visitor.memory.explain(item_id)
     events = [(event, changes_of(event)) for event in reversed(told.history)]
+    trait = trait_told(visitor, item, told.history) if isinstance(item, Trait) else None
     return page(
-        visitor, "item.html", item=item, told=told, events=events, linked=linked_items(visitor, told), editing=edit,
-        done=done,
+        visitor, "item.html", item=item, told=told, events=events, linked=linked_items(visitor, told), trait=trait,
+        editing=edit, done=done,
     )  # fmt: skip
 
 

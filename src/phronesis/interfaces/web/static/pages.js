@@ -26,15 +26,24 @@
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   window.phronesis = { colour, data: (id) => JSON.parse(document.getElementById(id).textContent) };
 
-  // <div class="chart" data-chart="id of a script element with ECharts options">
-  for (const place of document.querySelectorAll("[data-chart]")) {
-    const options = window.phronesis.data(place.dataset.chart);
-    const chart = window.echarts.init(place, null, { renderer: "svg" });
-    chart.setOption({
-      color: [colour("main"), colour("good"), colour("warn"), colour("bad"), colour("pattern")],
-      textStyle: { color: colour("text"), fontFamily: "inherit" },
-      ...options,
-    });
-    new ResizeObserver(() => chart.resize()).observe(place);
-  }
+  // <div class="chart" data-chart="id of a script element with ECharts options">; a colour "--bad" is the style sheet's.
+  const coloured = (value) => {
+    if (typeof value === "string") return /^--[a-z0-9-]+$/.test(value) ? colour(value.slice(2)) : value;
+    if (Array.isArray(value)) return value.map(coloured);
+    if (value === null || typeof value !== "object") return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, coloured(inner)]));
+  };
+  const draw = () => {
+    for (const place of document.querySelectorAll("[data-chart]")) {
+      const options = coloured(window.phronesis.data(place.dataset.chart));
+      const chart = window.echarts.init(place);
+      chart.setOption({
+        color: [colour("main"), colour("good"), colour("warn"), colour("bad"), colour("pattern")],
+        textStyle: { color: colour("text"), fontFamily: "inherit" },
+        ...options,
+      });
+      new ResizeObserver(() => chart.resize()).observe(place);
+    }
+  };
+  document.addEventListener("DOMContentLoaded", draw); // when a page's own scripts are there
 })();

@@ -20,7 +20,7 @@ class Words:
     language: str
     table: Mapping[str, str]
 
-    def __call__(self, name: str, **values: Any) -> str:
+    def __call__(self, name: str, /, **values: Any) -> str:
         """Give the words of a name; KeyError where there are none, for a page that says nothing is a bug."""
         return self.table[name].format(**values) if values else self.table[name]
 

@@ -1,0 +1,142 @@
+"""Runs: what an agent put out, what came of it, what was learned from it, and the structure of its modifier."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from fastapi import Form, Response
+
+from phronesis.core.items import Item
+from phronesis.core.reasoning.learned import LearnResult
+from phronesis.core.reasoning.review import Review
+from phronesis.domains.catalysis.drawing import Drawing, drawing_of
+from phronesis.errors import InputError, MissingExtra
+from phronesis.interfaces.web.rendering import address, page
+from phronesis.interfaces.web.routing import back, make_router
+from phronesis.interfaces.web.visiting import Visiting, Visitor
+
+PAGE: Final = 30
+
+SPARE_ROWS: Final = 2
+"""Empty rows for products in the form, beside those that were told before."""
+
+router = make_router()
+
+
+@dataclass(frozen=True, slots=True)
+class Learn:
+    """One learn from a run: what it came to, the items it changed, and whether it was taken back since."""
+
+    result: LearnResult
+    changed: Sequence[Item]
+    taken_back: bool
+
+
+@router.get("/runs")
+def runs(visitor: Visiting, cursor: str = "") -> Response:
+    """List runs, newest first, a page at a time."""
+    listed = visitor.memory.get_all(**visitor.looking.scope, kinds=["run"], limit=PAGE, cursor=cursor or None)
+    further = address("/runs", cursor=listed.next_cursor, **visitor.looking.named)
+    return page(visitor, "runs.html", listed=listed, further=further)
+
+
+@router.get("/runs/view")
+def run(visitor: Visiting, id: str, done: str = "") -> Response:  # noqa: A002 - the query's name
+    """Show a run with all that came of it."""
+    record = visitor.memory.get_run(id, **visitor.looking.owner)
+    drawing, missing = drawn(record.review)
+    products = list((record.feedback or {}).get("products") or ())
+    rows = [*products, *({} for _ in range(SPARE_ROWS))]
+    return page(
+        visitor, "run.html", run=record, review=record.review, drawing=drawing, missing=missing, rows=rows,
+        learns=[learn_of(visitor, entry) for entry in reversed(record.learned)], done=done,
+    )  # fmt: skip
+
+
+@router.post("/runs/feedback")
+def feedback(
+    visitor: Visiting,
+    *,
+    token: Annotated[str, Form()],
+    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
+    name: Annotated[list[str], Form()],
+    value: Annotated[list[str], Form()],
+    fraction: Annotated[list[str], Form()],
+    pros: Annotated[str, Form()] = "",
+    cons: Annotated[str, Form()] = "",
+    other: Annotated[str, Form()] = "",
+) -> Response:
+    """Say what a run came to."""
+    visitor.check(token)
+    products = [
+        {"name": one.strip(), "value": _number(much, "value"), "fraction": _number(share, "fraction")}
+        for one, much, share in zip(name, value, fraction, strict=False)
+        if one.strip()
+    ]
+    given = {"products": products, "pros": pros.strip(), "cons": cons.strip(), "other": other.strip()}
+    visitor.memory.run_feedback(id, given, **visitor.looking.owner, actor=visitor.actor)
+    return _seen_again(visitor, id, "feedback")
+
+
+@router.post("/runs/learn")
+def learn(visitor: Visiting, token: Annotated[str, Form()], id: Annotated[str, Form()]) -> Response:  # noqa: A002
+    """Learn from a run."""
+    visitor.check(token)
+    visitor.memory.learn(id, **visitor.looking.owner, actor=visitor.actor)
+    return _seen_again(visitor, id, "learned")
+
+
+@router.post("/runs/unlearn")
+def unlearn(
+    visitor: Visiting,
+    token: Annotated[str, Form()],
+    id: Annotated[str, Form()],  # noqa: A002 - the verb's name
+    entry: Annotated[str, Form()],
+) -> Response:
+    """Take back what was learned from a run."""
+    visitor.check(token)
+    visitor.memory.rollback(entry, actor=visitor.actor)
+    return _seen_again(visitor, id, "rollback")
+
+
+@router.post("/runs/review")
+def review(visitor: Visiting, token: Annotated[str, Form()], id: Annotated[str, Form()]) -> Response:  # noqa: A002
+    """Look up the modifier of a run at PubChem, which this server asks: half a minute at most is waited for."""
+    visitor.check(token)
+    found = visitor.memory.review_run(id, **visitor.looking.owner, refresh=True)
+    return _seen_again(visitor, id, f"review_{found.reason}" if found.status == "unresolved" else "reviewed")
+
+
+def drawn(review: Review | None) -> tuple[Drawing | None, str]:
+    """Give the drawing of a modifier, where it has a structure; else what is missing to draw it."""
+    if review is None or review.smiles is None:
+        return None, ""
+    try:
+        return drawing_of(review.smiles, review.matched), ""
+    except MissingExtra as error:
+        return None, str(error)
+
+
+def learn_of(visitor: Visitor, entry_id: str) -> Learn:
+    """Give what a learn came to and changed."""
+    memory = visitor.memory
+    book, browser = memory.stages.runs, memory.stages.browser
+    changed = browser.made_by(memory.tenant, book.entry(memory.tenant, entry_id))
+    undone = changed and any(
+        event.verb == "rollback" and entry_id in event.reason for event in memory.history(changed[0].id)
+    )
+    return Learn(book.learned(memory.tenant, entry_id), changed, bool(undone))
+
+
+def _number(written: str, field: str) -> float | None:
+    if not written.strip():
+        return None
+    try:
+        return float(written)
+    except ValueError as error:
+        raise InputError(f"{field}: {written!r:.40} is no number; leave it empty when it was not measured",
+                         field=field) from error  # fmt: skip
+
+
+def _seen_again(visitor: Visitor, run_id: str, done: str) -> Response:
+    return back("/runs/view", id=run_id, done=done, **visitor.looking.named)

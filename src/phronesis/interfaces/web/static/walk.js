@@ -1,0 +1,147 @@
+// The graph of experience: columns from principles to events, a click for what a node is joined to, and the same nodes
+// as a list for the keyboard. What is drawn comes from the page and from /experience/graph, nothing from elsewhere.
+"use strict";
+
+document.addEventListener("DOMContentLoaded", () => {
+  const place = document.getElementById("graph");
+  if (!place) return;
+  const { colour, data } = window.phronesis;
+  const said = data("said");
+  const LAYERS = ["principle", "pattern", "l1", "artifact"];
+  const HAN = /[\u3400-\u9fff]/; // written without spaces: a line may end anywhere
+  const shortened = (text) => (text.length > 54 ? `${text.slice(0, 53)}…` : text);
+  const nodes = new Map();
+  const links = new Map();
+  const told = document.getElementById("told");
+
+  const style = () => [
+    { selector: "node", style: {
+      "background-color": (node) => colour(node.data("kind") === "artifact" ? "quiet" : node.data("kind")),
+      shape: (node) => (node.data("kind") === "artifact" ? "round-rectangle" : "ellipse"),
+      width: (node) => ({ principle: 30, pattern: 24, l1: 16, artifact: 12 })[node.data("kind")],
+      height: (node) => ({ principle: 30, pattern: 24, l1: 16, artifact: 12 })[node.data("kind")],
+      "border-width": 3,
+      "border-color": (node) => colour({ success: "good", failure: "bad" }[node.data("tone")] ?? "line"),
+      label: (node) => shortened(node.data("label")), color: colour("text"), "font-size": 12, "font-family": "system-ui, sans-serif",
+      "text-background-color": colour("card"), "text-background-opacity": 0.85, "text-background-padding": "2px",
+      "text-halign": "right", "text-valign": "center", "text-margin-x": 6, "text-wrap": "wrap",
+      "text-overflow-wrap": (node) => (HAN.test(node.data("label")) ? "anywhere" : "whitespace"), "text-max-width": "185px", "min-zoomed-font-size": 7,
+      opacity: (node) => (node.data("faded") ? 0.5 : 1),
+    } },
+    { selector: "node:selected", style: { "border-color": colour("main"), "border-width": 5, "font-weight": 700 } },
+    { selector: "edge", style: {
+      width: 1.6, "line-color": colour("quiet"), opacity: 0.55, "curve-style": "bezier", "target-arrow-shape": "triangle",
+      "target-arrow-color": colour("quiet"), "arrow-scale": 0.8,
+    } },
+    { selector: 'edge[relation = "contradicts"]', style: {
+      "line-color": colour("bad"), "target-arrow-color": colour("bad"), "line-style": "dashed", opacity: 0.9,
+    } },
+    { selector: 'edge[relation = "refines"]', style: { "line-style": "dotted" } },
+  ];
+
+  const take = (walked) => {
+    const before = nodes.size;
+    for (const node of walked.nodes) nodes.set(node.id, node);
+    for (const link of walked.links) links.set(`${link.source}>${link.relation}>${link.target}`, link);
+    return nodes.size - before;
+  };
+
+  // Each layer is a column; within it, nodes stand by where those stand that they are joined to.
+  const places = () => {
+    const joined = new Map([...nodes.keys()].map((id) => [id, []]));
+    for (const { source, target } of links.values()) {
+      joined.get(source)?.push(target);
+      joined.get(target)?.push(source);
+    }
+    const columns = LAYERS.map((kind) => [...nodes.values()].filter((node) => node.kind === kind).map((node) => node.id))
+      .filter((column) => column.length);
+    const height = Math.max(...columns.map((column) => column.length));
+    const at = new Map();
+    columns.forEach((column, n) => {
+      const mean = (id) => {
+        const known = joined.get(id).filter((one) => at.has(one)).map((one) => at.get(one).y);
+        return known.length ? known.reduce((a, b) => a + b, 0) / known.length : Infinity;
+      };
+      column.map((id) => [mean(id), id]).sort((a, b) => a[0] - b[0] || (a[1] < b[1] ? -1 : 1)).forEach(([, id], row) => {
+        const gap = (height * 44) / column.length;
+        at.set(id, { x: n * 270, y: (row + 0.5) * gap });
+      });
+    });
+    return at;
+  };
+
+  const cy = window.cytoscape({ container: place, style: style(), userZoomingEnabled: false, boxSelectionEnabled: false,
+    minZoom: 0.15, maxZoom: 3 });
+  const fit = () => {
+    cy.resize();
+    cy.fit(cy.elements(), 24);
+    if (cy.zoom() > 1.25) {
+      cy.zoom(1.25);
+      cy.center();
+    }
+  };
+  const draw = () => {
+    for (const node of nodes.values()) if (cy.getElementById(node.id).empty()) cy.add({ group: "nodes", data: node });
+    for (const [id, link] of links) {
+      const both = cy.getElementById(link.source).nonempty() && cy.getElementById(link.target).nonempty();
+      if (both && cy.getElementById(id).empty()) cy.add({ group: "edges", data: { id, ...link } });
+    }
+    const at = places();
+    cy.nodes().forEach((node) => node.position(at.get(node.id())));
+    fit();
+    list();
+  };
+
+  const element = (name, given = {}, ...inner) => {
+    const made = Object.assign(document.createElement(name), given);
+    made.append(...inner);
+    return made;
+  };
+  const list = () => {
+    const focused = document.activeElement?.dataset?.node;
+    const shown = LAYERS.filter((kind) => [...nodes.values()].some((node) => node.kind === kind)).flatMap((kind) => {
+      const rows = [...nodes.values()].filter((node) => node.kind === kind).map((node) => {
+        const button = element("button", { type: "button", textContent: node.label, title: said.around });
+        button.dataset.node = node.id;
+        button.addEventListener("click", () => expand(node.id));
+        const tone = said[node.tone] ? [element("span", { className: `badge label-${node.tone}`, textContent: said[node.tone] })] : [];
+        const open = element("a", { href: node.address, textContent: said.open, ariaLabel: `${said.open}: ${node.label}` });
+        return element("li", {}, node.address ? button : node.label, ...tone, ...(node.address ? [open] : []));
+      });
+      return [element("h3", { className: `kind-${kind}`, textContent: said[kind] }), element("ul", { className: "nodes" }, ...rows)];
+    });
+    document.getElementById("nodes").replaceChildren(...shown);
+    if (focused) document.querySelector(`[data-node="${CSS.escape(focused)}"]`)?.focus();
+  };
+
+  const expand = async (id) => {
+    const node = nodes.get(id);
+    cy.elements().unselect();
+    cy.getElementById(id).select();
+    if (!node?.address) return;
+    const query = new URLSearchParams({ id, ...(place.dataset.artifacts ? { artifacts: "1" } : {}) });
+    const answer = await fetch(`/experience/graph?${query}`, { headers: { accept: "application/json" } });
+    if (!answer.ok || !answer.headers.get("content-type")?.includes("json")) {
+      window.location.assign(node.address); // its page says what is wrong
+      return;
+    }
+    const walked = await answer.json();
+    const added = take(walked);
+    draw();
+    const left = walked.left_out[id] ? ` ${said.left.replace("#", walked.left_out[id])}` : "";
+    told.textContent = `${node.label}: ${added ? said.new.replace("#", added) : said.none}${left}`;
+  };
+
+  take(data("walked"));
+  draw();
+  for (const start of data("walked").starts) cy.getElementById(start).select();
+  cy.on("tap", "node", (event) => expand(event.target.id()));
+  for (const button of document.querySelectorAll("[data-zoom]")) {
+    button.addEventListener("click", () => {
+      if (button.dataset.zoom === "fit") fit();
+      else cy.zoom({ level: cy.zoom() * Number(button.dataset.zoom), renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
+    });
+  }
+  new ResizeObserver(fit).observe(place);
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => cy.style(style()));
+});
