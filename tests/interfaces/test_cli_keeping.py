@@ -168,3 +168,11 @@ def test_a_postgres_database_serves_as_well(call: Any, postgres_dsn: str) -> Non
     assert call("search", "绿茶", "--user", "lin", *store, "--json").json["evidence"][0]["item"]["user_id"] == "lin"
     assert call("rebuild", "--verify", *store).code == 0
     assert call("demo", *store).code == 0
+
+
+def test_jobs_are_listed(call: Any) -> None:
+    assert call("jobs").out == "0 entries wait, 0 failed, 0 documents have no vector yet\n"
+    call("add", "我住在杭州。", "--user", "lin")
+    listed = call("jobs").out
+    assert "due    reflect  lin" in listed
+    assert call("jobs", "--json").json["jobs"][0]["user_id"] == "lin"

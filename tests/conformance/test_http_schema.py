@@ -1,0 +1,68 @@
+"""The server does what its OpenAPI document says: statuses, media types, schemas, headers, for drawn requests."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import hypothesis
+import pytest
+import schemathesis
+from schemathesis import GenerationMode
+from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
+
+from phronesis import Memory
+from phronesis.config.serving import Serving
+from phronesis.interfaces.rest import health
+from phronesis.interfaces.rest.app import ROUTES
+from phronesis.interfaces.serving import make_server_app
+
+OPERATIONS = sorted(
+    (getattr(route, "path", ""), method)
+    for router in (*ROUTES, health.router)
+    for route in router.routes
+    for method in getattr(route, "methods", ())
+)
+"""Every operation there is, by path and method."""
+
+LEFT_OUT: list[Any] = [
+    positive_data_acceptance,  # an id that fits the schema need not exist, nor a text be a time: the verbs say so
+    negative_data_rejection,  # a parameter that is unknown in a URL is passed over
+]
+"""What is no promise of the document."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """The document of a server, and the headers that let an admin in."""
+
+    document: schemathesis.BaseSchema
+    headers: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with Memory.open("sqlite://", policy={"embedder": "none"}) as memory:
+        memory.add("I live in Lyon. 我住在杭州。", user_id="lin")
+        memory.ingest({"attempt": "pinned the kernel module", "source_ref": "r1"})
+        token, _ = memory.keys.create("admin", label="conformance")
+        app = make_server_app(memory, Serving(allowed_hosts=("testserver",), access_log=False))
+        document = schemathesis.openapi.from_asgi("/openapi.json", app)
+        yield Served(document, {"Authorization": f"Bearer {token}"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "method"), OPERATIONS)
+def test_the_document_is_kept(served: Served, path: str, method: str) -> None:
+    operation = served.document[path.replace(":path", "")][method]
+    alone = not (operation.query or operation.headers or operation.body or operation.path_parameters)
+    for mode in (GenerationMode.POSITIVE,) if alone else GenerationMode:  # what takes nothing cannot be called wrongly
+
+        @hypothesis.settings(
+            max_examples=4, derandomize=True, deadline=None, database=None,
+            suppress_health_check=list(hypothesis.HealthCheck),
+        )  # fmt: skip
+        @hypothesis.given(operation.as_strategy(generation_mode=mode))
+        def drawn(case: "schemathesis.Case[Any]") -> None:
+            case.call_and_validate(headers=served.headers, excluded_checks=LEFT_OUT)
+
+        drawn()

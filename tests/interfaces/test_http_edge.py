@@ -1,0 +1,180 @@
+"""What surrounds the routes: limits, request ids, counts, spans, /docs, other sites, and what nobody foresaw."""
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from phronesis import Memory
+from phronesis.config.serving import Serving
+from phronesis.errors import InputError, RateLimited
+from phronesis.interfaces.rest.limiting import MAX_CALLERS, RateLimit
+from phronesis.interfaces.rest.watching import Watch
+from phronesis.interfaces.serving import make_server_app
+
+PLACE = "http://127.0.0.1:8765"
+API = "/api/v1/memories"
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory.open("sqlite://", policy={"embedder": "none"}) as memory:
+        yield memory
+
+
+def client_of(memory: Memory, **given: Any) -> TestClient:
+    return TestClient(make_server_app(memory, Serving(**given)), base_url=PLACE)
+
+
+def test_a_body_that_is_too_large_is_not_read(memory: Memory) -> None:
+    client = client_of(memory, max_body=1_000)
+    said = client.post(API, json={"content": "x" * 2_000})
+    assert (said.status_code, said.json()["code"]) == (413, "input.too_large")
+
+    def pieces() -> Iterator[bytes]:
+        yield b'{"content": "'
+        yield from (b"x" * 500 for _ in range(10))
+        yield b'"}'
+
+    unsaid = client.post(API, content=pieces(), headers={"Content-Type": "application/json"})
+    assert (unsaid.status_code, unsaid.json()["code"]) == (413, "input.too_large")
+    assert len(memory.get_all()) == 0
+
+
+def test_too_many_calls_are_asked_to_come_again(memory: Memory) -> None:
+    client = client_of(memory, requests_per_minute=1, burst=2)
+    answered = [client.get(API) for _ in range(3)]
+    assert [one.status_code for one in answered] == [200, 200, 429]
+    assert 1 <= int(answered[-1].headers["Retry-After"]) <= 60
+    assert answered[-1].json()["code"] == "access.rate"
+    assert client.get("/healthz").status_code == 200
+    memory.keys.create("read", label="x")
+    wrong = {"Authorization": "Bearer sk-1"}
+    assert client.get(API, headers=wrong).status_code == 429  # whoever tries keys is counted by address
+
+
+def test_a_bucket_fills_again_and_the_oldest_are_forgotten() -> None:
+    now = [0.0]
+    limit = RateLimit(60, 2, seconds=lambda: now[0])
+    for _ in range(2):
+        limit.take("ada")
+    with pytest.raises(RateLimited) as refusal:
+        limit.take("ada")
+    assert refusal.value.retry_after == 1.0
+    limit.take("bob")
+    now[0] = 1.0
+    limit.take("ada")
+    for n in range(MAX_CALLERS + 5):
+        limit.take(f"c{n}")
+    assert len(limit._buckets) == MAX_CALLERS
+
+
+def test_a_request_keeps_the_id_it_came_with(memory: Memory) -> None:
+    client = client_of(memory)
+    assert client.get("/healthz", headers={"X-Request-ID": "my-1"}).headers["X-Request-ID"] == "my-1"
+    ids = {client.get("/healthz", headers={"X-Request-ID": given}).headers["X-Request-ID"] for given in ("", "a b")}
+    assert len(ids) == 2
+    assert not ids & {"", "a b"}
+
+
+def test_counts_and_log_name_routes_and_no_words(memory: Memory, caplog: pytest.LogCaptureFixture) -> None:
+    client = client_of(memory)
+    with caplog.at_level(logging.INFO, "phronesis.access"):
+        client.post(API, json={"content": "我住在杭州。", "user_id": "lin"})
+        client.get(API, params={"query": "杭州", "user_id": "lin"})
+        client.get("/api/v1/users/lin/traits")
+        client.get("/nowhere/lin")
+    lines = [json.loads(record.message) for record in caplog.records]
+    assert [(line["route"], line["status"]) for line in lines] == [
+        (API, 201), (API, 200), ("/api/v1/users/{user_id}/traits", 200), ("unknown", 404),
+    ]  # fmt: skip
+    assert [line["tenant"] for line in lines] == ["default"] * 3 + [None]
+    text = client.get("/metrics").text
+    assert 'phronesis_http_requests_total{method="POST",route="/api/v1/memories",status="201"} 1' in text
+    assert 'phronesis_http_request_seconds_bucket{method="GET",route="/api/v1/memories",le="+Inf"} 1' in text
+    assert 'phronesis_items{kind="message"} 1' in text
+    assert "phronesis_pending_entries 0" in text
+    assert "lin" not in caplog.text + text.replace("lines", "")
+
+
+def test_a_span_names_the_route(memory: Memory) -> None:
+    class Span:
+        def __init__(self) -> None:
+            self.name, self.attributes = "", dict[str, Any]()
+
+        def update_name(self, name: str) -> None:
+            self.name = name
+
+        def set_attributes(self, attributes: dict[str, Any]) -> None:
+            self.attributes = attributes
+
+    class Tracer:
+        spans: list[Span] = []  # noqa: RUF012 - one test's
+
+        @contextmanager
+        def start_as_current_span(self, _name: str, _context: Any, **_: Any) -> Iterator[Span]:
+            self.spans.append(Span())
+            yield self.spans[-1]
+
+    watch = Watch(log=False, tracer=Tracer())  # type: ignore[arg-type]
+    scope = {"type": "http", "method": "GET", "path": "/api/v1/memories/1"}
+    with watch.span(scope, {}) as span:  # type: ignore[arg-type]
+        watch.seen(scope, span, 404, 0.1)
+    (made,) = Tracer.spans
+    assert made.name == "GET unknown"
+    assert made.attributes["http.response.status_code"] == 404
+    assert client_of(memory).get("/healthz").status_code == 200  # without OpenTelemetry nothing is written
+
+
+def test_docs_ask_nothing_of_others(memory: Memory) -> None:
+    page = client_of(memory).get("/docs")
+    assert "src=" not in page.text
+    assert "http://" not in page.text.replace(PLACE, "")
+    assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+    for path in make_server_app(memory, Serving()).openapi()["paths"]:
+        assert path in page.text
+    off = client_of(memory, docs=False)
+    assert [off.get(path).status_code for path in ("/docs", "/openapi.json")] == [404, 404]
+
+
+def test_other_sites_are_let_in_by_name_alone(memory: Memory) -> None:
+    asked = {"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
+    assert "access-control-allow-origin" not in client_of(memory).options(API, headers=asked).headers
+    named = client_of(memory, cors_origins=("https://app.example",))
+    assert named.options(API, headers=asked).headers["access-control-allow-origin"] == "https://app.example"
+    made = named.post(API, json={"content": "tea"}, headers={"Origin": "https://app.example"})
+    assert (made.status_code, made.headers["access-control-allow-origin"]) == (201, "https://app.example")
+
+
+def test_what_nobody_foresaw_is_told_without_its_words(memory: Memory, caplog: pytest.LogCaptureFixture) -> None:
+    app: FastAPI = make_server_app(memory, Serving())
+
+    @app.get("/broken")
+    def broken() -> None:
+        raise RuntimeError("the words of a memory")
+
+    said = TestClient(app, base_url=PLACE).get("/broken")
+    assert (said.status_code, said.json()["code"]) == (500, "phronesis.error")
+    assert "RuntimeError" in caplog.text
+    assert "words of a memory" not in said.text
+    assert "the words" not in caplog.text.replace('raise RuntimeError("the words of a memory")', "")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"port": 70000}, {"host": "http://x"}, {"cors_origins": ["*"]}, {"cors_origins": ["https://a/b"]}]
+)
+def test_options_that_are_wrong_name_their_field(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError) as refusal:
+        Serving().overridden(wrong)
+    assert refusal.value.field == next(iter(wrong))
+
+
+def test_where_others_reach_it_any_name_will_do() -> None:
+    assert Serving(host="0.0.0.0").answers_to == ()  # noqa: S104 - what is tested
+    assert "localhost" in Serving(host="::1").answers_to
+    assert not Serving(host="memory.example").on_loopback

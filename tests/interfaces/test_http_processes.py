@@ -1,0 +1,110 @@
+"""Servers as processes: they listen, stop gracefully, refuse to be reached without keys, and serve one another."""
+
+import json
+import signal
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from phronesis import Memory
+from served import PROGRAM, serving
+
+pytestmark = pytest.mark.slow
+
+POLICY = {"embedder": "none"}
+HANDBOOK = "# Kiln\n\nFire the kiln at 1280 degrees for six hours. 窑温一千二百八十度，烧六个小时。\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_stops_when_it_is_asked_and_nothing_is_left_pending(sqlite_url: str, number: signal.Signals) -> None:
+    with serving(sqlite_url) as server:
+        client = httpx.Client(base_url=server.url)
+        assert client.get("/readyz").json() == {"status": "ready", "pending": 0}
+        made = client.post("/api/v1/memories?wait=false", json={"content": "我住在杭州。", "user_id": "lin"})
+        assert (made.status_code, made.json()["pending"]) == (201, True)
+        assert server.stop(number) == 0
+        assert server.process.stderr is not None
+        lines = [json.loads(line) for line in server.process.stderr.read().splitlines()]
+    assert [(line["route"], line["status"]) for line in lines] == [("/readyz", 200), ("/api/v1/memories", 201)]
+    assert "杭州" not in str(lines)
+    with Memory.open(sqlite_url, policy=POLICY) as memory:
+        assert memory.jobs().pending == 0
+        assert [item.content for item in memory.get_all(user_id="lin", kinds=["message"])] == ["我住在杭州。"]
+
+
+def test_requests_that_run_are_finished(sqlite_url: str) -> None:
+    answered: list[int] = []
+
+    def send(url: str) -> None:
+        turn = {"messages": [{"role": "user", "content": f"note {n} of tea"} for n in range(200)]}
+        with httpx.Client(base_url=url, timeout=60) as client:
+            said = {"session_id": threading.current_thread().name, "turn_events": turn}
+            answered.append(client.post("/api/v1/turns", json=said).status_code)
+
+    with serving(sqlite_url) as server:
+        threads = [threading.Thread(target=send, args=(server.url,), name=f"s{n}") for n in range(3)]
+        for thread in threads:
+            thread.start()
+        while not httpx.get(f"{server.url}/api/v1/sessions").json():
+            pass  # the first of them is in the log, and the others are on their way or done
+        assert server.stop() == 0
+        for thread in threads:
+            thread.join()
+    assert answered.count(201) >= 1
+    with Memory.open(sqlite_url, policy=POLICY) as memory:
+        assert len(memory.list_sessions()) >= answered.count(201)
+        assert memory.rebuild(verify=True).equal
+
+
+def test_others_are_not_reached_without_a_key(sqlite_url: str) -> None:
+    called = [*PROGRAM, "serve", "--url", sqlite_url, "--host", "0.0.0.0", "--port", "0"]  # noqa: S104 - it is refused
+    refused = subprocess.run(called, capture_output=True, text=True, check=False, timeout=120)
+    assert refused.returncode == 2
+    assert "keys create" in refused.stderr
+    with Memory.open(sqlite_url, policy=POLICY) as memory:
+        token, _ = memory.keys.create("read", label="x")
+    with serving(sqlite_url, "--host", "0.0.0.0") as server:  # noqa: S104 - what is tested
+        place = server.url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104
+        assert httpx.get(f"{place}/api/v1/memories").status_code == 401
+        answered = httpx.get(f"{place}/api/v1/memories", headers={"Authorization": f"Bearer {token}"})
+        assert answered.status_code == 200
+
+
+def test_a_port_that_is_taken_is_said(sqlite_url: str) -> None:
+    with serving(sqlite_url) as server:
+        port = server.url.rpartition(":")[2]
+        called = [*PROGRAM, "serve", "--url", sqlite_url, "--port", port]
+        refused = subprocess.run(called, capture_output=True, text=True, check=False, timeout=120)
+    assert refused.returncode == 2
+    assert "--port 0" in refused.stderr
+
+
+def test_one_server_is_the_resources_of_another(tmp_path: Path) -> None:
+    """SB-08: two processes; the one that is asked has the conversation, the other the handbook."""
+    library, own = f"sqlite:///{tmp_path / 'library.db'}", f"sqlite:///{tmp_path / 'own.db'}"
+    with Memory.open(library, policy=POLICY) as memory:
+        memory.ingest_resource(HANDBOOK, uri="file:///kiln.md", title="Kiln handbook")
+        token, _ = memory.keys.create("read", label="the other server")
+    with serving(library) as librarian:
+        policy = tmp_path / "brain.yml"
+        policy.write_text(
+            f"version: 1\nembedder: none\nresources:\n  remote: {{url: '{librarian.url}', api_key_env: LIBRARY_KEY}}\n",
+            "utf-8",
+        )
+        with serving(own, "--policy", str(policy), LIBRARY_KEY=token) as server:
+            client = httpx.Client(base_url=server.url, timeout=60)
+            question = {"message": "What does the handbook say: how hot is the kiln? 窑温是多少？"}
+            asked = client.post("/api/v1/plan", json=question)
+            assert asked.json()["resources_needed"] is True
+            pack: dict[str, Any] = client.post("/api/v1/retrieve", json=asked.json()).json()
+            assert any("1280" in one["item"]["content"] for one in pack["evidence"])
+            assert all(one["item"]["id"].startswith("remote:") for one in pack["evidence"])
+            assert pack["degraded"] == []
+            librarian.stop()
+            away = client.post("/api/v1/retrieve", json=asked.json())
+            assert away.status_code == 200
+            assert [one["reason"] for one in away.json()["degraded"]] == ["remote.unavailable"]
