@@ -25,8 +25,6 @@ COMMANDS = [(tuple(path.split()), command) for path, command in every_command(cl
 WITHOUT_JSON = {
     "demo": "a story told to a person; its store can be asked with --json",
     "completion": "prints a script for a shell",
-    "serve": "a server: what it answers is JSON already",
-    "mcp": "a server: it speaks JSON-RPC",
 }
 """Commands that take no --json, each with the reason."""
 

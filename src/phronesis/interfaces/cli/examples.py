@@ -28,6 +28,15 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "bench lessons": ("bench lessons --data alfworld",),
     "bench plans": ("bench plans --data messages.jsonl",),
     "bench resources": ("bench resources --documents documents.jsonl --data questions.jsonl",),
+    "serve": ("serve", "serve --host 0.0.0.0 --allow-host memory.example.com"),
+    "mcp": ("mcp --user lin", "mcp --http --port 8766 --read-only"),
+    "keys create": (
+        'keys create --role write --label "chat agent"',
+        'keys create --role read --label "ann, audit" --actor user',
+    ),
+    "keys list": ("keys list",),
+    "keys revoke": (f"keys revoke {ID}",),
+    "jobs": ("jobs", "jobs --json"),
     "add": (
         'add "我对花生过敏。" --user lin --session monday',
         'add "Lin works at the institute" --user lin --kind fact --key employer --value institute',

@@ -13,7 +13,10 @@ from phronesis.interfaces.cli.text import on_one_line, table
 
 @click.group()
 def keys() -> None:
-    """Decide who may come in through the server."""
+    """Decide who may come in through the server.
+
+    As long as there is no key, only this machine reaches a server, and needs none.
+    """
 
 
 @keys.command()
@@ -35,7 +38,10 @@ def create(*, role: str, label: str, actor: str, store: Store) -> None:
 @keys.command("list")
 @with_store
 def list_keys(*, store: Store) -> None:
-    """List the keys, revoked ones too."""
+    """List the keys, revoked ones too.
+
+    Each with its id, role, label and actor; no token can be had again.
+    """
     with store.open() as memory:
         found = memory.keys.list()
     store.answer(found, say_keys)
@@ -45,7 +51,10 @@ def list_keys(*, store: Store) -> None:
 @click.argument("key_id", metavar="ID")
 @with_store
 def revoke(key_id: str, *, store: Store) -> None:
-    """End a key: the next call with it is refused."""
+    """End a key: the next call with it is refused.
+
+    It stays in the list, with the time, and cannot be brought back: make another.
+    """
     with store.open() as memory:
         key = memory.keys.revoke(key_id)
     store.answer(key, lambda one: say_keys([one]))

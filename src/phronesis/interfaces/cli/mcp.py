@@ -1,5 +1,7 @@
 """The command that serves models."""
 
+import json
+
 import click
 
 from phronesis.interfaces.cli.options import Scope, Store, with_owner, with_store
@@ -31,5 +33,6 @@ def mcp(
         if not http:
             run_stdio(server)
             return
-        click.echo(f"phronesis: MCP at http://{host}:{port}/mcp", err=True)
+        url = f"http://{host}:{port}/mcp"
+        click.echo(json.dumps({"url": url}) if store.as_json else f"phronesis: MCP at {url}", err=True)
         run_http(server, host=host, port=port)
