@@ -1,6 +1,7 @@
 """The benchmark on real conversations."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -56,6 +57,27 @@ def scale(items: int, *, calls: int, url: str | None, as_json: bool) -> None:
     from phronesis.evals.scale import run_scale  # noqa: PLC0415 - numpy: not for --help
 
     report = run_scale(items=items, calls=calls, url=url)
+    if as_json:
+        render.say_json(report)
+    else:
+        render.say(report.to_markdown())
+
+
+@bench.command("http")
+@click.option("--memories", type=int, default=1_000, show_default=True, help="Memories that are searched.")
+@click.option("--calls", type=int, default=200, show_default=True, help="Searches that are timed, one at a time.")
+@click.option("--clients", type=int, default=20, show_default=True, help="Clients at once.")
+@click.option("--seconds", type=float, default=10.0, show_default=True, help="How long they call.")
+@click.option("--url", metavar="URL", help="A database to fill; default: a temporary SQLite file.")
+@click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+def over_http(*, as_json: bool, **given: Any) -> None:
+    """Start, search and many clients, over HTTP.
+
+    The server is one of its own on this machine; nine calls in ten are searches.
+    """
+    from phronesis.evals.http_load import run_http_load  # noqa: PLC0415 - SQLAlchemy: not for --help
+
+    report = run_http_load(**given)
     if as_json:
         render.say_json(report)
     else:
