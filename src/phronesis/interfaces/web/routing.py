@@ -56,11 +56,21 @@ class PageRoute(APIRoute):
 
 def mount(app: FastAPI, admission: Admission) -> None:
     """Add the pages and their static files to a server."""
-    from phronesis.interfaces.web.pages import entrance, home, item, memories  # noqa: PLC0415 - they import this module
+    from phronesis.interfaces.web.pages import (  # noqa: PLC0415 - they import this module
+        composer,
+        entrance,
+        health,
+        home,
+        item,
+        memories,
+        quarantine,
+        resources,
+        sessions,
+    )
 
     app.state.reception = Reception(admission)
     app.mount("/static", Unchanging(packages=[("phronesis.interfaces.web", "static")]), name="static")
-    for one in (entrance, home, memories, item):
+    for one in (entrance, home, memories, item, sessions, composer, resources, quarantine, health):
         app.include_router(one.router, include_in_schema=False)
 
 
