@@ -153,6 +153,7 @@ class AsyncMemory:
     aggregate = _verb(Memory.aggregate)
     history = _verb(Memory.history)
     import_ = _verb(Memory.import_)
+    jobs = _verb(Memory.jobs)
     learn = _verb(Memory.learn)
     list_reflections = _verb(Memory.list_reflections)
     list_runs = _verb(Memory.list_runs)

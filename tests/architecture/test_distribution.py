@@ -191,6 +191,11 @@ def _live(memory: Memory, folder: Path) -> None:
     memory.aggregate()
     memory.abstract()
     asked = plan("kettle?", scope=make_scope(user_id="ada"))
+    token, known = memory.keys.create("write", label="a laptop")
+    assert memory.keys.find(token) == known
+    assert memory.keys.any_active()
+    assert memory.keys.list() == [known]
+    memory.keys.revoke(known.id)
     values = {"plan": asked, "run_id": "r", "nei": {"attempt": "a", "source_ref": "b"}, "source_type": "manual",
               "run": {"raw": "x"}, "feedback": {"pros": "x"},
               "target_id": item.id, "kind": "useful", "message": "What did Grace Hopper say?",

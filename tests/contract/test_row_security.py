@@ -52,6 +52,7 @@ def filled(postgres_dsn: str) -> Iterator[Database]:
             memory.flush()
             memory.compose_context("s2", "What does Ada drink? tea", user_id="ada")
             memory.stages.usage.settle(memory.tenant)
+            memory.keys.create("read", label="a laptop")
     database = connect(postgres_dsn)
     yield database
     database.engine.dispose()

@@ -6,6 +6,7 @@ from phronesis.config.experience import AbstractRules, ExperienceRules
 from phronesis.config.gateways import Gateway
 from phronesis.config.policy import ROLES, ModelPrice, Policy, SpendingLimits
 from phronesis.config.roles import ChatRole, EmbedRole, RerankRole
+from phronesis.config.serving import Serving
 from phronesis.config.settings import (
     DEFAULT_TENANT,
     PolicySource,
@@ -34,6 +35,7 @@ __all__ = [
     "PolicySource",
     "RerankRole",
     "SensitiveRules",
+    "Serving",
     "Settings",
     "SpendingLimits",
     "TraitRules",

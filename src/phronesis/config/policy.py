@@ -23,6 +23,7 @@ from phronesis.config.gateways import Gateway, GatewayName, Part
 from phronesis.config.ranking import Ranking
 from phronesis.config.resources import ResourceRules
 from phronesis.config.roles import RULES, ChatName, ChatRole, EmbedRole, RerankRole, Roles
+from phronesis.config.serving import Serving
 from phronesis.config.traits import TraitRules
 from phronesis.core.context import Budget
 from phronesis.errors import InputError
@@ -74,6 +75,7 @@ _EXAMPLE: Final[pydantic.JsonValue] = {
         "rerank": {"gateway": "local", "model": "qwen3-reranker", "candidates": 40},
         "embed": {"gateway": "local", "model": "qwen3-embedding", "prefix_scheme": "qwen3", "dimension": 1024},
     },
+    "server": {"host": "0.0.0.0", "keys_required": True, "allowed_hosts": ["memory.example.com"]},  # noqa: S104
     "limits": {"tokens_per_call": 32_000, "tokens_per_day": 2_000_000, "cost_per_day": 5.0},
     "prices": {"gpt-5-mini": {"input": 0.25, "output": 2.0}},
 }
@@ -229,6 +231,9 @@ class Policy(Part):
     )
     limits: SpendingLimits = pydantic.Field(
         default_factory=SpendingLimits, title="Limits", description="What calls to models may take."
+    )
+    server: Serving = pydantic.Field(
+        default_factory=Serving, title="Server", description="Where `phronesis serve` listens, and whom it lets in."
     )
     prices: dict[str, ModelPrice] = pydantic.Field(
         default_factory=dict, description="What models cost, by model or by gateway/model; a model without one is free."

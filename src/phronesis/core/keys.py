@@ -4,8 +4,7 @@ A token is ``phr_<tenant>.<key id>.<secret>``: the tenant's name in base64url, s
 that is distributed by tenant; the id under which the key is listed and revoked; and 256 random bits.
 
 What is kept of a secret is its SHA-256. A password needs a slow, salted hash, because people choose from few; nobody
-guesses 256 random bits, whatever one guess costs, so a fast hash is as safe and may be computed at every request (OWASP,
-Password Storage and Secrets Management cheat sheets, say the same of keys that a machine drew).
+guesses 256 random bits, whatever one guess costs, so a fast hash is as safe, and may be computed at every request.
 """
 
 import base64
@@ -115,8 +114,8 @@ def check_role(value: object) -> Role:
 
 def _not_a_key() -> Unauthenticated:
     return Unauthenticated(
-        f"this is no API key of Phronesis: one begins with {TOKEN_PREFIX} and is given whole, as `phronesis keys create`"
-        " printed it, in the header 'Authorization: Bearer …'",
+        f"this is no API key of Phronesis: one begins with {TOKEN_PREFIX} and is given whole, as `phronesis keys"
+        " create` printed it, in the header 'Authorization: Bearer …'",
         field="Authorization",
     )
 

@@ -5,11 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from phronesis.config.roles import RULES
-from phronesis.core.entries import is_erased
 from phronesis.core.results import Check, DoctorReport, PolicyValue
-from phronesis.derive.handler import DEGRADED_ROLE, FAILED_ROLE, Registry
-from phronesis.derive.retry import VERB as RETRY
-from phronesis.derive.retry import retry_of
+from phronesis.derive.handler import DEGRADED_ROLE, Registry
+from phronesis.derive.jobs import failed_entries, without_vector
 from phronesis.errors import HandlerMissing, IndexUnavailable, MissingExtra, ModelError, PhronesisError, StorageError
 from phronesis.index.mirror import Mirror
 from phronesis.models.embedders import Embedders
@@ -18,13 +16,13 @@ from phronesis.models.token_counter import TokenCounter
 from phronesis.models.trial import try_role
 from phronesis.storage import health
 from phronesis.storage.database import Database, Mode, Unit
-from phronesis.storage.documents import active_model, count_without_vector
+from phronesis.storage.documents import active_model
 from phronesis.storage.lanes import Lane, list_behind, list_lanes
 from phronesis.storage.migrate import HEAD, read_version
 from phronesis.storage.migrate import REMEDY as UPGRADE
 from phronesis.storage.transfer import last_seq
 from phronesis.truth.chain import Break
-from phronesis.truth.reader import check_chain, load_entries, load_entry
+from phronesis.truth.reader import check_chain, load_entries
 
 ENOUGH_BYTES: Final = 100_000_000
 """Free space below which a store will soon stop taking writes."""
@@ -138,11 +136,7 @@ class Doctor:
 
     def _failed(self, tenant: str) -> Iterator[Check]:
         with self.database.transaction(tenant, "read") as unit:
-            failed = [load_entry(unit, entry_id) for entry_id in health.entries_with_outcome(unit, FAILED_ROLE)]
-            open_ones = [
-                entry.id for entry in failed
-                if entry.verb != RETRY and not is_erased(entry.payload) and retry_of(unit, entry) is None
-            ]  # fmt: skip
+            open_ones = [entry.id for entry in failed_entries(unit)]
         detail = f"{len(open_ones)} entries could not be interpreted{': ' if open_ones else ''}"
         remedy = f"mend the cause, then call retry('{open_ones[0]}')" if open_ones else None
         yield Check("failed", not open_ones, detail + ", ".join(open_ones[:NAMED]), remedy)
@@ -162,10 +156,7 @@ class Doctor:
 
     def _vectors(self, tenant: str) -> Iterator[Check]:
         with self.database.transaction(tenant, "read") as unit:
-            active = active_model(unit)
-            default = self.embedders.default
-            model = active[0] if active is not None else default.name if default is not None else None
-            missing = count_without_vector(unit, model) if model is not None else 0
+            missing = without_vector(unit, self.embedders)
         yield Check("vectors", not missing, f"{missing} documents have no vector yet", "call flush()")
 
     def _index(self, tenant: str) -> Iterator[Check]:

@@ -1,11 +1,13 @@
-"""The verbs that keep memory in order: feedback and forgetting."""
+"""The verbs that keep memory in order: feedback, forgetting, and what is still to be done."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import chain, islice
+from typing import Any, Final
 
 from phronesis.core.experience.upkeep import FeedbackResult, ForgetResult, Forgotten
 from phronesis.core.ids import parse_id
+from phronesis.core.jobs import Jobs
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
 from phronesis.derive.editor import Call
@@ -13,15 +15,35 @@ from phronesis.derive.experience.feedback import scheduled_by
 from phronesis.derive.experience.marks import FEEDBACK
 from phronesis.derive.experience.saying import feedback_payload
 from phronesis.derive.forgetting.forget import FORGET
+from phronesis.derive.jobs import due_jobs, failed_jobs, pending_jobs, without_vector
 from phronesis.memory.inside import Inside
 from phronesis.recall.browse import find_item
 from phronesis.storage.lane_view import LaneView
+from phronesis.truth import inputs
 from phronesis.truth.inputs import flag
 from phronesis.truth.reader import load_entry
 
+MAX_JOBS: Final = 1_000
+"""Pieces of work in one answer."""
+
 
 class Upkeep(Inside):
-    """feedback, forget."""
+    """feedback, forget, jobs."""
+
+    def jobs(self, *, limit: int = 100) -> Jobs:
+        """Give what the tenant's memory still has to do, ``limit`` pieces of work at most.
+
+        Entries that failed and wait for ``retry``, entries that wait for their interpretation, and users on whom a
+        reflection is due. ``pending``, ``failed`` and ``without_vector`` count all there are. Changes nothing.
+        """
+        count, stages = inputs.limit(limit, most=MAX_JOBS), self._open_stages()
+        with stages.database.transaction(self._tenant, "read") as unit:
+            failed = failed_jobs(unit)
+            waiting, pending = pending_jobs(unit, count)
+            missing = without_vector(unit, stages.doctor.embedders)
+        due = due_jobs(stages.database, self._tenant, stages.reflector, stages.clock())
+        jobs = tuple(islice(chain(failed, waiting, due), count))
+        return Jobs(jobs, pending=pending, failed=len(failed), without_vector=missing)
 
     def feedback(
         self,

@@ -6,7 +6,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from phronesis.storage.database import Database, Mode, Unit
-from phronesis.storage.schema import metadata
+from phronesis.storage.schema import items, metadata
 from phronesis.storage.truth_tables import entries, lanes, outcomes
 
 
@@ -62,3 +62,13 @@ def entries_with_outcome(unit: Unit, role: str) -> list[str]:
         .order_by(entries.c.lane_id, entries.c.seq)
     )
     return list(unit.run(query).scalars())
+
+
+def count_by_kind(unit: Unit) -> dict[str, int]:
+    """Give how many items of each kind a tenant holds, archived and ended ones too."""
+    query = (
+        sa.select(items.c.kind, sa.func.count().label("number"))
+        .where(items.c.tenant_id == unit.tenant)
+        .group_by(items.c.kind)
+    )
+    return {str(row.kind): int(row.number) for row in unit.run(query)}

@@ -8,8 +8,9 @@ the user's name stands in ``lanes.name`` alone, so that erasing a person leaves 
 Truth (never derived): tenants, lanes, entries, payload_parts, blobs, outcomes, failures.
 Derived (rebuilt from truth): items … search_documents, and of the resources (``storage/resource_tables``, a schema of
 their own on PostgreSQL) documents, sections, chunks. Index (made anew any time, in no hash): vectors, chunk_vectors,
-embedding_models, index_marks. Side (what reads showed, no text; what a public source was asked; who may come
-in; in no hash, not exported): shown_contexts, used_memories, usage, lookups, api_keys. Ledger (what was spent; the same): model_calls.
+embedding_models, index_marks. Side (what reads showed, no text; what a public source was asked; who may come in; in no
+hash, not exported): shown_contexts, used_memories, usage, lookups, api_keys. Ledger (what was spent; the same):
+model_calls.
 """
 
 from typing import Final

@@ -65,6 +65,7 @@ SECTIONS: Final = {
         keeping.rebuild,
         keeping.rederive,
         keeping.retry,
+        keeping.jobs,
         keeping.reembed,
         reasoning.rebuild_claim_index,
         migrating.migrate_memories,

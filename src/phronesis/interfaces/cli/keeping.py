@@ -51,6 +51,19 @@ def retry(entry_id: str, *, store: Store) -> None:
 
 
 @click.command()
+@click.option("--limit", "-n", type=int, default=100, show_default=True, help="Jobs at most.")
+@with_store
+def jobs(*, limit: int, store: Store) -> None:
+    """List what is still to be done: what failed, waits, or is due.
+
+    'retry' takes up what failed; 'worker' does the rest.
+    """
+    with store.open() as memory:
+        found = memory.jobs(limit=limit)
+    store.answer(found, render.say_jobs)
+
+
+@click.command()
 @click.argument("item_id", metavar="[ID]", required=False)
 @with_owner
 @click.option("--session", "session_id", metavar="ID", help="All of this session, and what was learned there.")

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from phronesis.core.jobs import Jobs
 from phronesis.core.results import (
     DoctorReport,
     ErasureCertificate,
@@ -13,7 +14,7 @@ from phronesis.core.results import (
     RederiveResult,
     ReembedResult,
 )
-from phronesis.interfaces.cli.render import say
+from phronesis.interfaces.cli.render import say, second
 from phronesis.interfaces.cli.text import on_one_line, table
 
 
@@ -81,6 +82,18 @@ def say_worked(result: Mapping[str, Any]) -> None:
     """Print what a worker did, and which lanes it could not bring up to date."""
     say(f"{result['done']} entries and vectors done")
     say(*(f"    lane {lane} cannot be brought up to date: {code}" for lane, code in result["faults"].items()))
+
+
+def say_jobs(found: Jobs) -> None:
+    """Print what is still to be done, a job a line, and what there is of each sort."""
+    rows = [
+        (job.state, job.work, job.user_id or job.namespace or "", "" if job.since is None else second(job.since),
+         job.entry_id or "", job.message or "")
+        for job in found
+    ]  # fmt: skip
+    if rows:
+        say(*table(rows, head=("state", "work", "of", "since", "entry", "why")))
+    say(f"{found.pending} entries wait, {found.failed} failed, {found.without_vector} documents have no vector yet")
 
 
 def say_upgraded(result: Mapping[str, Any]) -> None:

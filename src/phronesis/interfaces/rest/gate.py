@@ -1,0 +1,143 @@
+"""What every request passes before a route sees it: a request id, and the refusals that need no route."""
+
+import re
+import time
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import urlsplit
+
+import uuid_utils
+from fastapi import Request, Response
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from phronesis.config.serving import Serving
+from phronesis.errors import AccessRefused, PhronesisError, TooLarge
+from phronesis.interfaces.rest import PREFIX, UPLOAD, problems
+from phronesis.interfaces.rest.watching import Watch
+
+REQUEST_ID: Final = "X-Request-ID"
+_GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+"""A caller's own request id; any other text is not taken over: it stands in logs and in a header."""
+
+_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """ASGI middleware. Any exception of what is within becomes a problem, as long as nothing was sent."""
+
+    app: ASGIApp
+    serving: Serving
+    watch: Watch
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers, started, status = Headers(scope=scope), time.perf_counter(), 0
+        request_id = _request_id(headers)
+        scope.setdefault("state", {})["request_id"] = request_id
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                sent = MutableHeaders(scope=message)
+                sent[REQUEST_ID] = request_id
+                sent["X-Content-Type-Options"] = "nosniff"
+                sent.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        with self.watch.span(scope, headers) as span:
+            request = Request(scope, receive)
+            try:
+                self._check(scope, headers)
+                if _unreadable(scope, headers):
+                    await _media_type(request)(scope, receive, sending)
+                    return
+                await self.app(scope, _bounded(receive, self.serving.max_body), sending)
+            except PhronesisError as error:
+                await problems.of_error(request, error)(scope, receive, sending)
+            except Exception as error:
+                if status:
+                    raise
+                await problems.of_surprise(request, error)(scope, receive, sending)
+            finally:
+                self.watch.seen(scope, span, status, time.perf_counter() - started)
+
+    def _check(self, scope: Scope, headers: Headers) -> None:
+        """Refuse a name that is not this server's (DNS rebinding), writes of another site's page, too much at once."""
+        hosts = self.serving.answers_to
+        if hosts and _name(headers.get("host", "")) not in hosts:
+            raise AccessRefused(
+                "this server does not go by the name in the header Host; name it in server.allowed_hosts, or"
+                " phronesis serve --allow-host",
+                field="Host",
+            )
+        length = headers.get("content-length", "")
+        if length.isdecimal() and int(length) > self.serving.max_body:
+            raise TooLarge(
+                f"the body has {int(length):,} bytes; this server takes {self.serving.max_body:,}", field="body"
+            )
+        if scope["method"] in _SAFE or "authorization" in headers:
+            return  # nothing is changed, or the page had to know a key: the browser adds none by itself
+        origin = headers.get("origin")
+        foreign = origin is not None and origin.lower() not in self.serving.cors_origins and not _same(origin, headers)
+        if foreign or (origin is None and headers.get("sec-fetch-site") in {"cross-site", "same-site"}):
+            raise AccessRefused("a page of another site may not send this; call the server itself", field="Origin")
+
+
+def _bounded(receive: Receive, most: int) -> Receive:
+    """Give a ``receive`` that refuses a body that grows too large without having said how large it is."""
+    taken = 0
+
+    async def bounded() -> Message:
+        nonlocal taken
+        message = await receive()
+        if message["type"] == "http.request":
+            taken += len(message.get("body", b""))
+            if taken > most:
+                raise HTTPException(413)  # the framework passes this one on; any other reads as a broken body
+        return message
+
+    return bounded
+
+
+def _unreadable(scope: Scope, headers: Headers) -> bool:
+    """Tell whether a request of the API has a body that is no JSON: a page of another site may send some of those."""
+    if scope["method"] in _SAFE or not scope["path"].startswith(PREFIX):
+        return False
+    if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
+        return False
+    given = headers.get("content-type", "").partition(";")[0].strip().lower()
+    wanted = "multipart/form-data" if scope["path"] == UPLOAD else "application/json"
+    return given != wanted
+
+
+def _media_type(request: Request) -> Response:
+    wanted = "multipart/form-data" if request.url.path == UPLOAD else "application/json"
+    return problems.problem(
+        request, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "http.media_type", f"give the body as {wanted}",
+        field="Content-Type",
+    )  # fmt: skip
+
+
+def _request_id(headers: Headers) -> str:
+    given = headers.get(REQUEST_ID, "")
+    return given if _GIVEN_ID.fullmatch(given) else str(uuid_utils.uuid7())
+
+
+def _name(host: str) -> str:
+    """Give a Host header's name without its port, and an IPv6 address without brackets."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _same(origin: str, headers: Headers) -> bool:
+    return origin.partition("://")[2].lower() == headers.get("host", "").lower()

@@ -1,0 +1,144 @@
+"""What goes wrong, as RFC 9457 says it: ``application/problem+json`` with our own codes."""
+
+import json
+import logging
+import traceback
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from phronesis import errors
+
+MEDIA_TYPE: Final = "application/problem+json"
+TYPE_PREFIX: Final = "urn:phronesis:error:"
+"""What a problem's ``type`` begins with, before its code."""
+
+STATUS_OF: Final[Mapping[type[errors.PhronesisError], HTTPStatus]] = {
+    errors.PhronesisError: HTTPStatus.INTERNAL_SERVER_ERROR,
+    errors.InputError: HTTPStatus.BAD_REQUEST,
+    errors.TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    errors.NotFound: HTTPStatus.NOT_FOUND,
+    errors.Conflict: HTTPStatus.CONFLICT,
+    errors.AccessRefused: HTTPStatus.FORBIDDEN,
+    errors.Unauthenticated: HTTPStatus.UNAUTHORIZED,
+    errors.RateLimited: HTTPStatus.TOO_MANY_REQUESTS,
+    errors.MissingExtra: HTTPStatus.NOT_IMPLEMENTED,
+    errors.StorageError: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.IntegrityError: HTTPStatus.INTERNAL_SERVER_ERROR,
+    errors.StorageRefused: HTTPStatus.INTERNAL_SERVER_ERROR,
+    errors.ModelError: HTTPStatus.BAD_GATEWAY,
+    errors.ModelUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.ModelBudgetSpent: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.IndexUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.FetchFailed: HTTPStatus.BAD_GATEWAY,
+    errors.FetchRefused: HTTPStatus.BAD_REQUEST,
+    errors.HandlerMissing: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.Closed: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+"""The status of each error; one that does not stand here has that of the nearest above it in the tree."""
+
+_OF_ROUTES: Final = {
+    HTTPStatus.NOT_FOUND: ("http.path", "there is nothing at this path; /docs lists what there is"),
+    HTTPStatus.METHOD_NOT_ALLOWED: ("http.method", "this path does not take this method; the header Allow says which"),
+    HTTPStatus.BAD_REQUEST: ("http.body", "the body cannot be read"),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (errors.TooLarge.code, "the body is larger than this server takes"),
+}
+"""What the framework refuses before any verb is called: code and words by status."""
+
+_SHOWN_MISTAKES: Final = 20
+
+logger = logging.getLogger("phronesis.server")
+
+
+def status_of(error: errors.PhronesisError) -> HTTPStatus:
+    """Give the status under which an error goes out."""
+    return next(STATUS_OF[kind] for kind in type(error).__mro__ if kind in STATUS_OF)
+
+
+def problem(
+    request: Request,
+    status: HTTPStatus,
+    code: str,
+    detail: str,
+    *,
+    field: str | None = None,
+    details: Mapping[str, Any] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Give the answer that says what is wrong, and how to mend it."""
+    body = {
+        "type": TYPE_PREFIX + code,
+        "title": status.phrase,
+        "status": int(status),
+        "detail": detail,
+        "code": code,
+        "field": field,
+        "instance": request.url.path,
+        "request_id": request.scope.get("state", {}).get("request_id"),
+        "details": dict(details or {}),
+    }
+    return Response(json.dumps(body).encode(), status, headers, media_type=MEDIA_TYPE)
+
+
+def of_error(request: Request, error: errors.PhronesisError, status: HTTPStatus | None = None) -> Response:
+    """Give the answer to one of our own errors; another ``status`` where a header of the request decides it."""
+    headers = {}
+    if isinstance(error, errors.Unauthenticated):
+        headers["WWW-Authenticate"] = 'Bearer realm="phronesis"'
+    if isinstance(error, errors.RateLimited):
+        headers["Retry-After"] = str(max(1, round(error.retry_after)))
+    if isinstance(error, errors.StorageBusy):
+        headers["Retry-After"] = "1"
+    return problem(
+        request, status or status_of(error), error.code, error.message, field=error.field, details=error.details,
+        headers=headers,
+    )  # fmt: skip
+
+
+def answer_problems(app: FastAPI) -> None:
+    """Have an application answer whatever goes wrong in its routes as a problem."""
+
+    @app.exception_handler(errors.PhronesisError)
+    def _ours(request: Request, error: errors.PhronesisError) -> Response:
+        moved = isinstance(error, errors.VersionConflict) and "if-match" in request.headers
+        return of_error(request, error, HTTPStatus.PRECONDITION_FAILED if moved else None)
+
+    @app.exception_handler(RequestValidationError)
+    def _form(request: Request, error: RequestValidationError) -> Response:
+        mistakes = [_mistake(one) for one in error.errors()[:_SHOWN_MISTAKES]]
+        first = mistakes[0]
+        broken = any(one["type"] == "json_invalid" for one in error.errors())
+        return problem(
+            request, HTTPStatus.BAD_REQUEST if broken else HTTPStatus.UNPROCESSABLE_ENTITY,
+            "http.body" if broken else errors.InputError.code, f"{first['field']}: {first['message']}",
+            field=first["field"], details={"mistakes": mistakes},
+        )  # fmt: skip
+
+    @app.exception_handler(HTTPException)
+    def _framework(request: Request, error: HTTPException) -> Response:
+        status = HTTPStatus(error.status_code)
+        code, detail = _OF_ROUTES.get(status, ("http.request", str(error.detail)))
+        return problem(request, status, code, detail, headers=error.headers)
+
+
+def of_surprise(request: Request, error: Exception) -> Response:
+    """Give the answer to what nobody foresaw.
+
+    A stranger's message may quote what was remembered: the log has the error's type and place, the caller neither.
+    """
+    place = "".join(traceback.format_tb(error.__traceback__))
+    logger.error("unforeseen %s at %s %s\n%s", type(error).__name__, request.method, request.url.path, place)
+    return problem(
+        request, HTTPStatus.INTERNAL_SERVER_ERROR, errors.PhronesisError.code,
+        "something went wrong here that is not your doing; the server's log has it under this request_id",
+    )  # fmt: skip
+
+
+def _mistake(fault: Mapping[str, Any]) -> dict[str, str]:
+    """Give one fault of a body or parameter, without what was given: it may be long, or a secret."""
+    place = [str(part) for part in fault["loc"] if part not in {"body", "query", "path", "header"}]
+    return {"field": ".".join(place) or "body", "message": str(fault["msg"]).removeprefix("Value error, ")}

@@ -1,0 +1,98 @@
+"""The server: one application that the faces are mounted in, and the process that runs it."""
+
+import contextlib
+import signal
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from phronesis.config.serving import Serving
+from phronesis.errors import InputError, MissingExtra
+from phronesis.memory import Memory
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+Mount = Callable[["FastAPI", Memory, Serving], None]
+"""Adds a face to the application; ``app.state.admission`` says who comes in."""
+
+MOUNTS: Final[Sequence[Mount]] = ()
+"""The faces beside HTTP."""
+
+
+def make_server_app(memory: Memory, serving: Serving) -> "FastAPI":
+    """Give the application with every face; MissingExtra when the packages of a server are not installed."""
+    try:
+        from phronesis.interfaces.rest.app import make_app  # noqa: PLC0415 - an optional package
+    except ImportError as error:
+        raise MissingExtra("the server needs: pip install 'phronesis[server]'") from error
+    app = make_app(memory, serving)
+    for mount in MOUNTS:
+        mount(app, memory, serving)
+    return app
+
+
+def check_reach(memory: Memory, serving: Serving) -> None:
+    """Refuse to be reached by others without keys; InputError says how to make one."""
+    if not serving.on_loopback and not memory.keys.any_active():
+        raise InputError(
+            f"host {serving.host} can be reached by others, and there is no API key yet; make one (phronesis keys"
+            " create --role write --label …), or listen at 127.0.0.1",
+            field="host",
+        )
+
+
+def serve(memory: Memory, serving: Serving, *, say: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM; then finish what runs, interpret what is pending, and return.
+
+    ``say`` is told once where the server listens. InputError when that cannot be listened at.
+    """
+    check_reach(memory, serving)
+    app = make_server_app(memory, serving)
+    with contextlib.closing(listen(serving)) as listening:
+        run(app, serving, listening, say)
+    memory.flush()
+
+
+def listen(serving: Serving) -> socket.socket:
+    """Give a socket that listens where the server shall."""
+    family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((serving.host.strip("[]"), serving.port))
+    except OSError as error:
+        listening.close()
+        raise InputError(
+            f"cannot listen at {serving.host}:{serving.port}: {error.strerror or error}; give another --port, or --port"
+            " 0 for one that is free",
+            field="port",
+        ) from error
+    return listening
+
+
+def run(app: Any, serving: Serving, listening: socket.socket, say: Callable[[str], None]) -> None:
+    """Run the application on a socket until a signal asks it to stop."""
+    import uvicorn  # noqa: PLC0415 - an optional package
+
+    class Told(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            name = f"[{serving.host}]" if ":" in serving.host else serving.host
+            say(f"http://{name}:{listening.getsockname()[1]}")
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            # Uvicorn's own raises the signal again at its end, and then nothing of what comes after is done.
+            before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+            try:
+                yield
+            finally:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, lifespan="on",
+        timeout_graceful_shutdown=serving.shutdown_seconds,
+    )  # fmt: skip
+    Told(config).run(sockets=[listening])

@@ -1,0 +1,95 @@
+"""Who comes in over HTTP: keys and their roles, the names a server goes by, pages of other sites."""
+
+from collections.abc import Iterator
+
+import pytest
+from starlette.testclient import TestClient
+
+from phronesis import Memory
+from phronesis.config.serving import Serving
+from phronesis.interfaces.serving import make_server_app
+
+PLACE = "http://127.0.0.1:8765"
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory.open("sqlite://", policy={"embedder": "none"}) as memory:
+        yield memory
+
+
+@pytest.fixture
+def client(memory: Memory) -> Iterator[TestClient]:
+    with TestClient(make_server_app(memory, Serving()), base_url=PLACE) as client:
+        yield client
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def test_without_keys_anybody_on_this_machine_comes_in(client: TestClient) -> None:
+    added = client.post("/api/v1/memories", json={"content": "我住在杭州。", "user_id": "lin"})
+    assert added.status_code == 201
+    item = added.json()["items"][0]
+    found = client.get(f"/api/v1/memories/{item['id']}")
+    assert (found.json()["content"], found.headers["ETag"]) == ("我住在杭州。", '"1"')
+
+
+def test_once_there_is_a_key_everybody_needs_one(client: TestClient, memory: Memory) -> None:
+    token, key = memory.keys.create("write", label="x", actor="ada")
+    refused = client.get("/api/v1/memories")
+    assert refused.status_code == 401
+    assert refused.headers["WWW-Authenticate"].startswith("Bearer")
+    assert refused.json()["code"] == "access.key"
+    added = client.post("/api/v1/memories", json={"content": "tea"}, headers=bearer(token)).json()
+    assert memory.history(added["items"][0]["id"])[0].actor == "ada"
+    memory.keys.revoke(key.id)
+    assert client.get("/api/v1/memories", headers=bearer(token)).status_code == 401
+
+
+def test_a_key_may_do_what_its_role_says(client: TestClient, memory: Memory) -> None:
+    token, _ = memory.keys.create("read", label="x")
+    assert client.get("/api/v1/memories", headers=bearer(token)).status_code == 200
+    refused = client.post("/api/v1/memories", json={"content": "tea"}, headers=bearer(token))
+    assert (refused.status_code, refused.json()["code"]) == (403, "access.role")
+    assert refused.json()["details"] == {"role": "write"}
+    assert len(memory.get_all()) == 0
+
+
+def test_a_key_opens_its_own_tenant(client: TestClient, memory: Memory) -> None:
+    rival = memory.for_tenant("rival")
+    rival.add("their secret")
+    token, _ = rival.keys.create("read", label="x")
+    (theirs,) = client.get("/api/v1/memories", headers=bearer(token)).json()["items"]
+    assert theirs["content"] == "their secret"
+    assert client.get("/api/v1/memories").json()["items"] == []
+
+
+@pytest.mark.parametrize("given", ["Basic YTpi", "Bearer", "Bearer sk-1234", "phr_x"])
+def test_what_is_no_key_is_refused_where_none_is_asked_for_too(client: TestClient, given: str) -> None:
+    refused = client.get("/api/v1/memories", headers={"Authorization": given})
+    assert refused.status_code == 401
+    assert "1234" not in refused.text
+
+
+def test_a_name_that_is_not_the_servers_is_refused(memory: Memory, client: TestClient) -> None:
+    for host in ("evil.example", "127.0.0.1.evil.example:8765", "[::1", ""):
+        assert client.get("/healthz", headers={"Host": host}).status_code == 403
+    for host in ("localhost:8765", "127.0.0.1", "[::1]:8765"):
+        assert client.get("/healthz", headers={"Host": host}).status_code == 200
+    named = TestClient(make_server_app(memory, Serving(allowed_hosts=("memory.example",))), base_url=PLACE)
+    assert named.get("/healthz").status_code == 403
+    assert named.get("/healthz", headers={"Host": "Memory.example:443"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}],
+    ids=["origin", "null", "fetch"],
+)
+def test_a_page_of_another_site_writes_nothing(client: TestClient, memory: Memory, headers: dict[str, str]) -> None:
+    refused = client.post("/api/v1/memories", json={"content": "tea"}, headers=headers)
+    assert (refused.status_code, refused.json()["field"]) == (403, "Origin")
+    assert len(memory.get_all()) == 0
+    assert client.post("/api/v1/memories", json={"content": "tea"}, headers={"Origin": PLACE}).status_code == 201
