@@ -33,7 +33,8 @@ def tell_said(memory: Memory) -> None:
 def _long_talk(memory: Memory) -> None:
     said = (
         "Where do we stand with pump 2?", "I am responsible for the pumps in hall 2.", "The pressure fell to three bar.",
-        "We ordered two seals from the supplier.", DECIDED, "Thanks, that is all for today.",
+        "We ordered two seals from the supplier.", DECIDED, "Who will be there on Friday?", "Then I call the supplier.", "The seals came today.",
+        "Thanks, that is all for today.",
     )  # fmt: skip
     for n, words in enumerate(said):
         at = f"2026-05-06T09:{n:02}:00Z"

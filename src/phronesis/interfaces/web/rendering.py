@@ -36,6 +36,7 @@ NAVIGATION: Final = (
 _STEPS: Final = ((60, "seconds"), (60, "minutes"), (24, "hours"), (30, "days"), (12, "months"))
 """How many of a unit make the next; what is left over counts years."""
 
+_CITATION: Final = re.compile(r"(mem:[0-9a-f-]{36})")
 _FENCE: Final = re.compile(r"(</?(?:memory|turn)-\d{9}[^>\n]*>)")
 """A tag of ``core.fences`` in a composed context."""
 
@@ -108,6 +109,11 @@ def fenced(text: str) -> Iterator[tuple[bool, str]]:
     return ((n % 2 == 1, piece) for n, piece in enumerate(_FENCE.split(text)) if piece)
 
 
+def citing(text: str) -> Iterator[tuple[bool, str]]:
+    """Give a text in pieces, in order, each with whether it is a citation."""
+    return ((n % 2 == 1, piece) for n, piece in enumerate(_CITATION.split(text)) if piece)
+
+
 def marked(text: str, words: str) -> Iterator[tuple[bool, str]]:
     """Give a text in pieces, in order, each with whether it is ``words``; they stand by themselves where it has none."""
     if words and words not in text:
@@ -136,6 +142,7 @@ _FILTERS: Final[Mapping[str, Any]] = {
     "value": value_text,
     "embedded": embedded,
     "item_address": item_address,
+    "citing": citing,
     "fenced": fenced,
     "marked": marked,
     "percent": lambda share: f"{share:.0%}",

@@ -62,6 +62,7 @@ def mount(app: FastAPI, admission: Admission) -> None:
         health,
         home,
         item,
+        jobs,
         memories,
         quarantine,
         resources,
@@ -70,7 +71,7 @@ def mount(app: FastAPI, admission: Admission) -> None:
 
     app.state.reception = Reception(admission)
     app.mount("/static", Unchanging(packages=[("phronesis.interfaces.web", "static")]), name="static")
-    for one in (entrance, home, memories, item, sessions, composer, resources, quarantine, health):
+    for one in (entrance, home, memories, item, sessions, composer, resources, quarantine, jobs, health):
         app.include_router(one.router, include_in_schema=False)
 
 

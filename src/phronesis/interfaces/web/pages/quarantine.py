@@ -1,10 +1,11 @@
-"""The quarantine: what reads like an order to a model, shown as data, until a person lets it go or ends it."""
+"""The quarantine: what reads like an order to a model, shown as data, until an admin lets it go or ends it."""
 
 from typing import Annotated, Final
 
 from fastapi import Form, Response
 
 from phronesis.core.items import SUSPECT_WORDS
+from phronesis.core.keys import Role
 from phronesis.errors import Conflict
 from phronesis.interfaces.web.rendering import page
 from phronesis.interfaces.web.routing import back, make_router
@@ -37,7 +38,7 @@ def release(
     next: Annotated[str, Form()] = "/quarantine",  # noqa: A002 - the form's name
 ) -> Response:
     """Let a text go: it is found and shown again, as data where its source is not trusted."""
-    visitor.check(token)
+    visitor.check(token, Role.ADMIN)
     visitor.memory.quarantine_release(id, actor=visitor.actor)
     return back(next.partition("?")[0], done="release", count=1)
 
@@ -50,7 +51,7 @@ def reject(
     next: Annotated[str, Form()] = "/quarantine",  # noqa: A002 - the form's name
 ) -> Response:
     """End texts, one or all that were chosen."""
-    visitor.check(token)
+    visitor.check(token, Role.ADMIN)
     ended = 0
     for one in id:
         try:

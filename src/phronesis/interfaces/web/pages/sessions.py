@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from fastapi import Response
 
+from phronesis.core.ids import item_id
 from phronesis.core.instants import parse_moment
 from phronesis.core.items import Item
 from phronesis.core.results import Turn
@@ -23,6 +24,9 @@ TURNS: Final = 40
 
 ITEMS: Final = 1_000
 """Items of a session that its page looks at, the newest: messages, and what was learned from them."""
+
+MESSAGE: Final = "message"
+"""The kind of what was said; all others were learned from it."""
 
 ASKS_NOTHING: Final = {"message": "-", "memory": None, "resources": None}
 """A plan of which no retriever is asked: a context of it holds what is there without a search."""
@@ -96,10 +100,10 @@ def _exchanges(visitor: Visitor, session_id: str, turns: Sequence[Turn]) -> list
     owner = visitor.looking.owner
     held = visitor.memory.quarantine_list(**owner, session_id=session_id, limit=ITEMS)
     found = [*visitor.memory.get_all(**owner, session_id=session_id, limit=ITEMS), *held]
-    messages = {(item.entry_id, item.content): item for item in found if item.kind == "message"}
+    messages = {item.id: item for item in found if item.kind == MESSAGE}
     learned: dict[str, list[Item]] = {}
     for item in found:
-        if item.kind != "message":
+        if item.kind != MESSAGE:
             learned.setdefault(item.entry_id, []).append(item)
     return [
         Exchange(
@@ -111,8 +115,8 @@ def _exchanges(visitor: Visitor, session_id: str, turns: Sequence[Turn]) -> list
     ]
 
 
-def _said(turn: Turn, n: int, message: Mapping[str, Any], items: Mapping[tuple[str, str], Item]) -> Said:
-    item = items.get((turn.entry_id, str(message.get("content", ""))))
+def _said(turn: Turn, n: int, message: Mapping[str, Any], items: Mapping[str, Item]) -> Said:
+    item = items.get(item_id(turn.entry_id, MESSAGE, str(n)))
     anchor = message.get("id") or (item.id if item is not None else f"{turn.number}-{n}")
     return Said(f"m-{anchor}", message, _moment(message.get("created_at")) or turn.recorded_at, item)
 
