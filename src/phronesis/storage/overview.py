@@ -35,7 +35,7 @@ def counts_by_lane(unit: Unit, lane_id: int | None = None) -> dict[int, Mapping[
     query = _COUNTS if lane_id is None else _IN_LANE
     out: dict[int, dict[str, int]] = {}
     rows = unit.run(query, bound if lane_id is None else {**bound, "l": lane_id})
-    for number, kind, count in rows.tuples():
+    for number, kind, count in map(tuple, rows):
         out.setdefault(number, {})[kind] = count
     return dict(out)
 
