@@ -32,9 +32,7 @@ def test_health_on_a_phone_in_chinese(open_tab: Callable[..., Visit]) -> None:
     visit.shot("health-zh-dark-phone")
 
 
-def test_what_failed_waits_on_the_first_page_and_is_tried_again(
-    open_tab: Callable[..., Visit], tmp_path: Path
-) -> None:
+def test_what_failed_waits_on_the_first_page_and_is_tried_again(open_tab: Callable[..., Visit], tmp_path: Path) -> None:
     broken = [True]
 
     def bad(entry: Entry) -> bool:

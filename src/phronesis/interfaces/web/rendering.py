@@ -115,7 +115,7 @@ def citing(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def marked(text: str, words: str) -> Iterator[tuple[bool, str]]:
-    """Give a text in pieces, in order, each with whether it is ``words``; they stand by themselves where it has none."""
+    """Give a text in pieces, in order, each with whether it is ``words``; they stand first where it has none."""
     if words and words not in text:
         yield True, words
         words = ""

@@ -7,7 +7,7 @@ A form is taken only with the token that the page was given (a double submitted 
 import hmac
 import secrets
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
 from fastapi import Depends, Request, Response
@@ -39,12 +39,12 @@ class Looking:
     across: str | None = None
 
     @property
-    def scope(self) -> dict[str, str | None]:
+    def scope(self) -> dict[str, Any]:
         """Give the arguments of verbs that may look across the tenant."""
         return {"user_id": self.user_id, "namespace": self.namespace, "across": self.across}
 
     @property
-    def owner(self) -> dict[str, str | None]:
+    def owner(self) -> dict[str, Any]:
         """Give the arguments of verbs that look into one lane and the shared namespace."""
         return {"user_id": self.user_id, "namespace": self.namespace}
 

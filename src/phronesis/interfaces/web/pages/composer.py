@@ -101,8 +101,8 @@ def compose(
 
 
 def _composed(visitor: Visitor, asked: Asked) -> Composed:
-    # A dry run: no session was shown these memories, so that who says them later is still a witness (law 7), and looking
-    # does not keep a memory from being forgotten. The session is the real one, for its turns and summary belong to it.
+    # A dry run: no session was shown these memories, so that who says them later is still a witness (law 7), and a look
+    # keeps no memory from being forgotten. The session is the real one, for its turns and summary belong to it.
     package = visitor.memory.compose_context(
         asked.session or TRIAL, asked.message, **visitor.looking.owner, token_budget=_budget(asked.budget), dry_run=True
     )

@@ -1,9 +1,9 @@
 """How the store is: what it holds, what is wrong with it and what to do, and the policy in force."""
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Final
+from typing import Any, Final
 
 from fastapi import Response
 
@@ -40,7 +40,7 @@ def checks(visitor: Visiting) -> Response:
     return page(visitor, "health.html", report=report, sections=parts, **_held(visitor))
 
 
-def _held(visitor: Visitor) -> Mapping[str, object]:
+def _held(visitor: Visitor) -> dict[str, Any]:
     stages, seen = visitor.memory.stages, visitor.memory.overview(**visitor.looking.scope, limit=NO_LIST)
     encoder = stages.doctor.embedders.default
     facts: Sequence[tuple[str, str]] = (

@@ -67,8 +67,10 @@ def take_in(
 ) -> Response:
     """Take a document in: a file, a text, or a page where the policy lets it be fetched."""
     visitor.check(token)
-    about = {"uri": uri.strip() or None, "title": title.strip() or None, "user_id": user.strip() or None,
-             "namespace": namespace.strip() or None, "actor": visitor.actor}  # fmt: skip
+    about: dict[str, Any] = {
+        "uri": uri.strip() or None, "title": title.strip() or None, "user_id": user.strip() or None,
+        "namespace": namespace.strip() or None, "actor": visitor.actor,
+    }  # fmt: skip
     given: dict[str, Any] = {name: value for name, value in (("text", text), ("url", url)) if value.strip()}
     if file is not None and file.filename:
         if given:
