@@ -9,6 +9,8 @@ import sqlalchemy as sa
 
 from phronesis import Memory
 from phronesis.core.scope import LaneName
+from phronesis.errors import InputError
+from phronesis.storage.shown import shown_since
 from phronesis.storage.side_tables import usage
 from phronesis.storage.usage import MAX_WAITING, WRITTEN_AFTER
 
@@ -41,9 +43,28 @@ def rows(memory: Memory) -> list[int]:
         return list(unit.run(query).scalars())
 
 
+def shown_to_lin(memory: Memory) -> int:
+    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+        return shown_since(unit, LaneName("user", "lin"), seq=0).total()
+
+
 def used(memory: Memory) -> dict[str, list[int]]:
     found: dict[str, list[int]] = memory.stages.forgetter.payload(memory.tenant, LaneName("user", "lin"))["used"]
     return found
+
+
+def test_who_looks_on_uses_nothing_and_is_shown_nothing(memory: Memory) -> None:
+    asked = ("s", "Where is the attic key?")
+    looked = memory.compose_context(*asked, user_id="lin", dry_run=True)
+    assert [one.item.content for one in looked.evidence] == ["The attic key is brass."]
+    memory.stages.shown.settle(memory.tenant)
+    assert (used(memory), shown_to_lin(memory)) == ({}, 0)
+    composed = memory.compose_context(*asked, user_id="lin")
+    memory.stages.shown.settle(memory.tenant)
+    assert (len(used(memory)), shown_to_lin(memory)) == (1, 1)
+    assert looked.context_id != composed.context_id
+    with pytest.raises(InputError, match="dry_run"):
+        memory.compose_context(*asked, user_id="lin", dry_run="yes")  # type: ignore[arg-type]
 
 
 def test_reads_are_counted_in_memory_and_written_after_a_minute(memory: Memory, clock: Clock) -> None:

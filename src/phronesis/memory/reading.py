@@ -93,6 +93,7 @@ class Reading(Inside):
         plan: RetrievalPlan | Mapping[str, Any] | None = None,
         as_of: datetime | str | None = None,
         valid_at: datetime | str | None = None,
+        dry_run: bool = False,
     ) -> ContextPackage:
         """Give the smallest context that lets an agent answer ``user_message``, each memory in it cited.
 
@@ -101,7 +102,11 @@ class Reading(Inside):
         the policy's).
         The words under ``goal``, ``task`` and ``topic`` of ``agent_state`` join the question. ``plan`` is carried out
         instead of a new one: what ``plan`` gave, perhaps changed; its scope and times are those of this call.
+
+        It is noted, beside memory, that the session was shown these items, so that what it says of them later is no new
+        evidence (law 7), and that they were of use. With ``dry_run`` neither is: for a person who looks on.
         """
+        looked_at = inputs.flag(dry_run, field="dry_run")
         session = check_id(session_id, field="session_id")
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id)
         stages = self._open_stages()
@@ -115,6 +120,8 @@ class Reading(Inside):
             wanted=wanted, now=asked_at(wanted, stages.clock()), plan=None if plan is None else plan_of(plan),
         )  # fmt: skip
         package = stages.assembler.assemble(self._tenant, request)
+        if looked_at:
+            return package
         shown = package.shown_ids()
         stages.shown.note(
             self._tenant, scope.write_lane, session_id=session, context_id=package.context_id, item_ids=shown

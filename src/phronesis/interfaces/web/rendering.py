@@ -1,7 +1,8 @@
 """Templates: the page around everything, and how times, numbers and kinds are written in a language."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final
@@ -34,6 +35,10 @@ NAVIGATION: Final = (
 
 _STEPS: Final = ((60, "seconds"), (60, "minutes"), (24, "hours"), (30, "days"), (12, "months"))
 """How many of a unit make the next; what is left over counts years."""
+
+_CITATION: Final = re.compile(r"(mem:[0-9a-f-]{36})")
+_FENCE: Final = re.compile(r"(</?(?:memory|turn)-\d{9}[^>\n]*>)")
+"""A tag of ``core.fences`` in a composed context."""
 
 
 def page(visitor: Visitor, template: str, *, status: int = 200, **values: Any) -> Response:
@@ -99,6 +104,27 @@ def item_address(item_id: str) -> str:
     return f"/memories/{quote(item_id, safe='')}"
 
 
+def fenced(text: str) -> Iterator[tuple[bool, str]]:
+    """Give a composed context in pieces, in order, each with whether it is the tag of a fence."""
+    return ((n % 2 == 1, piece) for n, piece in enumerate(_FENCE.split(text)) if piece)
+
+
+def citing(text: str) -> Iterator[tuple[bool, str]]:
+    """Give a text in pieces, in order, each with whether it is a citation."""
+    return ((n % 2 == 1, piece) for n, piece in enumerate(_CITATION.split(text)) if piece)
+
+
+def marked(text: str, words: str) -> Iterator[tuple[bool, str]]:
+    """Give a text in pieces, in order, each with whether it is ``words``; they stand first where it has none."""
+    if words and words not in text:
+        yield True, words
+        words = ""
+    before, found, after = text.partition(words) if words else (text, "", "")
+    for is_marked, piece in ((False, before), (True, found), (False, after)):
+        if piece:
+            yield is_marked, piece
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -116,5 +142,8 @@ _FILTERS: Final[Mapping[str, Any]] = {
     "value": value_text,
     "embedded": embedded,
     "item_address": item_address,
+    "citing": citing,
+    "fenced": fenced,
+    "marked": marked,
     "percent": lambda share: f"{share:.0%}",
 }

@@ -54,19 +54,26 @@ class PageRoute(APIRoute):
 def mount(app: FastAPI, admission: Admission) -> None:
     """Add the pages and their static files to a server."""
     from phronesis.interfaces.web.pages import (  # noqa: PLC0415 - they import this module
+        composer,
         entrance,
         experience,
+        health,
         home,
         item,
+        jobs,
         memories,
         people,
+        quarantine,
+        resources,
         runs,
+        sessions,
         traits,
     )
 
     app.state.reception = Reception(admission)
     app.mount("/static", Unchanging(packages=[("phronesis.interfaces.web", "static")]), name="static")
-    for one in (entrance, home, memories, item, people, traits, experience, runs):
+    for one in (entrance, home, memories, item, sessions, composer, people, traits, experience, runs, resources,
+                quarantine, jobs, health):  # fmt: skip
         app.include_router(one.router, include_in_schema=False)
 
 

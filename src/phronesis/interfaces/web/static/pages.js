@@ -23,6 +23,28 @@
     if (question && !window.confirm(question)) event.preventDefault();
   });
 
+  // <button data-copy="id of an element" data-copied="what to say then">; where there is no clipboard it is selected
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest?.("[data-copy]");
+    if (!button) return;
+    const place = document.getElementById(button.dataset.copy);
+    try {
+      await navigator.clipboard.writeText(place.textContent);
+      button.textContent = button.dataset.copied;
+    } catch {
+      window.getSelection().selectAllChildren(place);
+    }
+  });
+
+  // <input type="checkbox" data-all="id of a form">: all that can be chosen for it
+  document.addEventListener("change", (event) => {
+    const form = event.target.dataset?.all;
+    if (!form) return;
+    for (const box of document.querySelectorAll(`input[type="checkbox"][name][form="${form}"]`)) {
+      box.checked = event.target.checked;
+    }
+  });
+
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
   window.phronesis = { colour, data: (id) => JSON.parse(document.getElementById(id).textContent) };
 

@@ -1,0 +1,157 @@
+"""The documents: take one in, read it in its sections, and see what a new version of it changed."""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from fastapi import File, Form, Response, UploadFile
+
+from phronesis.core.items import Item
+from phronesis.core.resources.records import DOCUMENT, DocumentRow
+from phronesis.core.resources.results import IngestedResource, Resource
+from phronesis.errors import InputError
+from phronesis.interfaces.web.rendering import address, page
+from phronesis.interfaces.web.routing import back, make_router
+from phronesis.interfaces.web.visiting import Visiting, Visitor
+
+PAGE: Final = 30
+"""Documents of a page."""
+
+SECTIONS: Final = 100
+"""Sections of a page."""
+
+NAME: Final = 200
+"""Characters of an uploaded file's name, the last ones: they hold its type."""
+
+OFF: Final = "off"
+"""The policy's word for no URL being fetched."""
+
+router = make_router()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A section that a version changed: its headings, and its words before and after. None: it was not there."""
+
+    path: Sequence[str]
+    before: str | None
+    after: str | None
+
+
+@router.get("/resources")
+def resources(visitor: Visiting, cursor: str = "") -> Response:
+    """List the documents that are held, the newest first."""
+    listed = visitor.memory.get_all(**visitor.looking.scope, kinds=[DOCUMENT], limit=PAGE, cursor=cursor or None)
+    further = address("/resources", cursor=listed.next_cursor, **visitor.looking.named)
+    taking_in = visitor.memory.stages.documents
+    return page(
+        visitor, "resources.html", listed=listed, further=further, most=taking_in.max_bytes, urls=taking_in.urls != OFF
+    )
+
+
+@router.post("/resources")
+def take_in(
+    visitor: Visiting,
+    token: Annotated[str, Form()],
+    file: Annotated[UploadFile | None, File()] = None,
+    *,
+    text: Annotated[str, Form()] = "",
+    url: Annotated[str, Form()] = "",
+    uri: Annotated[str, Form()] = "",
+    title: Annotated[str, Form()] = "",
+    user: Annotated[str, Form()] = "",
+    namespace: Annotated[str, Form()] = "",
+) -> Response:
+    """Take a document in: a file, a text, or a page where the policy lets it be fetched."""
+    visitor.check(token)
+    about: dict[str, Any] = {
+        "uri": uri.strip() or None, "title": title.strip() or None, "user_id": user.strip() or None,
+        "namespace": namespace.strip() or None, "actor": visitor.actor,
+    }  # fmt: skip
+    given: dict[str, Any] = {name: value for name, value in (("text", text), ("url", url)) if value.strip()}
+    if file is not None and file.filename:
+        if given:
+            raise InputError("file: give a file, a text or a page, one of them", field="file")
+        told = _uploaded(visitor, file, about)
+    else:
+        told = visitor.memory.ingest_resource(**given, **about)
+    if told.document is None:
+        return back("/resources")
+    return back("/resources/view", id=told.document.id, done="same" if not told.sections else "added")
+
+
+@router.get("/resources/view")
+def resource(
+    visitor: Visiting,
+    id: str,  # noqa: A002 - the query's name
+    *,
+    version: int = 0,
+    compare: int = 0,
+    start: int = 0,
+    done: str = "",
+) -> Response:
+    """Show a document in reading order, as it is or as a ``version`` was, or what a version changed (``compare``)."""
+    held = visitor.memory.get_resource(id)
+    chosen = _version(held, version) or held.versions[-1]
+    shown = held if chosen is held.versions[-1] else visitor.memory.get_resource(id, as_of=chosen.recorded_at)
+    first = max(0, start)
+    more = first + SECTIONS if len(shown.sections) > first + SECTIONS else None
+    return page(
+        visitor, "resource.html", document=held.document, held=held, chosen=chosen, newest=held.versions[-1],
+        sections=shown.sections[first : first + SECTIONS], total=len(shown.sections),
+        further=address("/resources/view", id=id, version=version or None, start=more) if more else None,
+        compared=_version(held, compare), differences=_compared(visitor, held, compare), done=done,
+    )  # fmt: skip
+
+
+def differences(before: Sequence[Item], after: Sequence[Item]) -> list[Difference]:
+    """Give what differs between the sections of two versions, in reading order: pairs are under the same headings."""
+    kept = {one.id for one in before} & {one.id for one in after}
+    gone, come = _by_path(before, kept), _by_path(after, kept)
+    return [
+        Difference(path, *pair)
+        for path in dict.fromkeys([*come, *gone])
+        for pair in zip_longest(gone.get(path, ()), come.get(path, ()))
+    ]
+
+
+def _uploaded(visitor: Visitor, file: UploadFile, about: dict[str, Any]) -> IngestedResource:
+    """Take a file in by its bytes: readers look at its name and what is in it, as at a file of the disk."""
+    name, most = Path(file.filename or "").name[-NAME:] or "document", visitor.memory.stages.documents.max_bytes
+    body = file.file.read(most + 1)
+    if len(body) > most:
+        raise InputError(f"file: it has more than resources.max_bytes ({most:,}); split it, or raise the limit",
+                         field="file")  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix="phronesis-") as folder:
+        path = Path(folder, name)
+        path.write_bytes(body)
+        # The same name again is a new version of the same document, as with a file that is given by its path.
+        return visitor.memory.ingest_resource(path=path, **{**about, "uri": about["uri"] or f"upload:{name}"})
+
+
+def _version(held: Resource, number: int) -> DocumentRow | None:
+    return next((one for one in held.versions if one.number == number), None)
+
+
+def _compared(visitor: Visitor, held: Resource, number: int) -> list[Difference]:
+    """Give what a version changed in the one before it; of the first version everything is new, and nothing is said."""
+    numbers = [one.number for one in held.versions]
+    if number not in numbers[1:]:
+        return []
+    place = numbers.index(number)
+    before, after = (
+        visitor.memory.get_resource(held.document.id, as_of=one.recorded_at).sections
+        for one in held.versions[place - 1 : place + 1]
+    )
+    return differences(before, after)
+
+
+def _by_path(sections: Sequence[Item], kept: set[str]) -> dict[tuple[str, ...], list[str]]:
+    out: dict[tuple[str, ...], list[str]] = {}
+    for one in sections:
+        if one.id not in kept:
+            out.setdefault(tuple(one.data.get("path", ())), []).append(one.content)
+    return out

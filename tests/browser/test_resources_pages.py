@@ -1,0 +1,71 @@
+"""The documents: taken in by text and by file, read, compared and erased."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from browsing import Visit
+from phronesis import Memory
+from phronesis.core.items import Item
+
+
+def own(store: Memory, user: str) -> list[Item]:
+    """Give what of documents a user's own lane holds."""
+    return [item for item in store.get_all(user_id=user, kinds=["document"]) if item.user_id == user]
+
+
+def test_a_document_is_read_and_its_versions_compared(tab: Visit) -> None:
+    page = tab.see("/resources")
+    tab.shot("documents")
+    page.get_by_role("link", name="Pump manual").click()
+    expect(page.get_by_role("heading", name="After a fault")).to_be_visible()
+    page.get_by_role("link", name="what changed").click()
+    changed = page.get_by_role("region", name="What version 2 changed")
+    expect(changed.locator(".before")).to_contain_text("PTFE")
+    expect(changed.locator(".after")).to_contain_text("Viton")
+    tab.shot("document")
+    page.get_by_role("link", name="version 1").click()
+    expect(page.get_by_role("article")).to_contain_text("PTFE")
+    expect(page.get_by_text("This is version 1 of 2.")).to_be_visible()
+
+
+def test_a_text_is_taken_in_and_erased(tab: Visit, store: Memory) -> None:
+    page = tab.see("/resources?user=docs")
+    page.get_by_text("Take in a document").click()
+    tab.shot("document-adding")
+    page.get_by_label("Or a text").fill("# Lamp manual\n\nThe lamp is green when all is well.\n")
+    page.get_by_role("button", name="Take in").click()
+    expect(page.get_by_role("status")).to_contain_text("Taken in")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Lamp manual")
+    (document,) = own(store, "docs")
+    page.get_by_text("Erase for good").first.click()
+    page.get_by_label(re.compile("to confirm")).fill(document.id[:8])
+    page.get_by_role("button", name="Erase for good").click()
+    expect(page.get_by_role("heading", name="Erased")).to_be_visible()
+    assert own(store, "docs") == []
+
+
+def test_a_file_given_again_is_a_new_version(tab: Visit, store: Memory, tmp_path: Path) -> None:
+    file = tmp_path / "手册.md"
+    for n, words in enumerate(("每年检查一次。", "每半年检查一次。"), start=1):
+        file.write_text(f"# 检查\n\n{words}\n", "utf-8")
+        page = tab.see("/resources?user=files")
+        page.get_by_text("Take in a document").click()
+        page.get_by_label("A file").set_input_files(file)
+        page.get_by_role("button", name="Take in").click()
+        expect(page.get_by_role("article")).to_contain_text(words)
+        expect(page.get_by_role("link", name=f"version {n}")).to_be_visible()
+    (document,) = own(store, "files")
+    assert document.source_ref == "upload:手册.md"
+
+
+def test_on_a_phone_in_chinese(open_tab: Callable[..., Visit]) -> None:
+    visit = open_tab(phone=True, dark=True, language="zh-CN")
+    page = visit.see("/resources")
+    page.get_by_role("link", name="Pump manual").click()
+    page.get_by_role("link", name="改了什么").click()
+    expect(page.get_by_role("region", name="第 2 版的改动")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    visit.shot("document-zh-dark-phone")
