@@ -69,7 +69,7 @@ def retry(entry_id: str, *, store: Store) -> None:
 @click.option("--limit", "-n", type=int, default=100, show_default=True, help="Jobs at most.")
 @with_store
 def jobs(*, limit: int, store: Store) -> None:
-    """List what is to be done: failed, waiting, or due.
+    """List what failed, waits, or is due.
 
     'retry' takes up what failed; 'worker' does the rest.
     """

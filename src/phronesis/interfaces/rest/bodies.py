@@ -95,6 +95,7 @@ class ContextWanted(Owner):
     agent_id: str | None = None
     token_budget: int | None = None
     plan: Object | None = None
+    dry_run: bool = False
     as_of: str | None = None
     valid_at: str | None = None
 
