@@ -20,19 +20,19 @@ from phronesis.interfaces.rest.writes import Match, Written, version_of
 router = APIRouter(prefix=PREFIX, tags=["users"])
 
 
-@router.get("/users/{user_id:path}/traits", responses=gives(list[Trait]))
+@router.get("/users/{user_id:path}/traits", responses=gives(list[Trait], 404))
 def traits(caller: Reading, user_id: str, wanted: Annotated[TraitsWanted, Query()]) -> Response:
     """Give a user's traits of a stage and above."""
     return answer(caller.memory.get_user_traits(user_id, **wanted.given()))
 
 
-@router.get("/users/{user_id:path}/should-reflect", responses=gives(Due))
+@router.get("/users/{user_id:path}/should-reflect", responses=gives(Due, 404))
 def should_reflect(caller: Reading, user_id: str) -> Response:
     """Tell whether a reflection on a user is due, and why."""
     return answer(caller.memory.should_reflect(user_id))
 
 
-@router.post("/users/{user_id:path}/reflect", responses=gives(ReflectionCycle, 409, 415, 502))
+@router.post("/users/{user_id:path}/reflect", responses=gives(ReflectionCycle, 404, 409, 415, 502))
 def reflect(caller: Writing, user_id: str, how: Written, body: Reflecting | None = None) -> Response:
     """Reflect on a user, if it is due."""
     given = {} if body is None else body.given()
