@@ -48,6 +48,7 @@ class Site:
         form = {
             "id": item, "content": "changed", "version": "1", "typed": item[:8], "text": "# New\n\nNew words.",
             "key": "k", "message": "press", "kind": "useful", "value": "x", "reason": "x", "name": "x",
+            "entry": item, "fraction": "0.5", "context": "work",
         }  # fmt: skip
         return form if token is None else {**form, "token": token}
 

@@ -80,8 +80,8 @@ class Assembler:
     def _loaded(self, unit: Unit, lanes: Sequence[Lane], request: Request) -> _Loaded:
         budget, wanted = request.budget, request.wanted
         turns = recent_turns(unit, lanes, request.session_id, last=budget.recent_turn_count, as_of=wanted.as_of)
-        # A session that is shown whole has nothing left to sum up.
-        whole = turns.count < budget.recent_turn_count
+        # A session that is shown whole has nothing left to sum up. The budget counts messages; a turn has several.
+        whole = turns.count < budget.recent_turn_count and len(turns.blocks) <= budget.recent_turn_count
         whole = whole and turns.characters <= CHARACTERS_PER_TOKEN * budget.recent_turns
         core = core_memory(unit, lanes, self.core, wanted, now=request.now)
         summary = WorkingSummary()

@@ -9,8 +9,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
 
-from phronesis.errors import PhronesisError
+from phronesis.errors import InputError, PhronesisError
 from phronesis.interfaces.admission import Admission
 from phronesis.interfaces.rest.problems import status_of
 from phronesis.interfaces.web.rendering import address, bare_page
@@ -43,7 +44,9 @@ class PageRoute(APIRoute):
             except RequestValidationError as error:
                 first = error.errors()[0]
                 field = str(first["loc"][-1])
-                response = _error_page(request, 400, "input_error", f"{field}: {first['msg']}")
+                response = _error_page(request, 400, InputError.code, f"{field}: {first['msg']}")
+            except HTTPException as error:  # the framework's own, such as of a part that is too large
+                response = _error_page(request, error.status_code, f"http.{error.status_code}", str(error.detail))
             for name, value in HEADERS.items():
                 response.headers.setdefault(name, value)
             return response
