@@ -45,8 +45,14 @@ def person(visitor: Visiting, id: str, done: str = "") -> Response:  # noqa: A00
     traits = memory.get_user_traits(id, RANKS[0])
     return page(
         visitor, "person.html", user_id=id, groups=by_subtype(traits), known=known_of(visitor, id),
-        due=memory.should_reflect(id), reflections=memory.list_reflections(id, limit=REFLECTIONS), done=done,
+        reflections=memory.list_reflections(id, limit=REFLECTIONS), done=done,
     )  # fmt: skip
+
+
+@router.get("/people/due")
+def due(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
+    """Say whether a reflection on a user is due: a part of the page, for which all that is new of them is read."""
+    return page(visitor, "due.html", due=visitor.memory.should_reflect(id))
 
 
 @router.post("/people/reflect")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from fastapi import Form, Response
+from fastapi import Depends, Form, Response
 
 from phronesis.core.items import Item
 from phronesis.core.reasoning.learned import LearnResult
@@ -30,6 +30,23 @@ class Learn:
     result: LearnResult
     changed: Sequence[Item]
     taken_back: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The rows of products in the form of a feedback; those without a name are empty."""
+
+    name: Annotated[list[str], Form()]
+    value: Annotated[list[str], Form()]
+    fraction: Annotated[list[str], Form()]
+
+    def products(self) -> list[dict[str, str | float | None]]:
+        """Give the products; InputError for a figure that is no number."""
+        return [
+            {"name": one.strip(), "value": _number(much, "value"), "fraction": _number(share, "fraction")}
+            for one, much, share in zip(self.name, self.value, self.fraction, strict=False)
+            if one.strip()
+        ]
 
 
 @router.get("/runs")
@@ -59,21 +76,14 @@ def feedback(
     *,
     token: Annotated[str, Form()],
     id: Annotated[str, Form()],  # noqa: A002 - the verb's name
-    name: Annotated[list[str], Form()],
-    value: Annotated[list[str], Form()],
-    fraction: Annotated[list[str], Form()],
+    made: Annotated[Made, Depends()],
     pros: Annotated[str, Form()] = "",
     cons: Annotated[str, Form()] = "",
     other: Annotated[str, Form()] = "",
 ) -> Response:
     """Say what a run came to."""
     visitor.check(token)
-    products = [
-        {"name": one.strip(), "value": _number(much, "value"), "fraction": _number(share, "fraction")}
-        for one, much, share in zip(name, value, fraction, strict=False)
-        if one.strip()
-    ]
-    given = {"products": products, "pros": pros.strip(), "cons": cons.strip(), "other": other.strip()}
+    given = {"products": made.products(), "pros": pros.strip(), "cons": cons.strip(), "other": other.strip()}
     visitor.memory.run_feedback(id, given, **visitor.looking.owner, actor=visitor.actor)
     return _seen_again(visitor, id, "feedback")
 
