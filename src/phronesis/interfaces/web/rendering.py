@@ -14,6 +14,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from phronesis import __version__
+from phronesis.core.items import Item
+from phronesis.core.reasoning.records import REASONING
+from phronesis.core.reasoning.standing import current_block
 from phronesis.core.results import as_json
 from phronesis.interfaces.web.visiting import FORM_TOKEN, Visitor, set_cookie
 from phronesis.interfaces.web.words import LANGUAGES, Words
@@ -99,6 +102,14 @@ def embedded(value: Any) -> Markup:
     return Markup(text)  # noqa: S704 - nothing in it can end the element
 
 
+def said(item: Item) -> str:
+    """Give what an item says to a person: of claims their topic and the first of them, not the block they stand in."""
+    if item.kind != REASONING:
+        return item.content or item.subject or item.id
+    block = current_block(item)
+    return ": ".join(part for part in (block.topic, block.claims[0].inference if block.claims else "") if part)
+
+
 def item_address(item_id: str) -> str:
     """Give the address of an item's page."""
     return f"/memories/{quote(item_id, safe='')}"
@@ -142,6 +153,7 @@ _FILTERS: Final[Mapping[str, Any]] = {
     "value": value_text,
     "embedded": embedded,
     "item_address": item_address,
+    "said": said,
     "citing": citing,
     "fenced": fenced,
     "marked": marked,
