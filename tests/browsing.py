@@ -17,6 +17,10 @@ from phronesis.interfaces.admission import Admission
 from phronesis.interfaces.web.routing import mount
 
 BUILD = Path(__file__).parents[1] / ".build"
+BROWSER_ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 GRAVE = {"serious", "critical"}
 PATIENCE = 10_000  # milliseconds
 

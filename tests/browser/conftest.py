@@ -14,12 +14,10 @@ import pytest
 from playwright.sync_api import Browser, ViewportSize, expect, sync_playwright
 
 from browser_program import chromium_path
-from browsing import BUILD, PATIENCE, Visit, is_elsewhere, served
+from browsing import BROWSER_ARGUMENTS, BUILD, PATIENCE, Visit, is_elsewhere, served
 from phronesis import Memory
 from web_story import tell
 
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-             "--disable-component-update", "--disable-sync"]  # fmt: skip
 WIDE, PHONE = ViewportSize(width=1280, height=900), ViewportSize(width=390, height=844)
 
 
@@ -61,7 +59,7 @@ def chromium() -> Iterator[Browser]:
         pytest.skip("there is no Chromium: apt-get install chromium")
     with sync_playwright() as playwright:
         expect.set_options(timeout=PATIENCE)
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=path, args=BROWSER_ARGUMENTS)
         yield browser
         browser.close()
 

@@ -39,7 +39,8 @@ def demo(ctx: click.Context, *, url: str | None, tenant: str | None) -> None:
             step(memory, stage)
             stage.end(title)
     option = "" if tenant is None else f" --tenant {tenant}"
-    say("", "The store is kept. Ask it yourself:", f"   phronesis search peanuts --user tom --url {url}{option}")
+    say("", "The store is kept. Ask it yourself, or look at its pages:")
+    say(f"   phronesis search peanuts --user tom --url {url}{option}", f"   phronesis serve --url {url}{option}")
     _verdict(stage.checks, stage.failed, perf_counter() - begun)
     ctx.exit(1 if stage.failed else 0)
 
