@@ -46,9 +46,9 @@ def address(store: Memory) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """A browser, started once for each process of tests."""
+    """A browser, started once for each file: while it runs, no other test may run a loop of its own in this thread."""
     BUILD.mkdir(exist_ok=True)
     with (BUILD / "chromium.lock").open("w") as lock:  # one process installs it, where it has to be installed
         fcntl.flock(lock, fcntl.LOCK_EX)

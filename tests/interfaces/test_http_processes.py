@@ -1,5 +1,6 @@
 """Servers as processes: they listen, stop gracefully, refuse to be reached without keys, and serve one another."""
 
+import contextlib
 import json
 import signal
 import subprocess
@@ -22,9 +23,9 @@ HANDBOOK = "# Kiln\n\nFire the kiln at 1280 degrees for six hours. 窑温一千�
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_server_stops_when_it_is_asked_and_nothing_is_left_pending(sqlite_url: str, number: signal.Signals) -> None:
     with serving(sqlite_url) as server:
-        client = httpx.Client(base_url=server.url)
-        assert client.get("/readyz").json() == {"status": "ready", "pending": 0}
-        made = client.post("/api/v1/memories?wait=false", json={"content": "我住在杭州。", "user_id": "lin"})
+        with httpx.Client(base_url=server.url) as client:
+            assert client.get("/readyz").json() == {"status": "ready", "pending": 0}
+            made = client.post("/api/v1/memories?wait=false", json={"content": "我住在杭州。", "user_id": "lin"})
         assert (made.status_code, made.json()["pending"]) == (201, True)
         assert server.stop(number) == 0
         assert server.process.stderr is not None
@@ -43,7 +44,8 @@ def test_requests_that_run_are_finished(sqlite_url: str) -> None:
         turn = {"messages": [{"role": "user", "content": f"note {n} of tea"} for n in range(200)]}
         with httpx.Client(base_url=url, timeout=60) as client:
             said = {"session_id": threading.current_thread().name, "turn_events": turn}
-            answered.append(client.post("/api/v1/turns", json=said).status_code)
+            with contextlib.suppress(httpx.HTTPError):  # it came when the server listened no more
+                answered.append(client.post("/api/v1/turns", json=said).status_code)
 
     with serving(sqlite_url) as server:
         threads = [threading.Thread(target=send, args=(server.url,), name=f"s{n}") for n in range(3)]
@@ -95,8 +97,10 @@ def test_one_server_is_the_resources_of_another(tmp_path: Path) -> None:
             f"version: 1\nembedder: none\nresources:\n  remote: {{url: '{librarian.url}', api_key_env: LIBRARY_KEY}}\n",
             "utf-8",
         )
-        with serving(own, "--policy", str(policy), LIBRARY_KEY=token) as server:
-            client = httpx.Client(base_url=server.url, timeout=60)
+        with (
+            serving(own, "--policy", str(policy), LIBRARY_KEY=token) as server,
+            httpx.Client(base_url=server.url, timeout=60) as client,
+        ):
             question = {"message": "What does the handbook say: how hot is the kiln? 窑温是多少？"}
             asked = client.post("/api/v1/plan", json=question)
             assert asked.json()["resources_needed"] is True
