@@ -7,7 +7,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from fastapi import File, Form, Response, UploadFile
+from fastapi import Depends, File, Form, Response, UploadFile
 
 from phronesis.core.items import Item
 from phronesis.core.resources.records import DOCUMENT, DocumentRow
@@ -52,6 +52,17 @@ def resources(visitor: Visiting, cursor: str = "") -> Response:
     )
 
 
+def _named(
+    uri: Annotated[str, Form()] = "",
+    title: Annotated[str, Form()] = "",
+    user: Annotated[str, Form()] = "",
+    namespace: Annotated[str, Form()] = "",
+) -> dict[str, str | None]:
+    """Give what a form says of a document beside its words, as arguments."""
+    given = {"uri": uri, "title": title, "user_id": user, "namespace": namespace}
+    return {name: value.strip() or None for name, value in given.items()}
+
+
 @router.post("/resources")
 def take_in(
     visitor: Visiting,
@@ -60,17 +71,11 @@ def take_in(
     *,
     text: Annotated[str, Form()] = "",
     url: Annotated[str, Form()] = "",
-    uri: Annotated[str, Form()] = "",
-    title: Annotated[str, Form()] = "",
-    user: Annotated[str, Form()] = "",
-    namespace: Annotated[str, Form()] = "",
+    named: Annotated[dict[str, str | None], Depends(_named)],
 ) -> Response:
     """Take a document in: a file, a text, or a page where the policy lets it be fetched."""
     visitor.check(token)
-    about: dict[str, Any] = {
-        "uri": uri.strip() or None, "title": title.strip() or None, "user_id": user.strip() or None,
-        "namespace": namespace.strip() or None, "actor": visitor.actor,
-    }  # fmt: skip
+    about: dict[str, Any] = {**named, "actor": visitor.actor}
     given: dict[str, Any] = {name: value for name, value in (("text", text), ("url", url)) if value.strip()}
     if file is not None and file.filename:
         if given:
