@@ -274,7 +274,7 @@ class Doctor:
             f" end, {found.missing} documents missing or altered, {found.strange} that belong to nothing"
         )
         if found.behind:
-            yield Check("index", ok=False, detail=detail, remedy="call flush(), or let a worker do it",
+            yield Check("index", ok=False, detail=detail, remedy="call flush()",
                         level="warning", code="index.behind", command=WORK)  # fmt: skip
             return
         yield Check("index", not wrong, detail, "call rebuild_claim_index()", level="warning", code="index.differs",
