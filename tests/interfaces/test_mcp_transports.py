@@ -69,7 +69,7 @@ def test_stdout_is_the_protocol_alone_and_the_end_of_stdin_ends_it(sqlite_url: s
             answer = json.loads(process.stdout.readline())
             answers[answer.get("id")] = answer
         process.stdin.close()
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
         rest = process.stdout.read().splitlines()
         assert all(json.loads(line)["jsonrpc"] == "2.0" for line in rest)
         assert "Traceback" not in process.stderr.read()
@@ -88,7 +88,7 @@ def test_the_command_serves_http_until_it_is_told_to_stop(sqlite_url: str) -> No
             assert "add_memory" not in talk.tools()
             assert talk.call("list_memories") == {"items": [], "next_cursor": None}
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
         assert out == ""
         assert url in err
         assert "Traceback" not in err
@@ -137,7 +137,7 @@ def asking(url: str, key: str, *, mode: str = "auto") -> Talk:
 async def keyed(url: str, key: str) -> AsyncIterator[Any]:
     headers = {"Authorization": f"Bearer {key}"}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=30) as client,
+        httpx2.AsyncClient(headers=headers, timeout=120) as client,
         streamable_http_client(url, http_client=client) as streams,
     ):
         yield streams
