@@ -122,6 +122,7 @@ def test_no_form_of_another_site_is_taken(site: Site) -> None:
     assert site.state() == before
 
 
+@pytest.mark.slow
 def test_every_page_says_that_it_runs_no_code_of_others(site: Site) -> None:
     shown = (*PAGES, f"/memories/{site.ids['item_id']}", "/sessions/view?id=s<1>&user=lin",
              "/sessions/summary?id=s<1>&user=lin", f"/resources/view?id={site.ids['document']}",
@@ -155,6 +156,7 @@ def test_data_for_charts_cannot_end_its_element() -> None:
     assert json.loads(text) == {HOSTILE: [HOSTILE, "\u2028&"]}
 
 
+@pytest.mark.slow
 def test_a_key_that_may_read_sees_no_form_that_writes(site: Site) -> None:
     posts = site.posts()
     reader, _ = site.memory.keys.create("read", label="r")
