@@ -13,8 +13,7 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 from phronesis import Memory
 from phronesis.config.serving import Serving
 from phronesis.interfaces.rest import health
-from phronesis.interfaces.rest.app import ROUTES
-from phronesis.interfaces.serving import make_server_app
+from phronesis.interfaces.rest.app import ROUTES, make_app
 
 OPERATIONS = sorted(
     (getattr(route, "path", ""), method)
@@ -45,7 +44,7 @@ def served() -> Iterator[Served]:
         memory.add("I live in Lyon. 我住在杭州。", user_id="lin")
         memory.ingest({"attempt": "pinned the kernel module", "source_ref": "r1"})
         token, _ = memory.keys.create("admin", label="conformance")
-        app = make_server_app(memory, Serving(allowed_hosts=("testserver",), access_log=False))
+        app = make_app(memory, Serving(allowed_hosts=("testserver",), access_log=False))
         document = schemathesis.openapi.from_asgi("/openapi.json", app)
         yield Served(document, {"Authorization": f"Bearer {token}"})
 

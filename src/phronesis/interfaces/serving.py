@@ -34,15 +34,19 @@ def _tools(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
         admitted = app.state.admission.admit(mcp.bearer(context))
         return mcp.Caller(admitted.memory, role=admitted.role.name.lower(), actor=admitted.actor)
 
-    face = mcp.mcp_app(mcp.make_mcp(caller), hosts=None)  # the gate before it looks at the name
-    entered = app.router.lifespan_context
+    entered, routes = app.router.lifespan_context, app.router.routes
 
     @contextlib.asynccontextmanager
     async def both(given: Any) -> AsyncIterator[Any]:
+        # The SDK's sessions begin once: a server that is started again, as tests do, has others.
+        face = mcp.mcp_app(mcp.make_mcp(caller), hosts=None)  # the gate before it looks at the name
         async with entered(given) as state, face.router.lifespan_context(face):
-            yield state
+            routes.extend(face.routes)
+            try:
+                yield state
+            finally:
+                routes[:] = [route for route in routes if route not in face.routes]
 
-    app.router.routes.extend(face.routes)
     app.router.lifespan_context = both
 
 
