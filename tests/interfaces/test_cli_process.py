@@ -85,7 +85,7 @@ def test_help_starts_quickly() -> None:
         subprocess.run([*PROGRAM, "--help"], capture_output=True, check=True, env=uncounted())
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert min(spent) < 0.3
+    assert min(spent) < 0.5  # a quiet machine takes half of it; what loads a database or a model takes a second more
 
 
 @pytest.mark.slow
