@@ -1,17 +1,16 @@
 """Tabs of a browser that are watched, and servers for them to look at."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import uvicorn
 from axe_playwright_python.sync_playwright import Axe
 from fastapi import FastAPI
 from playwright.sync_api import Page
 
+from loopback_server import served_api
 from phronesis import Memory
 from phronesis.interfaces.admission import Admission
 from phronesis.interfaces.web.routing import mount
@@ -30,14 +29,8 @@ def served(memory: Memory, *, keys_required: bool = False) -> Iterator[str]:
     """Serve a store's pages from a thread; gives the address."""
     app = FastAPI(openapi_url=None)
     mount(app, Admission(memory, keys_required=keys_required))
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning", lifespan="off"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        thread.join(0.01)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join(10)
+    with served_api(app) as address:
+        yield address
 
 
 @dataclass

@@ -48,6 +48,16 @@ def test_once_there_is_a_key_everybody_needs_one(client: TestClient, memory: Mem
     assert client.get("/api/v1/memories", headers=bearer(token)).status_code == 401
 
 
+def test_where_others_reach_it_revoking_the_last_key_opens_nothing(memory: Memory) -> None:
+    _, key = memory.keys.create("admin", label="x")
+    app = make_server_app(memory, Serving(host="0.0.0.0"))  # noqa: S104 - what is tested
+    with TestClient(app, base_url=PLACE) as reached:
+        assert reached.get("/api/v1/memories").status_code == 401
+        memory.keys.revoke(key.id)
+        assert reached.get("/api/v1/memories").status_code == 401
+        assert reached.get("/memories", follow_redirects=False).headers["location"].startswith("/login")
+
+
 def test_a_key_may_do_what_its_role_says(client: TestClient, memory: Memory) -> None:
     token, _ = memory.keys.create("read", label="x")
     assert client.get("/api/v1/memories", headers=bearer(token)).status_code == 200

@@ -44,7 +44,7 @@ class HttpReport:
     clients: int
     seconds: float
     start: float
-    library_p50: float
+    call_p50: float
     http_p50: float
     requests: int
     errors: dict[str, int]
@@ -59,7 +59,7 @@ class HttpReport:
         """Give a table."""
         rows = [
             ("server start", f"{self.start:.2f} s"),
-            (f"search p50, library, {self.memories:,} memories", f"{self.library_p50 * 1000:.2f} ms"),
+            (f"search p50, library, {self.memories:,} memories", f"{self.call_p50 * 1000:.2f} ms"),
             ("search p50, HTTP", f"{self.http_p50 * 1000:.2f} ms"),
             (f"requests of {self.clients} clients in {self.seconds:.0f} s, 90 % reads", f"{self.requests:,}"),
             ("errors", str(sum(self.errors.values())) + (f" {self.errors}" if self.errors else "")),

@@ -53,7 +53,8 @@ def make_app(memory: Memory, serving: Serving) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},  # its spans hold queries, its logs bodies
     )  # fmt: skip
     watch = Watch(log=serving.access_log)
-    app.state.admission = Admission(memory, keys_required=serving.keys_required)
+    # Where others reach it, revoking the last key must not open it to everybody.
+    app.state.admission = Admission(memory, keys_required=serving.keys_required or not serving.on_loopback)
     app.state.serving = serving
     app.state.metrics = watch.metrics
     app.state.rate_limit = RateLimit(serving.requests_per_minute, serving.burst)
