@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 from starlette.testclient import TestClient
 
+from app_routes import routes
 from phronesis import Memory
 from phronesis.interfaces.admission import Admission
 from phronesis.interfaces.web.rendering import embedded
@@ -62,19 +62,6 @@ class Site:
 class _Ids(dict[str, str]):
     def __missing__(self, name: str) -> str:
         return self["item_id"]
-
-
-def routes(found: Any) -> list[APIRoute]:
-    """Give the routes of an application, those of routers within it too."""
-    out: list[APIRoute] = []
-    for route in found:
-        if isinstance(route, APIRoute):
-            out.append(route)
-        elif hasattr(route, "original_router"):
-            out += routes(route.original_router.routes)
-        elif getattr(route, "routes", None):
-            out += routes(route.routes)
-    return out
 
 
 @pytest.fixture

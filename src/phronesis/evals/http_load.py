@@ -8,8 +8,6 @@ import contextlib
 import http.client
 import json
 import random
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -18,9 +16,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
-from phronesis.errors import InputError, PhronesisError
+from phronesis.errors import InputError
+from phronesis.evals.serving import served
 from phronesis.memory import Memory
 
 MOST_CLIENTS: Final = 1_000
@@ -33,7 +32,6 @@ READS: Final = 0.9
 _USERS: Final = 20
 _WORDS: Final = ("oolong", "kiln", "Lyon", "violin", "granite", "杭州", "绿茶", "火车", "摄影", "陶瓷")
 _POLICY: Final = {"embedder": "none"}
-_PROGRAM: Final = (sys.executable, "-c", "from phronesis.interfaces.cli import main; main()")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +94,7 @@ def run_http_load(
             memory.flush()
             memory.search(_WORDS[0], user_id="u0")
             library = _timed(lambda n: memory.search(_WORDS[n % len(_WORDS)], user_id=_user(n)), calls)
-        key, start, place = stack.enter_context(_served(store))
+        key, start, place = stack.enter_context(_keyed(store))
         client = stack.enter_context(contextlib.closing(_Client(place, key)))
         client.read(0)
         over_http = _timed(client.read, calls)
@@ -165,37 +163,16 @@ def _call(client: _Client, dice: random.Random, tally: _Tally, ends: float) -> N
 
 
 @contextlib.contextmanager
-def _served(store: str) -> Iterator[tuple[str, float, str]]:
-    """Serve a store; give a key, the seconds until the server listened, and where it does."""
+def _keyed(store: str) -> Iterator[tuple[str, float, str]]:
+    """Serve a store to those with a key; give a key, the seconds until the server listened, and where it does."""
     with Memory.open(store, policy=_POLICY) as memory:
         token, key = memory.keys.create("write", label="bench http")
     try:
-        with tempfile.TemporaryDirectory(prefix="phronesis-http-") as folder:
-            policy = Path(folder, "brain.yml")
-            policy.write_text("version: 1\nembedder: none\nserver: {access_log: false}\n", "utf-8")
-            began = time.perf_counter()
-            called = [*_PROGRAM, "serve", "--url", store, "--port", "0", "--json", "--policy", str(policy)]
-            with subprocess.Popen(called, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own program
-                try:
-                    place = _told(process)
-                    yield token, time.perf_counter() - began, place
-                finally:
-                    process.terminate()
+        with served(store) as (start, place):
+            yield token, start, place
     finally:
         with Memory.open(store, policy=_POLICY) as memory:
             memory.keys.revoke(key.id)
-
-
-def _told(process: "subprocess.Popen[str]") -> str:
-    """Wait until a server says where it listens; give host and port."""
-    told = ""
-    while process.stdout is not None and not told.rstrip().endswith("}"):
-        line = process.stdout.readline()
-        if not line:
-            raise PhronesisError("the server did not start; run phronesis serve to see why")
-        told += line
-    place: str = urlsplit(json.loads(told)["url"]).netloc
-    return place
 
 
 def _fill(memory: Memory, count: int) -> None:

