@@ -5,14 +5,17 @@ import importlib.util
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.config.serving import Serving
 from phronesis.errors import InputError, MissingExtra
+from phronesis.interfaces.later import Later
 from phronesis.memory import Memory
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+    from starlette.applications import Starlette
 
 Mount = Callable[["FastAPI", Memory, Serving], None]
 """Adds a face to the application; ``app.state.admission`` says who comes in."""
@@ -28,26 +31,28 @@ def _tools(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
     """Answer models at ``/mcp``, where the SDK is installed; who calls, and what it may do, its key says."""
     if importlib.util.find_spec("mcp") is None:
         return
-    from phronesis.interfaces import mcp  # noqa: PLC0415 - an optional package
+    from starlette.routing import Route  # noqa: PLC0415 - an optional package
+
+    tools = Later(partial(_mcp, app))
+    entered = app.router.lifespan_context
+
+    @contextlib.asynccontextmanager
+    async def both(given: Any) -> AsyncIterator[Any]:
+        async with entered(given) as state, tools.lasting():
+            yield state
+
+    app.router.routes.append(Route("/mcp", tools))
+    app.router.lifespan_context = both
+
+
+def _mcp(app: "FastAPI") -> "Starlette":
+    from phronesis.interfaces import mcp  # noqa: PLC0415 - an optional package, and a second's import
 
     def caller(context: Any) -> mcp.Caller:
         admitted = app.state.admission.admit(mcp.bearer(context))
         return mcp.Caller(admitted.memory, role=admitted.role.name.lower(), actor=admitted.actor)
 
-    entered, routes = app.router.lifespan_context, app.router.routes
-
-    @contextlib.asynccontextmanager
-    async def both(given: Any) -> AsyncIterator[Any]:
-        # The SDK's sessions begin once: a server that is started again, as tests do, has others.
-        face = mcp.mcp_app(mcp.make_mcp(caller), hosts=None)  # the gate before it looks at the name
-        async with entered(given) as state, face.router.lifespan_context(face):
-            routes.extend(face.routes)
-            try:
-                yield state
-            finally:
-                routes[:] = [route for route in routes if route not in face.routes]
-
-    app.router.lifespan_context = both
+    return mcp.mcp_app(mcp.make_mcp(caller), hosts=None)  # the gate before it looks at the name
 
 
 MOUNTS: Final[Sequence[Mount]] = (_pages, _tools)
