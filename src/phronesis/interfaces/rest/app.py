@@ -71,5 +71,5 @@ def make_app(memory: Memory, serving: Serving) -> FastAPI:
         app.include_router(documentation.router)
     for routes in ROUTES:
         app.include_router(routes, responses=problems(*EVERYWHERE))
-    describe(app)
+    describe(app, ROUTES)
     return app

@@ -1,10 +1,11 @@
 """What the OpenAPI document says of answers: the schemas of records, and of problems, in one place each."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final, get_args, get_origin
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
 
 from phronesis.interfaces.rest.problems import MEDIA_TYPE
 from phronesis.wire import schema_of
@@ -41,25 +42,41 @@ def problems(*statuses: int) -> Responses:
     return {int(one): {"description": HTTPStatus(one).phrase, "content": content} for one in statuses}
 
 
+class Told(dict[str, Any]):
+    """The documentation of an answer; its schema is made when the document is: that takes longer than the start."""
+
+    def __init__(self, record: Any, said: str, headers: Mapping[str, str]) -> None:
+        super().__init__(description=said)
+        self._record = record
+        if headers:
+            self["headers"] = {
+                name: {"description": text, "schema": {"type": "string"}} for name, text in headers.items()
+            }
+
+    def complete(self) -> None:
+        """Put the schema in."""
+        schema = schema_of(self._record, ref_template=_REF)
+        of = [one.__name__ for one in get_args(self._record) if isinstance(one, type)]
+        if of and schema.get("title") == getattr(get_origin(self._record), "__name__", None):
+            schema["title"] += "Of" + "And".join(of)  # pydantic names a page alike whatever it lists
+        self["content"] = {"application/json": {"schema": schema}}
+
+
 def gives(
     record: Any, *also: int, status: int = 200, said: str = "The result.", headers: Mapping[str, str] | None = None
 ) -> Responses:
     """Give the documentation of a route's answer: a record, and the problems that are its own."""
-    schema = schema_of(record, ref_template=_REF)
-    of = [one.__name__ for one in get_args(record) if isinstance(one, type)]
-    if of and schema.get("title") == getattr(get_origin(record), "__name__", None):
-        schema["title"] += "Of" + "And".join(of)  # pydantic names a page alike whatever it lists
-    told: dict[str, Any] = {"description": said, "content": {"application/json": {"schema": schema}}}
-    if headers:
-        told["headers"] = {name: {"description": text, "schema": {"type": "string"}} for name, text in headers.items()}
-    return {status: told, **problems(*also)}
+    return {status: Told(record, said, headers or {}), **problems(*also)}
 
 
-def describe(app: FastAPI) -> None:
+def describe(app: FastAPI, routers: Sequence[APIRouter]) -> None:
     """Have the application's document hold each record's schema once, under ``components``."""
     plain = app.openapi
 
     def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            for told in _told(routers):
+                told.complete()
         document = plain()
         parts: dict[str, Any] = document.setdefault("components", {}).setdefault("schemas", {})
         if "Problem" in parts:
@@ -74,6 +91,13 @@ def describe(app: FastAPI) -> None:
         return document
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _told(routers: Sequence[APIRouter]) -> Iterator[Told]:
+    for router in routers:
+        for route in router.routes:
+            if isinstance(route, APIRoute):
+                yield from (one for one in route.responses.values() if isinstance(one, Told))
 
 
 def _contents(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
