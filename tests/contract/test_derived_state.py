@@ -119,7 +119,7 @@ def test_everything_comes_back_as_it_was_written(database: Database, lane: Lane)
 
 
 def _row(row: Any) -> dict[str, Any]:
-    return {name: bytes(value) if name in ("terms", "marks") else value for name, value in row._mapping.items()}
+    return {name: bytes(value) if name in ("terms", "marks") else value for name, value in row._asdict().items()}
 
 
 def test_other_tenants_and_lanes_hold_none_of_it(database: Database, lane: Lane) -> None:

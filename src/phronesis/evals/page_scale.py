@@ -28,7 +28,6 @@ _SHARES: Final = {"messages": 0.7, "attempts": 0.15, "facts": 0.1, "runs": 0.01}
 """What a store holds: the rest is sentences that the rules read."""
 _THINGS: Final = ("press", "pump", "kiln", "lathe", "dryer", "burner", "valve", "mixer", "泵", "窑炉", "离心机", "烘箱")
 _WORDS: Final = ("oolong", "granite", "violin", "ceramic", "harbour", "ledger", "杭州", "绿茶", "火车", "摄影", "样品")
-_TOWNS: Final = ("Paris", "Oslo", "Lyon", "Hamburg", "Kyoto")
 
 Progress = Callable[[str, int, int], object]
 
@@ -138,7 +137,7 @@ def _runs(memory: Memory, user: str, numbers: range) -> None:
 
 def _sentences(memory: Memory, user: str, numbers: range) -> None:
     for n in numbers:
-        said = {"role": "user", "content": f"I live in {_TOWNS[n % len(_TOWNS)]} and I like {_word(n)}."}
+        said = {"role": "user", "content": f"I like {_word(n)} by the {_thing(n // 5)}."}
         memory.commit_turn(f"talk/{n // 10}", {"messages": [said]}, user_id=user)
 
 

@@ -129,23 +129,42 @@ def delete_documents(unit: Unit, lane_id: int, rows: Iterable[DocumentRow]) -> N
         delete_vectors(unit, lane_id, [row.id for row in own], home=home)
 
 
-def changed_documents(unit: Unit, lane_id: int, *, after: int, home: Home = MEMORY) -> list[Any]:
+class Changed(NamedTuple):
+    """What an index in memory keeps of a search document; ``DocumentRow`` says what each member is."""
+
+    id: str
+    item_id: str
+    part: str
+    kind: str
+    session_id: str | None
+    position: int | None
+    speaker: str | None
+    terms: bytes
+    marks: bytes
+    current_from: int
+    current_to: int | None
+
+
+def changed_documents(unit: Unit, lane_id: int, *, after: int, home: Home = MEMORY) -> list[Changed]:
     """Give the lane's documents that changed after entry ``after``: what an index in memory needs to catch up.
 
     Those that are compared and not searched are not among them.
     """
+    bound = {"t": unit.tenant, "l": lane_id, "after": after, "aside": ASIDE}
+    return list(map(Changed._make, fetch(unit, _changed(home), bound)))
+
+
+@cache
+def _changed(home: Home) -> sa.Select[Any]:
     documents = home.documents
-    query = sa.select(
-        documents.c.id, documents.c.item_id, documents.c.part, documents.c.kind, documents.c.session_id,
-        documents.c.position, documents.c.speaker, documents.c.terms, documents.c.marks,
-        documents.c.current_from, documents.c.current_to,
-    ).where(
-        documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.changed_seq > after,
-        sa.func.substr(documents.c.part, 1, 1) != ASIDE,
+    query = sa.select(*[documents.c[name] for name in Changed._fields]).where(
+        documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"),
+        documents.c.changed_seq > sa.bindparam("after"),
+        sa.func.substr(documents.c.part, sa.literal_column("1"), sa.literal_column("1")) != sa.bindparam("aside"),
     )  # fmt: skip
     # In the order in which things were said: ids are random, and equal scores must rank alike in every store.
-    order = (documents.c.changed_seq, sa.func.coalesce(documents.c.position, -1), documents.c.part, documents.c.id)
-    return list(unit.run(query.order_by(*order)))
+    position = sa.func.coalesce(documents.c.position, sa.literal_column("-1"))
+    return query.order_by(documents.c.changed_seq, position, documents.c.part, documents.c.id)
 
 
 class Compared(NamedTuple):

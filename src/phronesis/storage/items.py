@@ -155,6 +155,16 @@ def read_where(
     return [as_item(row, lane) for row in unit.run(query).mappings()]
 
 
+def weigh_kinds(unit: Unit, lane: Lane, kinds: Collection[str], *, since: int) -> tuple[int, int]:
+    """Count the live items of ``kinds`` recorded after ``since`` (microseconds), and add up their importance."""
+    query = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(items.c.importance), 0)).where(
+        items.c.tenant_id == unit.tenant, items.c.lane_id == lane.lane_id, *of_kinds(kinds), items.c.status == "active",
+        items.c.ended.is_(None), items.c.quarantine.is_(None), items.c.recorded_at > since,
+    )  # fmt: skip
+    ((count, importance),) = map(tuple, unit.run(query))
+    return int(count), int(importance)
+
+
 def items_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) -> list[Item]:
     """Give a lane's items of a kind, whatever their status, by id: the next ``limit`` with a greater one."""
     return read_where(unit, lane, items.c.kind == kind, items.c.id > after, order=(items.c.id,), limit=limit)

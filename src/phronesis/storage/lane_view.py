@@ -11,13 +11,13 @@ import sqlalchemy as sa
 from phronesis.core.changes import Delta
 from phronesis.core.conversation import SessionRow, SummaryRow, TurnRow
 from phronesis.core.entities import Entity
-from phronesis.core.instants import from_micros
+from phronesis.core.instants import from_micros, to_micros
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.resources.records import DocumentRow, SectionRow
 from phronesis.storage import conversations, deltas, erasing, relations, resources
 from phronesis.storage.database import Unit
-from phronesis.storage.items import of_kinds, read_items, read_versions, read_where
+from phronesis.storage.items import of_kinds, read_items, read_versions, read_where, weigh_kinds
 from phronesis.storage.lanes import Lane
 from phronesis.storage.log import entries_of_verb, read_outcomes
 from phronesis.storage.schema import items
@@ -85,6 +85,10 @@ class LaneView:
         if live:
             wanted += [items.c.status == "active", items.c.ended.is_(None), items.c.quarantine.is_(None)]
         return read_where(self.unit, self.lane, *wanted, limit=limit)
+
+    def weight(self, kinds: Collection[str], *, since: datetime | None) -> tuple[int, int]:
+        """Give how many live items of ``kinds`` were recorded after ``since``, and their importance in all."""
+        return weigh_kinds(self.unit, self.lane, kinds, since=0 if since is None else to_micros(since))
 
     def stated(self, subjects: Collection[str], keys: Collection[str], kinds: Collection[str]) -> list[Item]:
         """Give what is held of these subjects (as spelled in the items) under these keys, oldest first.

@@ -4,23 +4,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.scoring.marks import MAX_DATES, Marks
+from phronesis.core.scoring.marks import MAX_DATES, Marks, read_marks
 from phronesis.errors import InputError
 
 DAYS = st.integers(0, 3_652_059)
 
 
-@given(
-    st.integers(0, 255), DAYS, st.lists(st.tuples(DAYS, DAYS), max_size=MAX_DATES + 2), st.integers(0, 10),
+WRITTEN = st.builds(
+    Marks, st.integers(0, 255), DAYS, st.lists(st.tuples(DAYS, DAYS), max_size=MAX_DATES + 2), st.integers(0, 10),
     st.integers(0, 3),
 )  # fmt: skip
-def test_marks_come_back(flags: int, day: int, dates: list[tuple[int, int]], importance: int, stage: int) -> None:
-    blob = Marks(flags, day, dates, importance, stage).pack()
-    assert len(blob) == 7 + 8 * min(len(dates), MAX_DATES)
-    assert Marks.unpack(blob) == Marks(flags, day, tuple(dates[:MAX_DATES]), importance, stage)
+
+
+@given(st.lists(WRITTEN, max_size=5))
+def test_marks_come_back(written: list[Marks]) -> None:
+    blobs = [one.pack() for one in written]
+    assert [len(blob) for blob in blobs] == [7 + 8 * min(len(one.dates), MAX_DATES) for one in written]
+    read = read_marks(blobs)
+    for row, one in enumerate(written):
+        assert (read.flags[row], read.days[row]) == (one.flags, one.day)
+        assert (read.importance[row], read.stages[row]) == (one.importance, one.stage)
+    assert read.dates == [(row, *days) for row, one in enumerate(written) for days in one.dates[:MAX_DATES]]
 
 
 @pytest.mark.parametrize("blob", [b"", b"123456", b"12345678"])
 def test_a_torn_blob_is_refused(blob: bytes) -> None:
     with pytest.raises(InputError, match="rebuild the search document"):
-        Marks.unpack(blob)
+        read_marks([Marks().pack(), blob])

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
+import numpy as np
+
 from phronesis.errors import InputError
 
 FROM_USER: Final = 1
@@ -28,6 +30,7 @@ MAX_DATES: Final = 8
 """Times of one text that are kept: a message names one or two, and a diary's later ones would add little."""
 
 _HEAD: Final = Struct("<BIBB")
+_HEADS: Final = np.dtype([("flags", "u1"), ("day", "<u4"), ("importance", "u1"), ("stage", "u1")])
 _DATES: Final = Struct("<II")
 
 
@@ -50,10 +53,29 @@ class Marks:
         dates = b"".join([_DATES.pack(first, last) for first, last in self.dates[:MAX_DATES]])
         return _HEAD.pack(self.flags, self.day, self.importance, self.stage) + dates
 
-    @classmethod
-    def unpack(cls, blob: bytes) -> "Marks":
-        """Read what ``pack`` gave; InputError for a torn blob."""
+
+@dataclass(frozen=True, slots=True)
+class MarksOfRows:
+    """Marks of many texts, a row each. ``dates`` are (row, first day, last day), by row."""
+
+    flags: Sequence[int]
+    days: Sequence[int]
+    importance: Sequence[int]
+    stages: Sequence[int]
+    dates: Sequence[tuple[int, int, int]]
+
+
+def read_marks(blobs: Sequence[bytes]) -> MarksOfRows:
+    """Read what ``Marks.pack`` gave of each text; InputError for a torn blob."""
+    for blob in blobs:
         if len(blob) < _HEAD.size or (len(blob) - _HEAD.size) % _DATES.size:
             raise InputError(f"marks: {len(blob)} bytes are torn; rebuild the search document", field="marks")
-        flags, day, importance, stage = _HEAD.unpack_from(blob)
-        return cls(flags, day, tuple(_DATES.iter_unpack(blob[_HEAD.size :])), importance, stage)
+    heads = np.frombuffer(b"".join([blob[: _HEAD.size] for blob in blobs]), _HEADS)
+    dates = [
+        (row, first, last)
+        for row, blob in enumerate(blobs)
+        if len(blob) > _HEAD.size
+        for first, last in _DATES.iter_unpack(blob[_HEAD.size :])
+    ]
+    flags, days, importance, stages = (heads[name].tolist() for name in _HEADS.names or ())
+    return MarksOfRows(flags, days, importance, stages, dates)

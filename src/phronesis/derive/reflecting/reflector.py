@@ -118,9 +118,9 @@ class Reflector:
 
 def _learned(view: LaneView) -> Learned:
     last: Item | None = last_cycle(view)
-    new = [memory for memory in view.find(kinds=MEMORY_KINDS) if last is None or memory.recorded_at > last.recorded_at]
     since = None if last is None else last.recorded_at
-    return Learned(memories=len(new), importance=sum(memory.importance for memory in new), since=since)
+    memories, importance = view.weight(MEMORY_KINDS, since=since)
+    return Learned(memories=memories, importance=importance, since=since)
 
 
 def _seq(unit: Unit, entry_id: str) -> int:
