@@ -13,9 +13,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from phronesis.core.experience.records import L1, PATTERN, PRINCIPLE, L1Event, Pattern, Principle
 from phronesis.core.items import Item, Trust
+from phronesis.core.plain import as_json
 from phronesis.core.reasoning.item import ReasoningItem
 from phronesis.core.reasoning.records import REASONING
-from phronesis.core.results import as_json
 from phronesis.core.traits.records import Trait
 from phronesis.core.traits.strength import TRAIT
 from phronesis.errors import InputError

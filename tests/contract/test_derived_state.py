@@ -19,7 +19,7 @@ from phronesis.core.items import Item, Trust
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.scope import LaneName
 from phronesis.errors import StorageRefused
-from phronesis.storage import conversations, documents, relations, schema
+from phronesis.storage import conversations, documents, embedding_models, relations, schema
 from phronesis.storage.compare import differences, make_equal, snapshot
 from phronesis.storage.database import Database, Unit, connect
 from phronesis.storage.deltas import deltas_of_entry, deltas_of_items, find_delta, insert_deltas
@@ -220,11 +220,11 @@ def test_vectors_are_halves_and_can_be_replaced(database: Database, lane: Lane) 
         documents.put_vectors(unit, lane.lane_id, "m", rows)
         documents.put_vectors(unit, lane.lane_id, "m", [("d0", vectors[1])])
         documents.put_vectors(unit, lane.lane_id, "other", [("d0", np.ones(3, dtype=np.float32))])
-        documents.put_model(unit, "m", dimension=384, prefix_scheme="none", active=True)
+        embedding_models.put_model(unit, "m", dimension=384, prefix_scheme="none", active=True)
     with database.transaction("t", "read") as unit:
         found = {row.document_id: row.embedding for row in documents.read_vectors(unit, lane.lane_id, "m")}
         some = documents.read_vectors(unit, lane.lane_id, "m", ["d3", "missing"])
-        assert documents.active_model(unit) == ("m", 384)
+        assert embedding_models.active_model(unit) == ("m", 384)
         assert documents.read_vectors(unit, lane.lane_id, "other")[0].embedding.tolist() == [1, 1, 1]
     assert found["d0"].dtype == np.float32
     np.testing.assert_array_equal(found["d0"], halves[1])
@@ -232,7 +232,7 @@ def test_vectors_are_halves_and_can_be_replaced(database: Database, lane: Lane) 
         np.testing.assert_array_equal(found[f"d{n}"], halves[n])
     np.testing.assert_array_equal(documents.stacked(some), halves[3:4])
     with database.transaction("t", "derive") as unit:
-        documents.drop_other_models(unit, "other")
+        embedding_models.drop_other_models(unit, "other")
         assert documents.read_vectors(unit, lane.lane_id, "m") == []
         documents.delete_stray_vectors(unit, lane.lane_id)
         assert documents.read_vectors(unit, lane.lane_id, "other") == []

@@ -102,6 +102,18 @@ def test_admission_gives_a_caller_of_the_keys_tenant(memory: Memory) -> None:
         admission.admit(token)
 
 
+def test_those_who_come_are_remembered_up_to_a_bound(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("phronesis.interfaces.admission.MOST_RECENT", 2)
+    admission = Admission(memory, keys_required=True, seconds=60)
+    tokens = [memory.keys.create("read", label=f"{n}")[0] for n in range(3)]
+    for token in tokens:
+        assert admission.recent(token) is None
+        assert admission.admit(token) is admission.recent(token)
+    assert [admission.recent(token) is None for token in tokens] == [True, True, False]
+    with pytest.raises(Unauthenticated):
+        admission.admit(tokens[0][:-1] + ("0" if tokens[0][-1] != "0" else "1"))
+
+
 async def _async_keys(url: str) -> None:
     async with AsyncMemory.open(url, policy={"embedder": "none"}) as memory:
         token, key = await memory.keys.create("read", label="x")

@@ -20,7 +20,7 @@ def memory() -> Iterator[Memory]:
 
 @pytest.fixture
 def client(memory: Memory) -> Iterator[TestClient]:
-    with TestClient(make_server_app(memory, Serving()), base_url=PLACE) as client:
+    with TestClient(make_server_app(memory, Serving(key_seconds=0)), base_url=PLACE) as client:
         yield client
 
 
@@ -46,6 +46,21 @@ def test_once_there_is_a_key_everybody_needs_one(client: TestClient, memory: Mem
     assert memory.history(added["items"][0]["id"])[0].actor == "ada"
     memory.keys.revoke(key.id)
     assert client.get("/api/v1/memories", headers=bearer(token)).status_code == 401
+
+
+def test_a_key_that_was_taken_is_not_looked_up_for_a_second(memory: Memory) -> None:
+    app = make_server_app(memory, Serving())
+    now = app.state.admission.clock()
+    app.state.admission.clock = lambda: now
+    with TestClient(app, base_url=PLACE) as client:
+        token, key = memory.keys.create("read", label="x")
+        assert client.get("/api/v1/memories", headers=bearer(token)).status_code == 200
+        memory.keys.revoke(key.id)
+        now += 0.9
+        assert client.get("/api/v1/memories", headers=bearer(token)).status_code == 200
+        assert client.post("/api/v1/memories", json={}, headers=bearer(token)).status_code == 403
+        now += 0.2
+        assert client.get("/api/v1/memories", headers=bearer(token)).status_code == 401
 
 
 def test_where_others_reach_it_revoking_the_last_key_opens_nothing(memory: Memory) -> None:

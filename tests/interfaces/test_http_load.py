@@ -16,6 +16,7 @@ def test_a_server_is_measured(sqlite_url: str, call: Any) -> None:
     assert told["requests"] > 0
     assert told["errors"] == {}
     assert 0 < told["p50"] <= told["p99"]
+    assert 0 < told["empty_p50"] < told["http_p50"]
     assert told["start"] > 0
     with Memory.open(sqlite_url, policy={"embedder": "none"}) as memory:
         assert not memory.keys.any_active()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from phronesis.core.results import Record
+from phronesis.core.plain import Record
 from phronesis.errors import PhronesisError
 
 Done = Literal["recorded", "known", "missing"]

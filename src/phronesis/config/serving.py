@@ -40,6 +40,12 @@ class Serving(Part):
         default=False,
         description="Whether everybody needs an API key, even while there is none; true wherever others reach it.",
     )
+    key_seconds: float = pydantic.Field(
+        default=1.0,
+        ge=0,
+        le=60,
+        description="How long a key that was taken is taken again unasked: so long may one that was revoked still be.",
+    )
     allowed_hosts: tuple[_Host, ...] = pydantic.Field(
         default=(),
         strict=False,

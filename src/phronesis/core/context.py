@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from phronesis.core.ids import CITATION_PREFIX
-from phronesis.core.results import Evidence, Record
+from phronesis.core.plain import Record
+from phronesis.core.results import Evidence
 
 SLOTS = ("system_blocks", "working_summary", "recent_turns", "evidence", "user_message")
 """The slots in the order in which they are rendered (source: the runtime's contract, section 8)."""

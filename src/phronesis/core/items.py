@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
+from operator import attrgetter
 from typing import Any, Final, Self
 
 from phronesis.core.instants import isoformat, optional_micros, optional_moment
@@ -109,10 +110,9 @@ class Item:
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain JSON values; times are ISO 8601 with a Z."""
-        out: dict[str, Any] = {}
-        for name in FIELDS:
-            value = getattr(self, name)
-            out[name] = isoformat(value) if isinstance(value, datetime) else value
+        out: dict[str, Any] = dict(zip(FIELDS, _VALUES(self), strict=True))
+        for name in TIME_FIELDS:
+            out[name] = isoformat(out[name])
         out["trust"] = self.trust.name.lower()
         return out
 
@@ -173,6 +173,7 @@ def nested_row(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 FIELDS: Final = tuple(f.name for f in dataclasses.fields(Item))
 LANE_FIELDS: Final = frozenset({"user_id", "namespace"})
+_VALUES: Final = attrgetter(*FIELDS)
 ROW_FIELDS: Final = tuple(name for name in FIELDS if name not in LANE_FIELDS)
 TIME_FIELDS: Final = ("recorded_at", "updated_at", "occurred_at", "valid_from", "valid_to")
 BOOKKEEPING: Final = frozenset({"version", "updated_at"})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, overload
 
-from phronesis.core.results import Record
+from phronesis.core.plain import Record
 
 JobState = Literal["pending", "failed", "due"]
 

@@ -17,7 +17,7 @@ from enum import IntEnum
 from typing import Final
 
 from phronesis.core.ids import is_id
-from phronesis.core.results import Record
+from phronesis.core.plain import Record
 from phronesis.errors import InputError, Unauthenticated
 
 TOKEN_PREFIX: Final = "phr_"  # noqa: S105 - what every token begins with, for those who scan code for lost keys

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from phronesis.core.items import Item
-from phronesis.core.results import Record
+from phronesis.core.plain import Record
 
 RECORDED_KINDS: Final = frozenset({"message", "document", "section", "run", "cycle", "mark"})
 """Kinds that hold what was said, given or done: nothing was learned by them alone."""

@@ -13,8 +13,9 @@ from phronesis.core.evidence_json import (
     mapping,
     name_of,
 )
+from phronesis.core.plain import Record
 from phronesis.core.plan import RetrievalPlan
-from phronesis.core.results import Degraded, Evidence, Record
+from phronesis.core.results import Degraded, Evidence
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, overload
 
-from phronesis.core.results import as_json
+from phronesis.core.plain import as_json
 
 _Listed = TypeVar("_Listed")
 

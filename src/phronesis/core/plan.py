@@ -8,8 +8,9 @@ from typing import Any, Final, Literal, Self
 from phronesis.core.canonical import digest
 from phronesis.core.ids import derived_id
 from phronesis.core.items import KINDS
+from phronesis.core.plain import Record
 from phronesis.core.plan_reading import Fields
-from phronesis.core.results import Degraded, Record
+from phronesis.core.results import Degraded
 from phronesis.core.scope import Scope, make_scope
 
 MAX_QUERIES: Final = 8

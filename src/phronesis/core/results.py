@@ -1,40 +1,12 @@
 """What the verbs give: frozen records, each with ``to_dict()``."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from enum import Enum
 from typing import Any, Final, Literal, overload
 
-from phronesis.core.instants import isoformat
 from phronesis.core.items import Item
-
-
-def as_json(value: Any) -> Any:
-    """Give plain JSON values of a record: ``to_dict`` where there is one, times as ISO 8601."""
-    if hasattr(value, "to_dict"):
-        return value.to_dict()
-    if isinstance(value, datetime):
-        return isoformat(value)
-    if isinstance(value, Enum):
-        return value.name.lower()
-    if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: as_json(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): as_json(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [as_json(inner) for inner in value]
-    return value
-
-
-class Record:
-    """A result: a frozen dataclass that can be shown as JSON."""
-
-    __slots__ = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
-        return {f.name: as_json(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
+from phronesis.core.plain import Record, as_json
 
 
 @dataclass(frozen=True, slots=True)

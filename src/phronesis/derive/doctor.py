@@ -30,7 +30,7 @@ from phronesis.models.token_counter import TokenCounter
 from phronesis.models.trial import try_role
 from phronesis.storage import health
 from phronesis.storage.database import Database, Mode, Unit
-from phronesis.storage.documents import active_model
+from phronesis.storage.embedding_models import active_model
 from phronesis.storage.lanes import Lane, list_behind, list_lanes
 from phronesis.storage.migrate import HEAD, read_version
 from phronesis.storage.migrate import REMEDY as UPGRADE

@@ -13,7 +13,8 @@ from phronesis.derive.retry import VERB as RETRY
 from phronesis.derive.retry import retry_of
 from phronesis.models.embedders import Embedders
 from phronesis.storage.database import Database, Unit
-from phronesis.storage.documents import active_model, count_without_vector
+from phronesis.storage.documents import count_without_vector
+from phronesis.storage.embedding_models import active_model
 from phronesis.storage.health import entries_with_outcome
 from phronesis.storage.lanes import Lane, get_lane, list_behind, list_lanes
 from phronesis.storage.log import find_failure, read_entries

@@ -43,6 +43,7 @@ class HttpReport:
     seconds: float
     start: float
     call_p50: float
+    empty_p50: float
     http_p50: float
     requests: int
     errors: dict[str, int]
@@ -58,6 +59,7 @@ class HttpReport:
         rows = [
             ("server start", f"{self.start:.2f} s"),
             (f"search p50, library, {self.memories:,} memories", f"{self.call_p50 * 1000:.2f} ms"),
+            ("p50 over HTTP of /healthz, which does nothing", f"{self.empty_p50 * 1000:.2f} ms"),
             ("search p50, HTTP", f"{self.http_p50 * 1000:.2f} ms"),
             (f"requests of {self.clients} clients in {self.seconds:.0f} s, 90 % reads", f"{self.requests:,}"),
             ("errors", str(sum(self.errors.values())) + (f" {self.errors}" if self.errors else "")),
@@ -98,10 +100,11 @@ def run_http_load(
         client = stack.enter_context(contextlib.closing(_Client(place, key)))
         client.read(0)
         over_http = _timed(client.read, calls)
+        empty = _timed(client.nothing, calls)
         tally = _together(place, key, clients, seconds)
     spent = sorted(tally.seconds) or [0.0]
     return HttpReport(
-        memories, clients, seconds, start, library, over_http, len(tally.seconds), dict(tally.errors),
+        memories, clients, seconds, start, library, empty, over_http, len(tally.seconds), dict(tally.errors),
         spent[len(spent) // 2], spent[int(len(spent) * 0.99)],
     )  # fmt: skip
 
@@ -121,6 +124,10 @@ class _Client:
         """Store a memory; give the status."""
         body = {"content": _text(n), "user_id": _user(n), "infer": False}
         return self._send("POST", "/api/v1/memories", json.dumps(body))
+
+    def nothing(self, _n: int) -> int:
+        """Ask whether the server answers; give the status."""
+        return self._send("GET", "/healthz")
 
     def close(self) -> None:
         """Close the connection."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from phronesis.core.canonical import digest
 from phronesis.core.ids import derived_id
-from phronesis.core.results import Record
+from phronesis.core.plain import Record
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id
 from phronesis.errors import Conflict, EntryFailed, Erased, InputError, StorageRefused

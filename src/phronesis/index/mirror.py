@@ -19,7 +19,7 @@ from phronesis.index.mirrored import Mirrored, documents_of, parent_of
 from phronesis.index.outside import OutsideDocument, OutsideIndex, Space, Where
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.storage.database import Database, Unit
-from phronesis.storage.documents import active_model
+from phronesis.storage.embedding_models import active_model
 from phronesis.storage.index_marks import (
     Mark,
     changed_items,

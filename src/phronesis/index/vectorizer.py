@@ -12,16 +12,8 @@ from phronesis.index.projections import compared
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.storage.database import Database, Unit
-from phronesis.storage.documents import (
-    Unembedded,
-    active_model,
-    documents_without_vector,
-    drop_other_models,
-    existing_documents,
-    has_model,
-    put_model,
-    put_vectors,
-)
+from phronesis.storage.documents import Unembedded, documents_without_vector, existing_documents, put_vectors
+from phronesis.storage.embedding_models import active_model, drop_other_models, has_model, put_model
 from phronesis.storage.homes import HOMES, Home, home_of
 from phronesis.storage.lanes import list_lanes, lock_lane
 

@@ -1,6 +1,9 @@
 """Who comes in: a token becomes a caller, with the memory of the key's tenant and what it may do there."""
 
+import hashlib
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from phronesis.core.keys import ApiKey, Role
@@ -9,6 +12,9 @@ from phronesis.memory import Memory
 
 ANYBODY = "agent"
 """The actor of those who come in without a key: a program on this machine."""
+
+MOST_RECENT = 10_000
+"""Callers that are remembered; when more come within ``seconds``, all are looked up again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +40,10 @@ class Caller:
 
 @dataclass(slots=True)
 class Admission:
-    """Lets callers in. Thread-safe; a revoked key is refused at the next call.
+    """Lets callers in. Thread-safe.
+
+    A key that was taken is taken again for ``seconds`` without a look into the store: so long may one that was revoked
+    still be. With 0 it is refused at the next call.
 
     Without ``keys_required``, and as long as the server's own tenant has no active key, whoever gives no token is an
     admin of that tenant: so a server may only be bound to loopback.
@@ -42,11 +51,33 @@ class Admission:
 
     memory: Memory
     keys_required: bool
+    seconds: float = 0.0
+    clock: Callable[[], float] = time.monotonic
+    _recent: dict[bytes, tuple[Caller, float]] = field(default_factory=dict)
     _tenants: dict[str, Memory] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def admit(self, token: str | None) -> Caller:
         """Give the caller of a token; Unauthenticated when it opens nothing, or none is given where one is needed."""
+        caller = self.recent(token)
+        if caller is None:
+            caller = self._looked_up(token)
+            if self.seconds and token is not None:  # without keys, the first one that is made closes the door at once
+                self._remember(token, caller)
+        return caller
+
+    def recent(self, token: str | None) -> Caller | None:
+        """Give the caller of a token that was let in just now; None where the store has to be asked."""
+        known = None if token is None else self._recent.get(_mark(token))
+        return known[0] if known is not None and self.clock() < known[1] else None
+
+    def _remember(self, token: str, caller: Caller) -> None:
+        with self._lock:
+            if len(self._recent) >= MOST_RECENT:
+                self._recent.clear()
+            self._recent[_mark(token)] = (caller, self.clock() + self.seconds)
+
+    def _looked_up(self, token: str | None) -> Caller:
         if token is None:
             if self.open_to_anybody():
                 return Caller(self.memory, Role.ADMIN, ANYBODY)
@@ -73,3 +104,8 @@ class Admission:
             if tenant not in self._tenants:
                 self._tenants[tenant] = self.memory.for_tenant(tenant)
             return self._tenants[tenant]
+
+
+def _mark(token: str) -> bytes:
+    """Give what a token is remembered by: nobody who reads this process's memory finds the token there."""
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()

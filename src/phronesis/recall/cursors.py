@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from phronesis.core.canonical import encode
-from phronesis.core.results import as_json
+from phronesis.core.plain import as_json
 from phronesis.errors import InputError
 from phronesis.storage.database import Unit
 from phronesis.storage.eligible import Place

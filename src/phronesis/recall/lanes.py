@@ -2,7 +2,7 @@
 
 from phronesis.core.scope import Scope
 from phronesis.storage.database import Unit
-from phronesis.storage.documents import active_model
+from phronesis.storage.embedding_models import active_model
 from phronesis.storage.lanes import ActiveModel, Lane, find_lanes, list_lanes
 
 

@@ -24,8 +24,9 @@ from phronesis.recall.related import Asked, with_related
 from phronesis.recall.reranking import Search
 from phronesis.recall.search import Query
 from phronesis.storage.database import Database, Unit
-from phronesis.storage.documents import DocumentRow, active_model, documents_of_items, read_vectors
+from phronesis.storage.documents import DocumentRow, documents_of_items, read_vectors
 from phronesis.storage.eligible import eligible_items
+from phronesis.storage.embedding_models import active_model
 from phronesis.storage.halfvec import Vector
 from phronesis.storage.lanes import Lane
 

@@ -12,7 +12,7 @@ from phronesis.errors import InputError
 from phronesis.memory import Memory
 from phronesis.models.hashing_embedder import HashingEmbedder
 from phronesis.storage import schema
-from phronesis.storage.documents import active_model
+from phronesis.storage.embedding_models import active_model
 from phronesis.storage.homes import MEMORY
 
 

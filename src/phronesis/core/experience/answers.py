@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from phronesis.core.results import Degraded, Evidence, Record
+from phronesis.core.plain import Record
+from phronesis.core.results import Degraded, Evidence
 
 
 @dataclass(frozen=True, slots=True, order=True)

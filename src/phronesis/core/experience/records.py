@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from phronesis.core.experience.drafts import VIEWS
 from phronesis.core.items import Item
-from phronesis.core.results import Record, as_json
+from phronesis.core.plain import Record, as_json
 
 L1: Final = "l1"
 PATTERN: Final = "pattern"

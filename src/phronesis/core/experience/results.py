@@ -6,7 +6,8 @@ from typing import overload
 
 from phronesis.core.experience.records import IngestMeta, L1Event
 from phronesis.core.items import Item
-from phronesis.core.results import Degraded, Record
+from phronesis.core.plain import Record
+from phronesis.core.results import Degraded
 
 Told = tuple[L1Event, IngestMeta]
 

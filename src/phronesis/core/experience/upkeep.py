@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from phronesis.core.items import Item
-from phronesis.core.results import Record
+from phronesis.core.plain import Record
 
 
 @dataclass(frozen=True, slots=True)

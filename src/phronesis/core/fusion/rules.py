@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from phronesis.core.results import Record
+from phronesis.core.plain import Record
 
 PER_DOCUMENT: Final = 3
 """Sections of one document. A question about a manual is answered by one to three of its sections; more of them in a

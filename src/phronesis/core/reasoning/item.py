@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any, Final
 
 from phronesis.core.items import Item
+from phronesis.core.plain import as_json
 from phronesis.core.reasoning.records import REASONING, Claim, ReasoningBlock
 from phronesis.core.reasoning.standing import current_block
-from phronesis.core.results import as_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

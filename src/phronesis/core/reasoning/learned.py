@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from phronesis.core.plain import Record
 from phronesis.core.reasoning.item import ReasoningItem
 from phronesis.core.reasoning.review import Review
-from phronesis.core.results import Degraded, Record
+from phronesis.core.results import Degraded
 from phronesis.core.state_machine import Judgement
 
 

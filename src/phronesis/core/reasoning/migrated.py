@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from phronesis.core.results import Degraded, Record
+from phronesis.core.plain import Record
+from phronesis.core.results import Degraded
 from phronesis.errors import Violation
 
 MigrationStatus = Literal["migrated", "would_migrate", "already", "refused", "pending"]

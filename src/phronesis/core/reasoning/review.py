@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from phronesis.core.results import Record
+from phronesis.core.plain import Record
 
 ReviewStatus = Literal["resolved", "unresolved", "pending"]
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phronesis.core.items import Item
+from phronesis.core.plain import Record
 from phronesis.core.resources.records import DocumentRow
-from phronesis.core.results import Gated, Record
+from phronesis.core.results import Gated
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import Any, Final, Literal
 
 from phronesis.core.instants import parse_moment
 from phronesis.core.items import Item
+from phronesis.core.plain import Record, as_json
 from phronesis.core.relations import EvidenceRow
-from phronesis.core.results import Record, as_json
 from phronesis.core.traits.strength import TREND, WINDOW, confidence_at
 
 CYCLE: Final = "cycle"

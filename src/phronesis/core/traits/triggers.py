@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
-from phronesis.core.results import Record
+from phronesis.core.plain import Record
 
 IMPORTANCE_DUE: Final = 30
 """The sum of new memories' importance, 1–10 each, that makes a reflection due (NM-01)."""

@@ -19,7 +19,8 @@ from phronesis.core.experience.similarity import Cosine, Floats
 from phronesis.derive.experience.unrelated import LANGUAGES, TEXTS
 from phronesis.index.experience import view_part
 from phronesis.models.embedder import Embedder
-from phronesis.storage.documents import Compared, active_model, changed_parts, document_texts, read_vectors
+from phronesis.storage.documents import Compared, changed_parts, document_texts, read_vectors
+from phronesis.storage.embedding_models import active_model
 from phronesis.storage.lane_view import LaneView
 
 LESSON: Final = ("attempt", "result", "reflection")

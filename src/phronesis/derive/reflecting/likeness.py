@@ -14,7 +14,8 @@ from phronesis.errors import ModelError
 from phronesis.index.projections import WHOLE
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
-from phronesis.storage.documents import active_model, read_vectors
+from phronesis.storage.documents import read_vectors
+from phronesis.storage.embedding_models import active_model
 
 Floats = npt.NDArray[np.float32]
 Cosines = Callable[[Sequence[str]], Floats]

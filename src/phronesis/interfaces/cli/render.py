@@ -11,6 +11,7 @@ from phronesis.core.context import ContextPackage
 from phronesis.core.instants import from_micros, parse_moment
 from phronesis.core.items import Item
 from phronesis.core.pages import Page
+from phronesis.core.plain import as_json
 from phronesis.core.prospective import in_words
 from phronesis.core.results import (
     DUPLICATE,
@@ -24,7 +25,6 @@ from phronesis.core.results import (
     SessionInfo,
     Source,
     Turn,
-    as_json,
 )
 from phronesis.interfaces.cli.text import clean, cut, on_one_line, table, terminal_columns
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from phronesis.core.items import Item
-from phronesis.core.results import Record
+from phronesis.core.plain import Record
 from phronesis.errors import NotFound
 from phronesis.interfaces.mcp.access import Caller, Options
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
 from pydantic import BaseModel, Field
 
-from phronesis.core.results import Record
+from phronesis.core.plain import Record
 from phronesis.interfaces.mcp.access import Caller, Options
 from phronesis.interfaces.mcp.calling import Verb
 from phronesis.interfaces.mcp.graph import KnowledgeGraph

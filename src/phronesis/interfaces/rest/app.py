@@ -54,7 +54,8 @@ def make_app(memory: Memory, serving: Serving) -> FastAPI:
     )  # fmt: skip
     watch = Watch(log=serving.access_log)
     # Where others reach it, revoking the last key must not open it to everybody.
-    app.state.admission = Admission(memory, keys_required=serving.keys_required or not serving.on_loopback)
+    keys_required = serving.keys_required or not serving.on_loopback
+    app.state.admission = Admission(memory, keys_required=keys_required, seconds=serving.key_seconds)
     app.state.serving = serving
     app.state.metrics = watch.metrics
     app.state.rate_limit = RateLimit(serving.requests_per_minute, serving.burst)

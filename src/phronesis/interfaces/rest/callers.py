@@ -3,6 +3,7 @@
 from typing import Annotated, Final
 
 from fastapi import Depends, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPBearer
 
 from phronesis.core.keys import Role
@@ -26,13 +27,19 @@ def bearer(header: str | None) -> str | None:
     return token.strip()
 
 
-def admit(request: Request) -> Caller:
-    """Give the caller of a request; what it calls too often is refused, and so is whoever tries keys that are none."""
+async def admit(request: Request) -> Caller:
+    """Give the caller of a request; what it calls too often is refused, and so is whoever tries keys that are none.
+
+    A thread is only taken where the store has to be asked: that costs as much as many a call.
+    """
     admission: Admission = request.app.state.admission
     limit: RateLimit = request.app.state.rate_limit
     address = request.client.host if request.client is not None else "nowhere"
     try:
-        caller = admission.admit(bearer(request.headers.get("authorization")))
+        token = bearer(request.headers.get("authorization"))
+        caller = admission.recent(token)
+        if caller is None:
+            caller = await run_in_threadpool(admission.admit, token)
     except Unauthenticated:
         limit.take(address)
         raise
@@ -41,20 +48,20 @@ def admit(request: Request) -> Caller:
     return caller
 
 
-def _reading(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
-    return _with(request, Role.READ)
+async def _reading(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
+    return await _with(request, Role.READ)
 
 
-def _writing(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
-    return _with(request, Role.WRITE)
+async def _writing(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
+    return await _with(request, Role.WRITE)
 
 
-def _administering(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
-    return _with(request, Role.ADMIN)
+async def _administering(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
+    return await _with(request, Role.ADMIN)
 
 
-def _with(request: Request, role: Role) -> Caller:
-    caller = admit(request)
+async def _with(request: Request, role: Role) -> Caller:
+    caller = await admit(request)
     caller.needs(role)
     return caller
 

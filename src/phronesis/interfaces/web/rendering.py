@@ -15,9 +15,9 @@ from markupsafe import Markup
 
 from phronesis import __version__
 from phronesis.core.items import Item
+from phronesis.core.plain import as_json
 from phronesis.core.reasoning.records import REASONING
 from phronesis.core.reasoning.standing import current_block
-from phronesis.core.results import as_json
 from phronesis.interfaces.web.visiting import FORM_TOKEN, Visitor, set_cookie
 from phronesis.interfaces.web.words import LANGUAGES, Words
 

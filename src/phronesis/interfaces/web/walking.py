@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from phronesis.core.experience.records import ABOUT, CONTRADICTS, L1, MEMBER_OF, PATTERN, PRINCIPLE, REFINES, SUPPORTS
 from phronesis.core.items import Item
-from phronesis.core.results import Record
+from phronesis.core.plain import Record
 from phronesis.errors import NotFound
 from phronesis.interfaces.web.rendering import item_address
 from phronesis.memory import Memory

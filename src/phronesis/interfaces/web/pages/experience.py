@@ -6,7 +6,7 @@ from fastapi import Response
 from fastapi.responses import JSONResponse
 
 from phronesis.core.experience.answers import Answer
-from phronesis.core.results import as_json
+from phronesis.core.plain import as_json
 from phronesis.interfaces.web.rendering import address, page
 from phronesis.interfaces.web.routing import make_router
 from phronesis.interfaces.web.visiting import Visiting, Visitor
