@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cached_property
 from typing import Final, Literal
 
 Precision = Literal["day", "week", "month", "season", "year"]
@@ -61,16 +62,26 @@ class Rule:
 
 
 class Grammar:
-    """Rules in one regular expression over a text in small letters: the first that matches at a place has it."""
+    """Rules in one regular expression over a text in small letters: the first that matches at a place has it.
+
+    It is compiled when a text is first read: that takes a twentieth of a second, which an import should not.
+    """
 
     def __init__(self, rules: Sequence[Rule], *, before: str = "") -> None:
-        named = [f"(?P<{rule.name}>{_renamed(rule)})" for rule in rules]
-        self._pattern = re.compile(before + "(?:" + "|".join(named) + ")")
         self._rules = {rule.name: rule for rule in rules}
+        self._before = before
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        named = [f"(?P<{rule.name}>{_renamed(rule)})" for rule in self._rules.values()]
+        return re.compile(self._before + "(?:" + "|".join(named) + ")")
+
+    @cached_property
+    def _parts(self) -> Mapping[str, Mapping[str, int]]:
         groups = self._pattern.groupindex
-        self._parts = {
-            rule.name: {name.partition("__")[2]: n for name, n in groups.items() if name.startswith(f"{rule.name}__")}
-            for rule in rules
+        return {
+            rule: {name.partition("__")[2]: n for name, n in groups.items() if name.startswith(f"{rule}__")}
+            for rule in self._rules
         }
 
     def find(self, text: str, reference: Reference) -> Iterator[tuple[int, int, Span]]:

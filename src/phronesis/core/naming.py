@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from phronesis.core.text import UNSPACED
@@ -30,26 +31,34 @@ _EXTENSIONS: Final = (
 )
 """Endings that make a word a file without a folder before it: else "5 p.m." and "kids.They" would be files."""
 
-# Each with what a text must hold for the pattern to be tried: most messages hold none of them, and it is found fast.
-_RULES: Final = (
-    # Chinese letters belong to an address only where a part of it begins (/wiki/北京); elsewhere the sentence goes on.
-    ("url", re.compile("://"), re.compile(
-        rf"https?://(?:[^\s<>\"'）)】\]{UNSPACED}\uff01-\uff65‘’“”]|(?<=[/=#?&])[一-鿿]{{1,40}}){{3,300}}"
-    )),
-    ("email", re.compile("@"), re.compile(rf"(?<!{_LETTER})(?<![.+-])(?:{_LETTER}|[.+-]){{1,64}}@"
-                         r"[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,4}")),
-    ("file", re.compile("[.][A-Za-z]"), re.compile(
-        rf"(?<!{_LETTER})(?<![/.~-])(?:"
-        rf"(?:~|\.{{1,2}})?(?:/?{_STEM}{{1,80}}/){{1,12}}{_STEM}{{1,80}}\.[A-Za-z][A-Za-z0-9]{{0,5}}"
-        rf"|(?:{_LETTER}|-){_STEM}{{0,79}}\.(?:{_EXTENSIONS}))(?!{_LETTER})(?!/)"
-    )),
-    ("handle", re.compile("@"), re.compile(rf"(?<!{_LETTER})(?<!@)@[A-Za-z][A-Za-z0-9_-]{{1,38}}")),
-    ("title", re.compile("《"), re.compile(r"《([^《》\n]{1,40})》")),
-    # What stands before the name is looked at behind its first letter: capitals are found fast.
-    ("name", re.compile(_CAPITAL), re.compile(
-        rf"{_CAPITAL}(?<!{_LETTER}.)(?<!['’].){_SMALL}(?:[ -]{_PARTICLES}{_CAPITAL}{_SMALL}){{0,3}}(?!{_LETTER})"
-    )),
-)  # fmt: skip
+
+@cache
+def _rules() -> tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...]:
+    """Give the rules, each with what a text must hold for its pattern to be tried: most hold none, found fast.
+
+    They are compiled when a text is first read, not at import.
+    """
+    return (
+        # Chinese letters belong to an address only where a part of it begins (/wiki/北京); else the sentence goes on.
+        ("url", re.compile("://"), re.compile(
+            rf"https?://(?:[^\s<>\"'）)】\]{UNSPACED}\uff01-\uff65‘’“”]|(?<=[/=#?&])[一-鿿]{{1,40}}){{3,300}}"
+        )),
+        ("email", re.compile("@"), re.compile(rf"(?<!{_LETTER})(?<![.+-])(?:{_LETTER}|[.+-]){{1,64}}@"
+                             r"[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,4}")),
+        ("file", re.compile("[.][A-Za-z]"), re.compile(
+            rf"(?<!{_LETTER})(?<![/.~-])(?:"
+            rf"(?:~|\.{{1,2}})?(?:/?{_STEM}{{1,80}}/){{1,12}}{_STEM}{{1,80}}\.[A-Za-z][A-Za-z0-9]{{0,5}}"
+            rf"|(?:{_LETTER}|-){_STEM}{{0,79}}\.(?:{_EXTENSIONS}))(?!{_LETTER})(?!/)"
+        )),
+        ("handle", re.compile("@"), re.compile(rf"(?<!{_LETTER})(?<!@)@[A-Za-z][A-Za-z0-9_-]{{1,38}}")),
+        ("title", re.compile("《"), re.compile(r"《([^《》\n]{1,40})》")),
+        # What stands before the name is looked at behind its first letter: capitals are found fast.
+        ("name", re.compile(_CAPITAL), re.compile(
+            rf"{_CAPITAL}(?<!{_LETTER}.)(?<!['’].){_SMALL}(?:[ -]{_PARTICLES}{_CAPITAL}{_SMALL}){{0,3}}(?!{_LETTER})"
+        )),
+    )  # fmt: skip
+
+
 _SENTENCE_START: Final = re.compile(r"(?:^|[.!?。！？:：;\n\"“(（]\s*)$")
 _COMMON: Final = frozenset(
     """
@@ -84,7 +93,7 @@ def find_mentions(text: str) -> list[Found]:
     taken = bytearray(len(scanned))
     found: list[Found] = []
     names: list[Found] = []
-    for kind, needed, pattern in _RULES:
+    for kind, needed, pattern in _rules():
         if needed.search(scanned) is None:
             continue
         group = pattern.groups  # the quoted title, or else the whole match

@@ -1,5 +1,6 @@
 """The server, from the command line."""
 
+import gc
 import logging
 import sys
 from typing import Any
@@ -23,19 +24,28 @@ def serve(*, store: Store, **options: Any) -> None:
     Without API keys only this machine reaches it. 'keys create' makes one; from then on everybody needs one, and
     --host 0.0.0.0 may be given. Ctrl-C or SIGTERM finishes what runs.
     """
+    gc.disable()  # until it listens: nothing that is imported is garbage, and looking through it takes a twelfth
+    try:
+        _serve(store, {name: value for name, value in options.items() if value not in (None, ())})
+    finally:
+        gc.enable()
+
+
+def _serve(store: Store, given: dict[str, Any]) -> None:
     from phronesis.config import load_settings  # noqa: PLC0415 - pydantic: not for --help
     from phronesis.interfaces.serving import serve as run  # noqa: PLC0415 - SQLAlchemy and numpy: the same
 
-    given = {name: value for name, value in options.items() if value not in (None, ())}
     policy = load_settings(store.url, tenant=store.tenant, policy=store.policy).policy
     serving = policy.server.overridden(given)
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(message)s")
     logging.getLogger("phronesis.access").setLevel(logging.INFO)
     with store.open() as memory:
-        run(memory, serving, say=lambda url: _told(store, url))
+        run(memory, serving, say=lambda url: _listens(store, url))
 
 
-def _told(store: Store, url: str) -> None:
+def _listens(store: Store, url: str) -> None:
+    gc.freeze()
+    gc.enable()
     if store.as_json:
         say_json({"url": url})
     else:
