@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from phronesis.core.fusion.candidates import Candidate, Fate
-from phronesis.core.fusion.identity import is_resource, key_of, messages_of, uri_of
+from phronesis.core.fusion.identity import Key, is_resource, key_of, messages_of, uri_of
 from phronesis.core.fusion.likeness import Text
 
 SAME_KEY: Final = "same key"
@@ -17,6 +17,12 @@ SAME_WORDS: Final = "same words"
 class _Kept:
     candidate: Candidate
     text: Text
+    key: Key
+    messages: frozenset[Key]
+
+    @classmethod
+    def of(cls, one: Candidate, text: Text) -> "_Kept":
+        return cls(one, text, key_of(one.evidence), messages_of(one.evidence))
 
 
 def without_duplicates(ranked: Sequence[Candidate]) -> tuple[list[Candidate], list[Fate]]:
@@ -35,37 +41,39 @@ def without_duplicates(ranked: Sequence[Candidate]) -> tuple[list[Candidate], li
             dropped.append(_duplicate(one, known[0].candidate, known[1]))
             continue
         text = Text(_words(one))
-        other = _echoed(one, text, kept)
-        if other is None:
-            kept.append(_Kept(one, text))
-        elif _sourced(one) > _sourced(other.candidate):
-            better = replace(one, relevance=max(one.relevance, other.candidate.relevance), judged=_better(one, other))
-            dropped.append(_duplicate(other.candidate, one, SAME_WORDS))
-            other.candidate, other.text = better, text
+        n = _echoed(one, text, kept)
+        if n is None:
+            kept.append(_Kept.of(one, text))
+            continue
+        other = kept[n].candidate
+        if _sourced(one) > _sourced(other):
+            better = replace(one, relevance=max(one.relevance, other.relevance), judged=_better(one, other))
+            dropped.append(_duplicate(other, one, SAME_WORDS))
+            kept[n] = _Kept.of(better, text)
         else:
-            dropped.append(_duplicate(one, other.candidate, SAME_WORDS))
+            dropped.append(_duplicate(one, other, SAME_WORDS))
     return [one.candidate for one in kept], dropped
 
 
 def _known(one: Candidate, kept: Sequence[_Kept]) -> tuple[_Kept, str] | None:
     key, messages = key_of(one.evidence), messages_of(one.evidence)
     for other in kept:
-        if key_of(other.candidate.evidence) == key:
+        if other.key == key:
             return other, SAME_KEY
-        if messages and messages <= messages_of(other.candidate.evidence):
+        if messages and messages <= other.messages:
             return other, SAME_MESSAGE
     return None
 
 
-def _echoed(one: Candidate, text: Text, kept: Sequence[_Kept]) -> _Kept | None:
-    for other in kept:
+def _echoed(one: Candidate, text: Text, kept: Sequence[_Kept]) -> int | None:
+    for n, other in enumerate(kept):
         if not (is_resource(one.evidence) or is_resource(other.candidate.evidence)):
             continue
         if not text.repeats(other.text):
             continue
         # A section whose words stand in a message among others is where they can be looked up: both stay.
         if _sourced(one) <= _sourced(other.candidate) or other.text.repeats(text):
-            return other
+            return n
     return None
 
 
@@ -76,8 +84,8 @@ def _sourced(one: Candidate) -> int:
     return 1 if uri_of(one.evidence) is None else 2
 
 
-def _better(one: Candidate, other: _Kept) -> float | None:
-    scores = [score for score in (one.judged, other.candidate.judged) if score is not None]
+def _better(one: Candidate, other: Candidate) -> float | None:
+    scores = [score for score in (one.judged, other.judged) if score is not None]
     return max(scores, default=None)
 
 

@@ -1,17 +1,45 @@
 """The sources that come with the package, by their type; a new one is a line here."""
 
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
 from typing import Final
 
-from phronesis.derive.sources.chat import ChatSource
-from phronesis.derive.sources.lean import LeanSource
-from phronesis.derive.sources.log import LogSource
-from phronesis.derive.sources.manual import ManualSource
-from phronesis.derive.sources.math_proof import ProofSource
 from phronesis.derive.sources.port import Source, Sources
-from phronesis.derive.sources.run import RunSource
 
-_ALL: Final[tuple[Source, ...]] = (
-    LeanSource(), ProofSource(), ChatSource(), LogSource(), ManualSource(), RunSource(),
-)  # fmt: skip
+_PLACES: Final = MappingProxyType(
+    {
+        "lean": ("lean", "LeanSource"),
+        "math_proof": ("math_proof", "ProofSource"),
+        "chat": ("chat", "ChatSource"),
+        "log": ("log", "LogSource"),
+        "manual": ("manual", "ManualSource"),
+        "run": ("run", "RunSource"),
+    }
+)
 
-SOURCES: Final[Sources] = {one.source_type: one for one in _ALL}
+
+class Shelf(Mapping[str, Source]):
+    """The sources by type, each imported when it is first asked for: their grammars take a fifth of a second."""
+
+    def __getitem__(self, source_type: str) -> Source:
+        return _made(*_PLACES[source_type])
+
+    def __contains__(self, source_type: object) -> bool:
+        return source_type in _PLACES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_PLACES)
+
+    def __len__(self) -> int:
+        return len(_PLACES)
+
+
+@cache
+def _made(module: str, name: str) -> Source:
+    found: Source = getattr(import_module(f"phronesis.derive.sources.{module}"), name)()
+    return found
+
+
+SOURCES: Final[Sources] = Shelf()
