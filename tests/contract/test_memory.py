@@ -330,6 +330,24 @@ def test_closing_a_memory_closes_those_of_its_other_tenants(database_url: str) -
         other.add("y")
 
 
+def test_a_long_session_is_read_from_its_end(memory: Memory) -> None:
+    for n in range(1, 8):
+        memory.commit_turn("s", {"messages": [{"role": "user", "content": f"word {n}"}]}, user_id="ada")
+
+    def numbers(**asked: Any) -> list[int]:
+        return [turn.number for turn in memory.get_turns("s", user_id="ada", **asked)]
+
+    assert numbers(last=3) == [5, 6, 7]
+    assert numbers(last=3, before=5) == [2, 3, 4]
+    assert numbers(last=3, before=2) == [1]
+    assert numbers(before=3) == [1, 2]
+    assert numbers(last=100) == list(range(1, 8))
+    assert numbers(before=1) == []
+    for field, wrong in (("last", 0), ("last", True), ("before", 0), ("before", 2**31)):
+        with pytest.raises(InputError, match=field):
+            numbers(**{field: wrong})
+
+
 def test_what_was_explained_and_said_can_be_asked_as_of_then(database_url: str) -> None:
     with Memory.open(database_url, policy={"embedder": "none"}) as memory:
         first = memory.commit_turn("s", {"messages": [{"role": "user", "content": "tea"}], "metadata": {"a": 1}})

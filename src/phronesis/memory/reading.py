@@ -28,6 +28,9 @@ MAX_LIMIT: Final = 10_000
 """Results of one call. More is a matter for ``export``."""
 
 
+MAX_NUMBER: Final = 2**31 - 1
+"""The greatest number that a turn may be asked for by: what the database counts with."""
+
 MAX_BUDGET: Final = 10_000_000
 """Tokens of a context: beyond any model's window."""
 
@@ -238,8 +241,18 @@ class Reading(Inside):
         user_id: str | None = None,
         namespace: str | None = None,
         as_of: datetime | str | None = None,
+        last: int | None = None,
+        before: int | None = None,
     ) -> list[Turn]:
-        """Give a session's turns as they were recorded, in order; ``as_of`` leaves out later ones."""
+        """Give a session's turns as they were recorded, in order; ``as_of`` leaves out later ones.
+
+        ``last`` gives that many at most, the newest; ``before`` leaves out the turn of that number and those after it.
+        So a long session is read from its end, a part at a time.
+        """
         scope = make_scope(user_id=user_id, namespace=namespace)
         session, wanted = check_id(session_id, field="session_id"), self._wanted(as_of=as_of)
-        return self._open_stages().browser.turns(self._tenant, scope, session, as_of=wanted.as_of)
+        most = None if last is None else inputs.limit(last, most=MAX_LIMIT, field="last")
+        end = None if before is None else inputs.limit(before, most=MAX_NUMBER, field="before")
+        return self._open_stages().browser.turns(
+            self._tenant, scope, session, last=most, before=end, as_of=wanted.as_of
+        )

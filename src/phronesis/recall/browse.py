@@ -125,11 +125,13 @@ class Browser:
             ]  # fmt: skip
 
     def turns(
-        self, tenant: str, scope: Scope, session_id: str, *, last: int | None = None, as_of: int | None = None
-    ) -> list[Turn]:
-        """Give a session's turns exactly as they were recorded, in order: all, or the ``last`` ones, as of a time."""
+        self, tenant: str, scope: Scope, session_id: str, *, last: int | None = None, before: int | None = None,
+        as_of: int | None = None,
+    ) -> list[Turn]:  # fmt: skip
+        """Give a session's turns exactly as they were recorded, in order; ``turns_of`` says which."""
         with self.database.transaction(tenant, "read") as unit:
-            return turns_of(unit, visible_lanes(unit, scope), session_id, last=last, as_of=as_of)
+            found = turns_of(unit, visible_lanes(unit, scope), session_id, last=last, before=before, as_of=as_of)
+        return found if last is None else found[-last:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,12 +196,13 @@ def items_by_id(unit: Unit, lanes: Sequence[Lane], ids: Iterable[str], wanted: W
 
 
 def turns_of(
-    unit: Unit, lanes: Sequence[Lane], session_id: str, *, last: int | None = None, as_of: int | None = None
-) -> list[Turn]:
-    """Give a session's turns in these lanes, in order."""
+    unit: Unit, lanes: Sequence[Lane], session_id: str, *, last: int | None = None, before: int | None = None,
+    as_of: int | None = None,
+) -> list[Turn]:  # fmt: skip
+    """Give a session's turns in these lanes, in order: ``before`` a number, the ``last`` of each lane, as of a time."""
     out: list[Turn] = []
     for lane in lanes:
-        rows = conversations.list_turns(unit, lane.lane_id, session_id, last=last, as_of=as_of)
+        rows = conversations.list_turns(unit, lane.lane_id, session_id, last=last, before=before, as_of=as_of)
         entries = load_listed(unit, lane, [row.entry_id for row in rows]) if rows else {}
         out += [_turn(row, entries[row.entry_id]) for row in rows]
     return out

@@ -59,12 +59,15 @@ def list_sessions(unit: Unit, lane_ids: Sequence[int]) -> list[tuple[int, Sessio
 
 
 def list_turns(
-    unit: Unit, lane_id: int, session_id: str, *, last: int | None = None, as_of: int | None = None
-) -> list[TurnRow]:
-    """Give a session's turns in order, or the ``last`` few of them, as of a time in microseconds."""
+    unit: Unit, lane_id: int, session_id: str, *, last: int | None = None, before: int | None = None,
+    as_of: int | None = None,
+) -> list[TurnRow]:  # fmt: skip
+    """Give a session's turns in order: those ``before`` a number, the ``last`` few, as of a time in microseconds."""
     query = _TURN.where(
         turns.c.tenant_id == unit.tenant, turns.c.lane_id == lane_id, turns.c.session_id == session_id
     ).order_by(turns.c.number.desc() if last is not None else turns.c.number)
+    if before is not None:
+        query = query.where(turns.c.number < before)
     if as_of is not None:
         query = query.where(turns.c.recorded_at <= as_of)
     rows = unit.run(query if last is None else query.limit(last))

@@ -116,14 +116,16 @@ def sessions(*, store: Store, scope: Scope, across: str | None) -> None:
 @click.command()
 @click.argument("session_id", metavar="SESSION")
 @with_owner
+@click.option("--last", type=int, metavar="N", help="The newest N turns only.")
+@click.option("--before", type=int, metavar="NUMBER", help="Only turns before the one of that number.")
 @with_store
-def turns(session_id: str, *, store: Store, scope: Scope) -> None:
+def turns(session_id: str, *, store: Store, scope: Scope, last: int | None, before: int | None) -> None:
     """Replay a conversation exactly as it was recorded.
 
     Messages, tool calls and references, turn by turn, from the log.
     """
     with store.open() as memory:
-        found = memory.get_turns(session_id, **scope.named())
+        found = memory.get_turns(session_id, **scope.named(), last=last, before=before)
     store.answer(found, render.say_turns)
 
 

@@ -323,6 +323,8 @@ class Turns(Sight):
 
     session_id: str
     as_of: str | None = None
+    last: int | None = None
+    before: int | None = None
 
 
 class Look(Sight):

@@ -73,16 +73,15 @@ def sessions(visitor: Visiting, start: int = 0) -> Response:
 @router.get("/sessions/view")
 def session(visitor: Visiting, id: str, before: int = 0) -> Response:  # noqa: A002 - the query's name
     """Show a session as a conversation: its last turns, or those before the turn ``before``."""
-    turns = visitor.memory.get_turns(id, **visitor.looking.owner)
-    if not turns:
+    latest = visitor.memory.get_turns(id, **visitor.looking.owner, last=1)
+    if not latest:
         raise NotFound(f"id: there is no session {id} of this user or namespace; /sessions lists them", field="id")
-    earlier = [turn for turn in turns if not before or turn.number < before]
-    shown = earlier[-TURNS:]
+    found = visitor.memory.get_turns(id, **visitor.looking.owner, last=TURNS + 1, before=before or None)
+    shown = found[-TURNS:]
     named = {"id": id, **visitor.looking.named}
     return page(
-        visitor, "session.html", session_id=id, turns=turns, exchanges=_exchanges(visitor, id, shown),
-        metadata=turns[-1].session_metadata, count=sum(len(turn.messages) for turn in turns),
-        before=address("/sessions/view", before=shown[0].number, **named) if len(earlier) > len(shown) else None,
+        visitor, "session.html", session_id=id, latest=latest[-1], exchanges=_exchanges(visitor, id, shown),
+        before=address("/sessions/view", before=shown[0].number, **named) if len(found) > len(shown) else None,
         newest=address("/sessions/view", **named) if before else None, summary_at=address("/sessions/summary", **named),
         composer=address("/composer", session=id, **visitor.looking.named),
     )  # fmt: skip
