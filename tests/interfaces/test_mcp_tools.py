@@ -12,6 +12,7 @@ from mcp_talk import Talk, said
 from phronesis import Memory
 from phronesis.errors import InputError
 from phronesis.interfaces.mcp import Caller, Options, make_mcp
+from phronesis.interfaces.mcp.calling import brief
 from phronesis.wire import as_json
 
 CONTRACT = [
@@ -67,6 +68,14 @@ def test_every_tool_says_what_it_is_for_and_what_it_takes_and_gives(talk: Talk) 
         described = json.dumps(tool.input_schema["properties"])
         assert "description" in described
         assert not {"path", "url", "file"} & set(tool.input_schema["properties"])
+
+
+def test_the_list_of_tools_holds_nothing_that_a_model_need_not_read(talk: Talk) -> None:
+    tools = talk.tools().values()
+    assert sum(len(json.dumps(tool.input_schema)) for tool in tools) < 31_000
+    assert sum(len(json.dumps(tool.output_schema)) for tool in tools) < 95_000
+    schema = {"title": "T", "properties": {"title": {"title": "Title", "type": "string"}}}
+    assert brief(schema, leaving_out=("title",)) == {"properties": {"title": {"type": "string"}}}
 
 
 def test_hints_are_told_for_every_tool(talk: Talk) -> None:

@@ -1,9 +1,9 @@
 """A tool of ours as the SDK runs it: arguments checked, a verb called in a worker thread, its record given twice."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import Any, Final
 
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
@@ -86,7 +86,7 @@ def tool_of(verb: Verb, reception: Reception) -> VerbTool:
     schema = output_schema(verb.gives)
     return VerbTool(
         fn=partial(_carried_out, verb, reception), name=verb.name, title=verb.title, description=verb.description,
-        parameters=verb.takes.model_json_schema(), context_kwarg=None, is_async=False, annotations=verb.hints(),
+        parameters=_input_schema(verb.takes), context_kwarg=None, is_async=False, annotations=verb.hints(),
         fn_metadata=LenientJson(arg_model=verb.takes, output_schema=schema),
     )  # fmt: skip
 
@@ -94,20 +94,40 @@ def tool_of(verb: Verb, reception: Reception) -> VerbTool:
 @cache
 def output_schema(gives: Any) -> dict[str, Any]:
     """Give the JSON Schema of what a tool gives; it is always that of an object."""
-    schema: dict[str, Any] = _untitled(schema_of(gives))
+    schema: dict[str, Any] = brief(schema_of(gives), leaving_out=("title", "default"))
     if schema.get("type") == "array":
         parts = {"$defs": schema.pop("$defs")} if "$defs" in schema else {}
         return {**parts, "type": "object", "properties": {"result": schema}, "required": ["result"]}
     return {**schema, "type": "object"}
 
 
-def _untitled(schema: Any) -> Any:
-    """Give a schema without the titles that only repeat names: a client is sent all schemas at once."""
+def brief(schema: Any, *, leaving_out: Collection[str]) -> Any:
+    """Give a schema without some of its keywords: a client is sent all schemas at once, and may put them in a prompt.
+
+    Titles only repeat names; what a member is by default says nothing where each is always there. A property's name is
+    no keyword and stays.
+    """
     if isinstance(schema, list):
-        return [_untitled(one) for one in schema]
+        return [brief(one, leaving_out=leaving_out) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    return {name: _untitled(one) for name, one in schema.items() if name != "title" or not isinstance(one, str)}
+    return {
+        name: {key: brief(part, leaving_out=leaving_out) for key, part in one.items()}
+        if name in _NAMED and isinstance(one, dict)
+        else brief(one, leaving_out=leaving_out)
+        for name, one in schema.items()
+        if name not in leaving_out
+    }
+
+
+_NAMED: Final = frozenset({"properties", "$defs"})
+"""Keywords whose members are named by whoever wrote the schema."""
+
+
+def _input_schema(takes: type[BaseModel]) -> dict[str, Any]:
+    schema: dict[str, Any] = brief(takes.model_json_schema(), leaving_out=("title",))
+    schema.pop("description", None)  # of the model's class: what the tool does, its own description says
+    return schema
 
 
 def _carried_out(verb: Verb, reception: Reception, **arguments: Any) -> CallToolResult:
