@@ -40,6 +40,21 @@ def test_what_was_learned_is_told_by_when_it_was_recorded(memory: Memory, clock:
     assert len(memory.overview(user_id="王芳", since=MONDAY, limit=1).learned) == 1
 
 
+def test_a_whole_tenant_shows_the_newest_of_all_users(memory: Memory, clock: list[datetime]) -> None:
+    for n in (3, 1, 4, 1, 5, 2, 6, 5, 3, 0):
+        clock[0] += timedelta(minutes=1)
+        memory.add(f"Valve {n} leaks at {clock[0]:%M}.", kind="fact", user_id=f"u{n}")
+        memory.add(f"Said at {clock[0]:%M}.", user_id=f"u{9 - n}", infer=False)
+    memory.add("A bare word.", kind="fact", user_id="u3")
+    every = [item for item in memory.get_all(across="tenant", limit=100) if item.kind == "fact"]
+    for limit in (1, 3, 50):
+        seen = memory.overview(across="tenant", limit=limit)
+        assert [item.id for item in seen.learned] == [item.id for item in every[:limit]]
+    assert seen.counts == {"fact": 11, "message": 10}
+    later = memory.overview(across="tenant", since=clock[0] - timedelta(minutes=2, seconds=1))
+    assert [item.id for item in later.learned] == [item.id for item in every[:4]]
+
+
 def test_what_contradicts_is_shown_as_a_pair_until_one_ends(memory: Memory) -> None:
     for name in ("Wei", "Li"):  # said at the same instant
         memory.add(f"Name is {name}.", kind="profile", subject="user", key="name", value=name, user_id="ann")
@@ -57,6 +72,7 @@ def test_what_waits_for_a_person_is_counted(memory: Memory) -> None:
     seen = memory.overview(user_id="ann")
     assert seen.quarantined == len(held)
     assert seen.counts.get("message", 0) == len(memory.get_all(user_id="ann", kinds=["message"]))
+    assert memory.overview(across="tenant").quarantined == len(held)
 
 
 def test_the_users_of_a_tenant(memory: Memory) -> None:

@@ -34,16 +34,20 @@ class OverviewBook:
         """Give a scope at a glance, at most ``limit`` of each list."""
         with self.database.transaction(tenant, "read") as unit:
             lanes = visible_lanes(unit, scope)
+            # Of a whole tenant by one statement: it may have thousands of lanes.
+            asked = [None] if scope.across_tenant else [lane.lane_id for lane in lanes]
+            held = dict(pair for one in asked for pair in counts_by_lane(unit, one).items())
             counts: Counter[str] = Counter()
-            for lane in lanes:
-                counts.update(counts_by_lane(unit, lane.lane_id).get(lane.lane_id, {}))
+            for kinds in held.values():
+                counts.update(kinds)
+            proving = [lane for lane in lanes if held.get(lane.lane_id, {}).get(PRINCIPLE)]
             return Overview(
                 since=since,
                 counts=dict(sorted(counts.items())),
                 learned=_learned(unit, lanes, since, limit),
                 disputes=_disputes(unit, lanes, limit),
-                quarantined=sum(count_quarantined(unit, lane.lane_id) for lane in lanes),
-                unproven=_unproven(unit, lanes, limit) if counts[PRINCIPLE] else (),
+                quarantined=sum(count_quarantined(unit, one) for one in asked),
+                unproven=_unproven(unit, proving, limit),
             )
 
     def users(self, tenant: str) -> list[UserInfo]:
@@ -59,9 +63,15 @@ class OverviewBook:
 
 
 def _learned(unit: Unit, lanes: Sequence[Lane], since: datetime, limit: int) -> list[Item]:
+    """Give what was learned last: lanes are asked in the order in which they were last written to, as far as needed."""
     wanted = Wanted(kinds=LEARNED_KINDS, filters={"recorded_at": {"gte": isoformat(since)}})
-    found = [item for lane in lanes for item in newest_items(unit, lane, wanted, limit=limit)]
-    return sorted(found, key=Place.of, reverse=True)[:limit]
+    found: list[Item] = []
+    for lane in sorted(lanes, key=lambda one: -one.last_recorded_at):
+        written = from_micros(lane.last_recorded_at)
+        if written < since or (len(found) >= limit and written < found[limit - 1].recorded_at):
+            break
+        found = sorted([*found, *newest_items(unit, lane, wanted, limit=limit)], key=Place.of, reverse=True)[:limit]
+    return found
 
 
 def _disputes(unit: Unit, lanes: Sequence[Lane], limit: int) -> list[Dispute]:

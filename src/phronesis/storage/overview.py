@@ -22,11 +22,11 @@ _COUNTS: Final = (
 _IN_LANE: Final = _COUNTS.where(items.c.lane_id == sa.bindparam("l"))
 _HELD: Final = sa.select(sa.func.count()).where(
     items.c.tenant_id == sa.bindparam("t"),
-    items.c.lane_id == sa.bindparam("l"),
     items.c.quarantine.is_not(None),
     items.c.status == "active",
     items.c.ended.is_(None),
 )
+_HELD_IN_LANE: Final = _HELD.where(items.c.lane_id == sa.bindparam("l"))
 
 
 def counts_by_lane(unit: Unit, lane_id: int | None = None) -> dict[int, Mapping[str, int]]:
@@ -40,6 +40,9 @@ def counts_by_lane(unit: Unit, lane_id: int | None = None) -> dict[int, Mapping[
     return dict(out)
 
 
-def count_quarantined(unit: Unit, lane_id: int) -> int:
-    """Give how many items of a lane wait for somebody's word."""
-    return int(unit.run(_HELD, {"t": unit.tenant, "l": lane_id}).scalar_one())
+def count_quarantined(unit: Unit, lane_id: int | None = None) -> int:
+    """Give how many items of the tenant, or of one lane, wait for somebody's word."""
+    bound = {"t": unit.tenant}
+    if lane_id is None:
+        return int(unit.run(_HELD, bound).scalar_one())
+    return int(unit.run(_HELD_IN_LANE, {**bound, "l": lane_id}).scalar_one())
