@@ -10,7 +10,7 @@ from app_routes import routes
 from phronesis.errors import InputError
 from phronesis.evals.page_scale import run_page_scale
 from phronesis.interfaces.admission import Admission
-from phronesis.interfaces.web.routing import mount
+from phronesis.interfaces.web.mounting import mount
 from phronesis.memory import Memory
 
 NOT_TIMED = {"/login", "/resources/view", "/style"}

@@ -13,8 +13,8 @@ from starlette.testclient import TestClient
 from app_routes import routes
 from phronesis import Memory
 from phronesis.interfaces.admission import Admission
+from phronesis.interfaces.web.mounting import mount
 from phronesis.interfaces.web.rendering import embedded
-from phronesis.interfaces.web.routing import mount
 from phronesis.interfaces.web.words import words_of
 
 HOSTILE = """<script>alert("1")</script> it's </script><img src=x onerror=alert(2)>"""

@@ -22,7 +22,7 @@ Mount = Callable[["FastAPI", Memory, Serving], None]
 
 
 def _pages(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
-    from phronesis.interfaces.web.routing import mount  # noqa: PLC0415 - an optional package
+    from phronesis.interfaces.web.mounting import mount  # noqa: PLC0415 - an optional package
 
     mount(app, app.state.admission)
 

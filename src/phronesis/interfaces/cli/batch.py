@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, BinaryIO, Final, TextIO
 import click
 
 from phronesis.interfaces.cli.options import Scope, Store, with_owner, with_store
+from phronesis.interfaces.cli.printing import say
 from phronesis.interfaces.cli.progress import Progress
-from phronesis.interfaces.cli.render import say
 from phronesis.interfaces.cli.text import on_one_line
 
 if TYPE_CHECKING:

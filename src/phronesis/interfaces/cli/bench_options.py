@@ -4,7 +4,7 @@ from typing import Final, Protocol
 
 import click
 
-from phronesis.interfaces.cli import render
+from phronesis.interfaces.cli.printing import say, say_json
 
 AS_JSON: Final = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
 URL: Final = click.option("--url", metavar="URL", help="A database to fill; default: a temporary SQLite file.")
@@ -21,6 +21,6 @@ class Report(Protocol):
 def show(report: Report, *, as_json: bool) -> None:
     """Print a report, as a table or in JSON."""
     if as_json:
-        render.say_json(report)
+        say_json(report)
     else:
-        render.say(report.to_markdown().rstrip())
+        say(report.to_markdown().rstrip())

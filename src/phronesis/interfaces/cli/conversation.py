@@ -12,6 +12,7 @@ from phronesis.core.items import Item
 from phronesis.errors import InputError, PhronesisError
 from phronesis.interfaces.cli import render
 from phronesis.interfaces.cli.options import Scope
+from phronesis.interfaces.cli.printing import say
 from phronesis.interfaces.cli.text import clean, on_one_line
 
 if TYPE_CHECKING:
@@ -83,14 +84,14 @@ class Conversation:
         if answer is not None and self._model is not None:
             said.append({"role": "assistant", "content": answer, "model": self._model.name})
             if not self._as_json:
-                render.say(clean(answer))
+                say(clean(answer))
         done = self._memory.commit_turn(self._session, {"messages": said}, **self._named, context_id=package.context_id)
         self._done.append(("turn", [done.entry_id]))
         render.say_degraded(done.degraded)
         if self._as_json:
             told = {"answer": answer, "context_id": package.context_id, "entry_id": done.entry_id,
                     "citations": _citations(package), "context": package.render("messages")}  # fmt: skip
-            render.say(json.dumps(told, ensure_ascii=False))
+            say(json.dumps(told, ensure_ascii=False))
 
     def _asked(self, package: ContextPackage) -> str | None:
         """Give the model's answer; None, and why on stderr, when there is none: what was said is kept all the same."""
@@ -114,12 +115,12 @@ class Conversation:
             return
         cited = _citations(package)
         if not cited:
-            render.say("the last context cites no memory")
+            say("the last context cites no memory")
         for citation in cited:
             explained = self._memory.explain(citation)
-            render.say(on_one_line(explained.item.content), f"   {render.about(explained.item)}")
+            say(on_one_line(explained.item.content), f"   {render.about(explained.item)}")
             for source in explained.sources:
-                render.say(*render.source_lines(source))
+                say(*render.source_lines(source))
 
     def _context(self, _rest: str, _following: Iterator[str]) -> None:
         if self._last is None:
@@ -136,22 +137,22 @@ class Conversation:
         else:
             found = [one.item for one in self._memory.search(rest, limit=MAX_FOUND, **self._named)]
         if not found:
-            render.say("nothing like it is remembered")
+            say("nothing like it is remembered")
             return
         for n, item in enumerate(found, start=1):
-            render.say(f"{n}. {on_one_line(item.content)}", f"   {render.about(item)}")
-        render.say("forget which? numbers, all, or anything else for none")
+            say(f"{n}. {on_one_line(item.content)}", f"   {render.about(item)}")
+        say("forget which? numbers, all, or anything else for none")
         chosen = _chosen(next(following, ""), found)
         entries = [
             self._memory.delete(item.id, reason="forgotten in the chat", actor="user").entry_id for item in chosen
         ]
         if entries:
             self._done.append(("forget", entries))
-        render.say(f"forgotten: {len(entries)}; /undo takes it back" if entries else "nothing was forgotten")
+        say(f"forgotten: {len(entries)}; /undo takes it back" if entries else "nothing was forgotten")
 
     def _undo(self, _rest: str, _following: Iterator[str]) -> None:
         if not self._done:
-            render.say("there is nothing to take back")
+            say("there is nothing to take back")
             return
         what, entries = self._done[-1]
         for entry_id in reversed(entries):
@@ -160,10 +161,10 @@ class Conversation:
         told = (
             "the last turn is not remembered any more" if what == "turn" else "what was forgotten is remembered again"
         )
-        render.say(told)
+        say(told)
 
     def _help(self, _rest: str, _following: Iterator[str]) -> None:
-        render.say(*HELP)
+        say(*HELP)
 
 
 def _citations(package: ContextPackage) -> list[str]:

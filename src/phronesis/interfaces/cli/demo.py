@@ -11,7 +11,7 @@ import click
 
 from phronesis.interfaces.cli.demo_stage import Stage
 from phronesis.interfaces.cli.options import URL
-from phronesis.interfaces.cli.render import say
+from phronesis.interfaces.cli.printing import say
 
 
 @click.command()

@@ -3,7 +3,7 @@
 from time import perf_counter
 from typing import Final
 
-from phronesis.interfaces.cli.render import say
+from phronesis.interfaces.cli.printing import say
 from phronesis.interfaces.cli.text import columns, cut
 
 WIDTH: Final = 100

@@ -8,7 +8,7 @@ from phronesis.core.results import Evidence
 from phronesis.core.traits.records import Trait, TraitEvidence
 from phronesis.interfaces.cli import demo_manual, story
 from phronesis.interfaces.cli.demo_stage import Stage
-from phronesis.interfaces.cli.render import day, second
+from phronesis.interfaces.cli.printing import day, second
 from phronesis.interfaces.cli.text import on_one_line, table
 from phronesis.memory import Memory
 

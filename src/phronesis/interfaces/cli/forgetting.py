@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from phronesis.interfaces.cli.options import SESSION, KindName, Scope, Store, with_owner, with_store
-from phronesis.interfaces.cli.render import say, say_edited
+from phronesis.interfaces.cli.printing import say
+from phronesis.interfaces.cli.render import say_edited
 from phronesis.interfaces.cli.text import cut, on_one_line, table, terminal_columns
 
 if TYPE_CHECKING:

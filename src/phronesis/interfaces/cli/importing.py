@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from phronesis.interfaces.cli.options import Scope, Store, with_owner, with_store
+from phronesis.interfaces.cli.printing import say
 from phronesis.interfaces.cli.progress import Progress, waiting
-from phronesis.interfaces.cli.render import say
 from phronesis.interfaces.cli.render_keeping import say_imported
 from phronesis.interfaces.cli.text import on_one_line
 

@@ -7,7 +7,7 @@ import click
 
 from phronesis.core.keys import ApiKey
 from phronesis.interfaces.cli.options import Store, with_store
-from phronesis.interfaces.cli.render import say
+from phronesis.interfaces.cli.printing import say
 from phronesis.interfaces.cli.text import on_one_line, table
 
 

@@ -8,9 +8,10 @@ import click
 from phronesis.core.reasoning.migrated import MigratedSource, MigrationResult
 from phronesis.interfaces.cli.objects import objects
 from phronesis.interfaces.cli.options import JsonValue, KindName, Scope, Store, with_owner, with_store
+from phronesis.interfaces.cli.printing import say
 from phronesis.interfaces.cli.progress import Progress
 from phronesis.interfaces.cli.reasoning import violation_line
-from phronesis.interfaces.cli.render import say, say_degraded
+from phronesis.interfaces.cli.render import say_degraded
 from phronesis.interfaces.cli.text import clean, cut, on_one_line, read_text
 
 _SAID: Final = {

@@ -12,7 +12,7 @@ import click
 import click.shell_completion
 
 from phronesis.core.items import KINDS
-from phronesis.interfaces.cli.render import say_json
+from phronesis.interfaces.cli.printing import say_json
 
 if TYPE_CHECKING:
     from phronesis.memory import Memory

@@ -6,7 +6,8 @@ import click
 
 from phronesis.core.items import SUSPECT_WORDS, Item
 from phronesis.interfaces.cli.options import LIMIT, Scope, Store, with_scope, with_store
-from phronesis.interfaces.cli.render import about, say, say_edited
+from phronesis.interfaces.cli.printing import say
+from phronesis.interfaces.cli.render import about, say_edited
 from phronesis.interfaces.cli.text import cut, on_one_line, terminal_columns
 
 _ACROSS = click.option("--across", type=click.Choice(["tenant"]), help="Look into every user's memory of the tenant.")

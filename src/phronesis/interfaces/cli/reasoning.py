@@ -8,8 +8,8 @@ import click
 from phronesis.core.results import ClaimIndexResult
 from phronesis.errors import Violation
 from phronesis.interfaces.cli.options import JSON, Store, with_store
+from phronesis.interfaces.cli.printing import say, say_json
 from phronesis.interfaces.cli.progress import waiting
-from phronesis.interfaces.cli.render import say, say_json
 from phronesis.interfaces.cli.text import on_one_line, read_text
 
 

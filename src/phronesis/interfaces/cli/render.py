@@ -26,6 +26,7 @@ from phronesis.core.results import (
     Source,
     Turn,
 )
+from phronesis.interfaces.cli.printing import day, say, say_json, second
 from phronesis.interfaces.cli.text import clean, cut, on_one_line, table, terminal_columns
 
 if TYPE_CHECKING:
@@ -33,27 +34,6 @@ if TYPE_CHECKING:
 
 _HIDDEN: Final = frozenset({"id", "content", "data", "citation"})
 """Fields of an item that have a line of their own, or are for programs."""
-
-
-def say(*lines: str) -> None:
-    """Print lines."""
-    for line in lines:
-        click.echo(line)
-
-
-def say_json(value: Any) -> None:
-    """Print any result as JSON."""
-    click.echo(json.dumps(as_json(value), ensure_ascii=False, indent=2))
-
-
-def day(moment: datetime | None) -> str:
-    """Give a date."""
-    return "" if moment is None else moment.date().isoformat()
-
-
-def second(moment: datetime) -> str:
-    """Give a time to the second, in UTC."""
-    return moment.strftime("%Y-%m-%d %H:%M:%SZ")
 
 
 def who(item: Item) -> str:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from phronesis.interfaces.cli.render import say
+from phronesis.interfaces.cli.printing import say
 from phronesis.interfaces.cli.text import cut, on_one_line, table, terminal_columns
 
 if TYPE_CHECKING:

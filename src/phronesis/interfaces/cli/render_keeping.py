@@ -14,7 +14,7 @@ from phronesis.core.results import (
     RederiveResult,
     ReembedResult,
 )
-from phronesis.interfaces.cli.render import say, second
+from phronesis.interfaces.cli.printing import say, second
 from phronesis.interfaces.cli.text import on_one_line, table
 
 

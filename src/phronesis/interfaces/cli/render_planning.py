@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from phronesis.interfaces.cli.render import day, say
+from phronesis.interfaces.cli.printing import day, say
 from phronesis.interfaces.cli.text import cut, on_one_line, terminal_columns
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from phronesis.core.instants import parse_moment
-from phronesis.interfaces.cli.render import day, say, second
+from phronesis.interfaces.cli.printing import day, say, second
 from phronesis.interfaces.cli.text import cut, on_one_line, table, terminal_columns
 
 if TYPE_CHECKING:

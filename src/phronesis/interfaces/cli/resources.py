@@ -8,8 +8,9 @@ import click
 
 from phronesis.core.items import Item
 from phronesis.interfaces.cli.options import CURSOR, LIMIT, Scope, Store, with_owner, with_store
+from phronesis.interfaces.cli.printing import day, say
 from phronesis.interfaces.cli.progress import Progress, waiting
-from phronesis.interfaces.cli.render import day, say, say_more
+from phronesis.interfaces.cli.render import say_more
 from phronesis.interfaces.cli.text import cut, on_one_line, terminal_columns
 
 if TYPE_CHECKING:

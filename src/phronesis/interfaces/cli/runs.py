@@ -11,8 +11,9 @@ from phronesis.core.reasoning.review import Review
 from phronesis.errors import InputError
 from phronesis.interfaces.cli.objects import objects
 from phronesis.interfaces.cli.options import CURSOR, LIMIT, Scope, Store, with_owner, with_store
+from phronesis.interfaces.cli.printing import say, second
 from phronesis.interfaces.cli.progress import Progress
-from phronesis.interfaces.cli.render import say, say_edited, say_more, second
+from phronesis.interfaces.cli.render import say_edited, say_more
 from phronesis.interfaces.cli.text import clean, cut, on_one_line, read_text, table, terminal_columns
 
 

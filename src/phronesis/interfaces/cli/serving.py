@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from phronesis.interfaces.cli.options import Store, with_store
-from phronesis.interfaces.cli.render import say, say_json
+from phronesis.interfaces.cli.printing import say, say_json
 
 
 @click.command()

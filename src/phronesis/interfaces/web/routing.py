@@ -4,15 +4,13 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
-from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from phronesis.errors import InputError, PhronesisError
-from phronesis.interfaces.admission import Admission
 from phronesis.interfaces.rest.problems import status_of
 from phronesis.interfaces.web.rendering import address, bare_page
 from phronesis.interfaces.web.visiting import Reception, is_stranger
@@ -52,43 +50,6 @@ class PageRoute(APIRoute):
             return response
 
         return handle
-
-
-def mount(app: FastAPI, admission: Admission) -> None:
-    """Add the pages and their static files to a server."""
-    from phronesis.interfaces.web.pages import (  # noqa: PLC0415 - they import this module
-        composer,
-        entrance,
-        experience,
-        health,
-        home,
-        item,
-        jobs,
-        memories,
-        people,
-        quarantine,
-        resources,
-        runs,
-        sessions,
-        traits,
-    )
-
-    app.state.reception = Reception(admission)
-    app.mount("/static", Unchanging(packages=[("phronesis.interfaces.web", "static")]), name="static")
-    for one in (entrance, home, memories, item, sessions, composer, people, traits, experience, runs, resources,
-                quarantine, jobs, health):  # fmt: skip
-        app.include_router(one.router, include_in_schema=False)
-
-
-class Unchanging(StaticFiles):
-    """Static files: their addresses carry the version, so a browser may keep them."""
-
-    def file_response(self, *args: Any, **kwargs: Any) -> Response:
-        """Give a file, to be kept for a day."""
-        response = super().file_response(*args, **kwargs)
-        response.headers["Cache-Control"] = "public, max-age=86400"
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        return response
 
 
 def make_router() -> APIRouter:

@@ -1,0 +1,45 @@
+"""The pages in a server, with their static files."""
+
+from typing import Any
+
+from fastapi import FastAPI, Response
+from fastapi.staticfiles import StaticFiles
+
+from phronesis.interfaces.admission import Admission
+from phronesis.interfaces.web.pages import (
+    composer,
+    entrance,
+    experience,
+    health,
+    home,
+    item,
+    jobs,
+    memories,
+    people,
+    quarantine,
+    resources,
+    runs,
+    sessions,
+    traits,
+)
+from phronesis.interfaces.web.visiting import Reception
+
+
+def mount(app: FastAPI, admission: Admission) -> None:
+    """Add the pages and their static files to a server."""
+    app.state.reception = Reception(admission)
+    app.mount("/static", Unchanging(packages=[("phronesis.interfaces.web", "static")]), name="static")
+    for one in (entrance, home, memories, item, sessions, composer, people, traits, experience, runs, resources,
+                quarantine, jobs, health):  # fmt: skip
+        app.include_router(one.router, include_in_schema=False)
+
+
+class Unchanging(StaticFiles):
+    """Static files: their addresses carry the version, so a browser may keep them."""
+
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        """Give a file, to be kept for a day."""
+        response = super().file_response(*args, **kwargs)
+        response.headers["Cache-Control"] = "public, max-age=86400"
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        return response
