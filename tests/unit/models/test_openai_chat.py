@@ -249,8 +249,8 @@ def test_every_fault_is_an_error_in_time_that_tells_nothing(
     with opened(behaviour) as (server, model):
         began = time.monotonic()
         with pytest.raises(ModelError) as fault:
-            complete(model, limits(0.3, max_bytes=1 << 20))
-        assert time.monotonic() - began < 1.5
+            complete(model, limits(1.0, max_bytes=1 << 20))
+        assert time.monotonic() - began < 4
         assert len(server.requests) == 1
     assert type(fault.value) is kind
     assert "local" in fault.value.message or "too long" in fault.value.message

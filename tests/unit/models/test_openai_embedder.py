@@ -231,11 +231,11 @@ def test_every_fault_is_an_error_in_time_that_tells_nothing(
     caplog.set_level(logging.DEBUG)
     for name in ("httpx2", "httpcore2"):
         caplog.set_level(logging.DEBUG, name)
-    with opened(behaviour, seconds=0.3) as (_, embedder):
+    with opened(behaviour, seconds=1.0) as (_, embedder):
         began = time.monotonic()
         with pytest.raises(ModelError) as fault:
             embedder.embed_documents([TEXT, "and another"])
-        assert time.monotonic() - began < 1.5
+        assert time.monotonic() - began < 4
     assert type(fault.value) is kind
     for secret in (KEY, TEXT):
         assert secret not in shown(fault.value)

@@ -190,8 +190,8 @@ def test_every_fault_is_an_error_in_time_that_tells_nothing(
     with opened(behaviour) as (_, reranker):
         began = time.monotonic()
         with pytest.raises(ModelError) as fault:
-            reranker.rerank(QUERY, TEXTS, limits=limits(0.3, max_bytes=1 << 20))
-        assert time.monotonic() - began < 1.5
+            reranker.rerank(QUERY, TEXTS, limits=limits(1.0, max_bytes=1 << 20))
+        assert time.monotonic() - began < 4
     assert type(fault.value) is kind
     for secret in (KEY, QUERY, *TEXTS):
         assert secret not in shown(fault.value)
