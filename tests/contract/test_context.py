@@ -174,6 +174,16 @@ def test_a_long_session_is_summed_up_by_what_came_of_it_and_by_openings(memory: 
     assert compose(memory, session="other").working_summary == []
 
 
+def test_what_was_noted_word_for_word_is_not_told_again_as_said(memory: Memory) -> None:
+    said = say(memory, "Use PostgreSQL for the archive", "The rows are many.")
+    for n in range(30):
+        say(memory, f"Story number {n} is about a boat.", "I see.")
+    state(memory, "Use PostgreSQL for the archive.", "decision", session_id="s")
+    lines = compose(memory).working_summary
+    assert [block.label for block in lines if "PostgreSQL" in block.text] == ["Noted"]
+    assert memory.get(said[0]).citation not in {one for block in lines for one in block.citations}
+
+
 def test_turns_too_long_for_their_slot_are_summed_up_too(memory: Memory) -> None:
     say(memory, *(f"Message {n} is about a boat. " + "It is long. " * 60 for n in range(20)))
     package = compose(memory)

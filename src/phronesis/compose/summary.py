@@ -15,6 +15,7 @@ from phronesis.core.context import Block
 from phronesis.core.conversation import SummaryRow
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item, Trust
+from phronesis.core.statements import plain_form
 from phronesis.recall.browse import items_of
 from phronesis.storage.conversations import find_summary
 from phronesis.storage.database import Unit
@@ -76,6 +77,9 @@ def working_summary(
         lines = _lines(unit, lane, row)
         noted = [item for item in noted if item.recorded_at > row.recorded_at]
         said = [item for item in said if item.position is None or item.position >= row.position]
+    # A decision is often the message word for word: it is told once, as what was noted.
+    told = {plain_form(item.content) for item in noted}
+    said = [item for item in said if plain_form(item.content) not in told]
     blocks = [*lines, *_noted(noted), *_said(said, policy)]
     return WorkingSummary(blocks, row.entry_id if row is not None and lines else "rules", [item.id for item in noted])
 
