@@ -66,7 +66,7 @@ class AsyncKeyRing:
         return await asyncio.to_thread(self._ring.list)
 
     async def revoke(self, key_id: str) -> ApiKey:
-        """End a key at once; NotFound when the tenant has none of that id."""
+        """End a key; NotFound when the tenant has none of that id."""
         return await asyncio.to_thread(self._ring.revoke, key_id)
 
     async def find(self, token: str) -> ApiKey | None:

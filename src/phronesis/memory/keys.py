@@ -45,8 +45,9 @@ class KeyRing:
             return rows.list_keys(unit)
 
     def revoke(self, key_id: str) -> ApiKey:
-        """End a key at once, for every server over this store; gives it as it is listed now.
+        """End a key, for every server over this store; gives it as it is listed now.
 
+        A server that took it just now may take it for ``server.key_seconds`` more: a second by default.
         One that was revoked stays as it was. NotFound when the tenant has no key of that id.
         """
         identity, now = parse_id(key_id, field="id"), self.clock()

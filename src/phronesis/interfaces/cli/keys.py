@@ -51,7 +51,7 @@ def list_keys(*, store: Store) -> None:
 @click.argument("key_id", metavar="ID")
 @with_store
 def revoke(key_id: str, *, store: Store) -> None:
-    """End a key: the next call with it is refused.
+    """End a key: soon no server takes it any more.
 
     It stays in the list, with the time, and cannot be brought back: make another.
     """
