@@ -46,8 +46,8 @@ def bm25(indexes: list[ScopeIndex], query: list[int]) -> list[Floats]:
 
 
 def coverage(indexes: list[ScopeIndex], query: list[int]) -> list[Floats]:
-    found = frequencies([(index, laid_out(index)) for index in indexes], query)
-    return [words.coverage(one) for one in found]
+    lanes = [(index, laid_out(index)) for index in indexes]
+    return [words.coverage(layout, one) for (_, layout), one in zip(lanes, frequencies(lanes, query), strict=True)]
 
 
 def naive(lanes: list[list[Document | None]], query: list[int]) -> list[list[float]]:

@@ -52,13 +52,19 @@ def test_sessions_stand_together_and_windows_are_those_of_the_definition(rows: l
         lengths = [one[1] for one in session]
         start, stop = window_by_hand(lengths, place - first)
         assert (layout.windows.start[place] - first, layout.windows.stop[place] - first) == (start, stop)
-        assert layout.windows.lengths[place] == sum(lengths[start:stop])
+        assert layout.windows.lengths.each[place] == sum(lengths[start:stop])
         before = lengths[place - first - 1] if place > first else None
         joined = before is not None and before + lengths[place - first] <= PAIR_TOKENS
         assert layout.pairs.joined[place] == joined
-        assert layout.pairs.lengths[place] == lengths[place - first] + (before if joined and before is not None else 0)
+        more = before if joined and before is not None else 0
+        assert layout.pairs.lengths.each[place] == lengths[place - first] + more
     assert layout.apart == (layout.first == layout.last).all()
     assert layout.nbytes >= 0
+    numbers = np.arange(1, len(layout) + 1, dtype=np.float32)
+    for step in (-3, -2, -1, 1, 2, 3):
+        there, inside = layout.beside(np.arange(len(layout)), step)
+        expected = np.where(inside, there + 1, 0)
+        assert layout.shifted(numbers, step).tolist() == expected.tolist()
 
 
 def test_parts_of_one_message_follow_one_another() -> None:

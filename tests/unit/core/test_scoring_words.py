@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core.lexical import K1, B, ScopeIndex, idf_of
-from phronesis.core.scoring.words import MAX_TERMS, frequencies, pair_scores, text_scores, window_scores
+from phronesis.core.scoring import stretches
+from phronesis.core.scoring.stretches import pair_scores, window_scores
+from phronesis.core.scoring.words import MAX_TERMS, frequencies, text_scores
 from unit.core.lanes import laid_out
 
 DOCUMENTS = st.lists(st.lists(st.integers(0, 6), max_size=40), max_size=12)
@@ -36,9 +38,10 @@ def naive(documents: list[list[int]], query: list[int], known: set[int]) -> list
     return out
 
 
-@given(DOCUMENTS, st.lists(st.integers(0, 8), max_size=5), st.integers(0, 3))
+@pytest.mark.parametrize("rare", [False, True], ids=["by running totals", "around each place"])
+@given(documents=DOCUMENTS, query=st.lists(st.integers(0, 8), max_size=5), sessions=st.integers(0, 3))
 def test_windows_and_pairs_are_scored_like_texts_of_their_own(
-    documents: list[list[int]], query: list[int], sessions: int
+    rare: bool, documents: list[list[int]], query: list[int], sessions: int
 ) -> None:
     index = index_of(documents)
     layout = laid_out(index, [n * sessions // max(len(documents), 1) for n in range(len(documents))])
@@ -47,9 +50,10 @@ def test_windows_and_pairs_are_scored_like_texts_of_their_own(
     bounds = zip(layout.windows.start, layout.windows.stop, strict=True)
     windows = [[term for one in documents[start:stop] for term in one] for start, stop in bounds]
     pairs = [documents[n - 1] + documents[n] if layout.pairs.joined[n] else documents[n] for n in range(len(documents))]
-    for scores, texts in (
-        (text_scores([lane]), documents), (window_scores([lane]), windows), (pair_scores([lane]), pairs)
-    ):  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stretches, "RARE_FROM", -1_000 * stretches.RARE if rare else 1_000)
+        scored = (text_scores([lane]), window_scores([lane]), pair_scores([lane]))
+    for scores, texts in zip(scored, (documents, windows, pairs), strict=True):
         np.testing.assert_allclose(scores[0], naive(texts, query, known), rtol=1e-4, atol=1e-5)
 
 
@@ -65,5 +69,5 @@ def test_of_a_long_question_the_rarest_terms_count() -> None:
     documents = [[n for n in range(MAX_TERMS + 5) if n >= 5 or row] for row in range(3)]
     index = index_of(documents)
     [found] = frequencies([(index, laid_out(index))], list(range(MAX_TERMS + 5)))
-    assert found.counts.shape == (MAX_TERMS, 3)
-    assert found.counts[:5, 0].sum() == 0
+    assert len(found.postings) == MAX_TERMS
+    assert [0 in places.tolist() for places, _ in found.postings[:5]] == [False] * 5

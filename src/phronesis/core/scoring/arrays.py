@@ -46,5 +46,8 @@ def spread_of(arrays: Sequence[Floats]) -> Spread:
     if not count:
         return Spread(0.0, 0.0)
     mean = sum(float(array.sum(dtype=np.float64)) for array in arrays) / count
-    squares = sum(float(np.square(array - np.float32(mean)).sum(dtype=np.float64)) for array in arrays)
+    squares = 0.0
+    for array in arrays:
+        apart = array - np.float32(mean)
+        squares += float(np.square(apart, out=apart).sum(dtype=np.float64))
     return Spread(mean, (squares / count) ** 0.5)

@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.core.lexical import K1, B, ScopeIndex, idf_of
+from phronesis.core.lexical import ScopeIndex, idf_of
 from phronesis.core.scoring.arrays import Floats, Rows, spread_of
 from phronesis.core.scoring.layout import Layout
-from phronesis.core.scoring.words import MAX_TERMS, mean_length
+from phronesis.core.scoring.words import MAX_TERMS, mean_length, saturation_of
 
 WORDS: Final = 0.67
 COVERAGE: Final = 2.014
@@ -79,14 +79,13 @@ _Part = tuple[Rows, Floats]
 def _parts(
     layout: Layout, found: Mapping[int, tuple[_Ints, _Ints]], idf: Mapping[int, float], average: float
 ) -> dict[int, _Part]:
-    slope = K1 * B / average if average else 0.0
+    saturation = saturation_of(layout.lengths, average)
     out: dict[int, _Part] = {}
     for term, (rows, tf) in found.items():
         places = layout.place_of[rows]
         there = places >= 0
         places, counts = places[there], tf[there].astype(np.float32)
-        saturation = layout.lengths[places] * np.float32(slope) + np.float32(K1 * (1.0 - B))
-        out[term] = (places, (np.float32(idf[term]) * counts / (counts + saturation)).astype(np.float32, copy=False))
+        out[term] = (places, np.float32(idf[term]) * counts / (counts + saturation[places]))
     return out
 
 

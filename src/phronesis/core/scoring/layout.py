@@ -25,12 +25,25 @@ ALONE: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
+class Lengths:
+    """How many terms something of each place has, and all of them together."""
+
+    each: Floats
+    total: float
+
+
+def lengths_of(each: Floats) -> Lengths:
+    """Give lengths with their sum."""
+    return Lengths(each.astype(np.float32, copy=False), float(each.sum(dtype=np.float64)))
+
+
+@dataclass(frozen=True, slots=True)
 class Windows:
     """Each place's window: from a place, up to and without another; and its length in terms."""
 
     start: Rows
     stop: Rows
-    lengths: Floats
+    lengths: Lengths
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +51,7 @@ class Pairs:
     """Each place's pair: whether it is joined with the place before, and its length in terms."""
 
     joined: Mask
-    lengths: Floats
+    lengths: Lengths
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +59,16 @@ class Layout:
     """The live documents of one lane by place.
 
     ``rows`` are the row numbers by place, ``place_of`` the other way round (-1: not live). ``first`` and ``last`` are
-    the bounds of the place's session, both within it. ``apart`` says that no two places share one: nothing stands
-    around a text, and its window and pair are the text itself.
+    the bounds of the place's session, both within it, ``begins`` where each session begins. ``apart`` says that no two
+    places share one: nothing stands around a text, and its window and pair are the text itself.
     """
 
     rows: Rows
     place_of: Rows
     first: Rows
     last: Rows
-    lengths: Floats
+    begins: Rows
+    lengths: Lengths
     windows: Windows
     pairs: Pairs
     apart: bool
@@ -65,8 +79,8 @@ class Layout:
     @property
     def nbytes(self) -> int:
         """Bytes held in arrays."""
-        arrays = (self.rows, self.place_of, self.first, self.last, self.windows.start, self.windows.stop,
-                  self.lengths, self.windows.lengths, self.pairs.lengths, self.pairs.joined)  # fmt: skip
+        arrays = (self.rows, self.place_of, self.first, self.last, self.begins, self.windows.start, self.windows.stop,
+                  self.lengths.each, self.windows.lengths.each, self.pairs.lengths.each, self.pairs.joined)  # fmt: skip
         return sum(array.nbytes for array in arrays)
 
     def beside(self, places: Rows, step: int) -> tuple[Rows, Mask]:
@@ -77,15 +91,20 @@ class Layout:
 
     def shifted(self, values: Floats, step: int) -> Floats:
         """Give for every place the value ``step`` places further on in its session, 0 where the session ends."""
+        size, reach = len(values), abs(step)
         out = np.zeros_like(values)
-        size = len(values)
-        if abs(step) >= size:
+        if reach >= size:
             return out
         if step > 0:
             out[:-step] = values[step:]
-            return np.where(np.arange(size) + step <= self.last, out, np.float32(0))
-        out[-step:] = values[:step]
-        return np.where(np.arange(size) + step >= self.first, out, np.float32(0))
+            ends = np.append(self.begins[1:], size)
+            beyond = ends[:, None] - 1 - np.arange(reach)
+        else:
+            out[reach:] = values[:-reach]
+            beyond = self.begins[:, None] + np.arange(reach)
+        # In a session that is shorter than the step, what lies beyond it is as near to the next one's edge.
+        out[np.clip(beyond, 0, size - 1)] = 0
+        return out
 
 
 def make_layout(*, sessions: Rows, positions: Rows, offsets: Rows, alive: Mask, lengths: Floats) -> Layout:
@@ -112,7 +131,8 @@ def make_layout(*, sessions: Rows, positions: Rows, offsets: Rows, alive: Mask, 
         place_of=place_of,
         first=first,
         last=last,
-        lengths=by_place,
+        begins=begins,
+        lengths=lengths_of(by_place),
         windows=_windows(by_place, first, last),
         pairs=_pairs(by_place, first),
         apart=len(begins) == size,
@@ -137,11 +157,11 @@ def _windows(lengths: Floats, first: Rows, last: Rows) -> Windows:
             else:
                 stop = np.where(grows, there, stop)
             growing[side] = grows
-    return Windows(start, stop + 1, total.astype(np.float32))
+    return Windows(start, stop + 1, lengths_of(total))
 
 
 def _pairs(lengths: Floats, first: Rows) -> Pairs:
     places = np.arange(len(lengths), dtype=np.int64)
     before = np.concatenate((np.zeros(1, np.float32), lengths[:-1])) if len(lengths) else lengths
     joined = (places > first) & (lengths + before <= PAIR_TOKENS)
-    return Pairs(joined, np.where(joined, lengths + before, lengths).astype(np.float32))
+    return Pairs(joined, lengths_of(np.where(joined, lengths + before, lengths)))

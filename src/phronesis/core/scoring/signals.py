@@ -12,7 +12,8 @@ from phronesis.core.scoring.dates import Stretch, date_fit
 from phronesis.core.scoring.further import Further, Wording, further_scores
 from phronesis.core.scoring.layout import Layout
 from phronesis.core.scoring.marks import NO_DAY
-from phronesis.core.scoring.words import coverage, frequencies, pair_scores, text_scores, window_scores
+from phronesis.core.scoring.stretches import pair_scores, window_scores
+from phronesis.core.scoring.words import coverage, frequencies, text_scores
 
 GUESSED: Final = 2.0
 """The most that a text without a vector yet is given for its meaning, by its words, in standard deviations.
@@ -108,7 +109,7 @@ def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals
     further = further_scores([(lane.index, lane.layout) for lane in lanes], question.further)
     return [
         Signals(
-            lane=lane, question=question, words=words[n], coverage=coverage(found[n]),
+            lane=lane, question=question, words=words[n], coverage=coverage(lane.layout, found[n]),
             window=windows[n], pair=pairs[n], window_spread=spreads[1], pair_spread=spreads[2],
             touched=windows[n] > 0, dense=dense[n], known=found[n].known, further=further[n],
             within=_within(lane, question.window),
