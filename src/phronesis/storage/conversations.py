@@ -22,7 +22,6 @@ _ONE_SESSION: Final = _SESSION.where(
     sessions.c.lane_id == sa.bindparam("l"),
     sessions.c.session_id == sa.bindparam("s"),
 )
-_TURN: Final = sa.select(turns.c.entry_id, turns.c.session_id, turns.c.number, turns.c.recorded_at)
 
 
 def find_session(unit: Unit, lane_id: int, session_id: str) -> SessionRow | None:
@@ -63,16 +62,27 @@ def list_turns(
     as_of: int | None = None,
 ) -> list[TurnRow]:  # fmt: skip
     """Give a session's turns in order: those ``before`` a number, the ``last`` few, as of a time in microseconds."""
-    query = _TURN.where(
-        turns.c.tenant_id == unit.tenant, turns.c.lane_id == lane_id, turns.c.session_id == session_id
-    ).order_by(turns.c.number.desc() if last is not None else turns.c.number)
-    if before is not None:
-        query = query.where(turns.c.number < before)
-    if as_of is not None:
-        query = query.where(turns.c.recorded_at <= as_of)
-    rows = unit.run(query if last is None else query.limit(last))
-    found = [TurnRow(**{**row, "recorded_at": from_micros(row["recorded_at"])}) for row in rows.mappings()]
+    bound = {"t": unit.tenant, "l": lane_id, "s": session_id, "last": last, "before": before, "as_of": as_of}
+    query = _turns(last=last is not None, before=before is not None, as_of=as_of is not None)
+    found = [
+        TurnRow(entry_id=entry_id, session_id=session, number=number, recorded_at=from_micros(recorded_at))
+        for entry_id, session, number, recorded_at in fetch(unit, query, bound)
+    ]
     return found if last is None else found[::-1]
+
+
+@cache
+def _turns(*, last: bool, before: bool, as_of: bool) -> sa.Select[Any]:
+    query = sa.select(turns.c.entry_id, turns.c.session_id, turns.c.number, turns.c.recorded_at).where(
+        turns.c.tenant_id == sa.bindparam("t"), turns.c.lane_id == sa.bindparam("l"),
+        turns.c.session_id == sa.bindparam("s"),
+    )  # fmt: skip
+    if before:
+        query = query.where(turns.c.number < sa.bindparam("before"))
+    if as_of:
+        query = query.where(turns.c.recorded_at <= sa.bindparam("as_of"))
+    query = query.order_by(turns.c.number.desc() if last else turns.c.number)
+    return query.limit(sa.bindparam("last", type_=sa.Integer)) if last else query
 
 
 def repeats_of_entries(unit: Unit, entry_ids: Sequence[str]) -> list[MessageRow]:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from phronesis.core.instants import from_micros, isoformat, to_micros
-from phronesis.core.items import Item
+from phronesis.core.items import ROW_FIELDS, Item
 from phronesis.core.prospective import DUE
 from phronesis.core.traits.recalling import UNRECALLED_STAGES
 from phronesis.core.traits.strength import TRAIT
@@ -15,8 +16,9 @@ from phronesis.errors import InputError
 from phronesis.storage.database import Unit
 from phronesis.storage.expressions import key, member_text
 from phronesis.storage.filters import compile_filters, mentions_ended
-from phronesis.storage.items import of_kinds, read_where
+from phronesis.storage.items import COLUMNS, as_item, of_kinds, read_where
 from phronesis.storage.lanes import Lane
+from phronesis.storage.prepared import fetch
 from phronesis.storage.schema import LIVE, items
 from phronesis.storage.statements import batches
 
@@ -93,11 +95,9 @@ class Wanted:
         if compiled is not None:
             out.append(compiled)
         if self.due_by is not None and self.as_of is None:
-            # Times of one form sort as texts but for parts of a second, so that the whole next second is let through.
-            bound = isoformat(from_micros(self.due_by // _SECOND * _SECOND + _SECOND))
-            out.append(member_text(items.c.data, key(DUE)) < sa.literal(bound))
+            out.append(_due_before(sa.literal(_bound(self.due_by))))
         if self.recalled and self.as_of is None:
-            guessed = sa.func.coalesce(items.c.stage, "").in_(UNRECALLED_STAGES)
+            guessed = sa.func.coalesce(items.c.stage, "").in_([sa.literal(stage) for stage in UNRECALLED_STAGES])
             out.append(sa.or_(items.c.kind != TRAIT, sa.and_(items.c.ended.is_(None), sa.not_(guessed))))
         if self.as_of is not None:
             out.append(items.c.recorded_at <= self.as_of)
@@ -149,8 +149,55 @@ def items_in_quarantine(unit: Unit, lane: Lane, attributes: Mapping[str, str], *
 
 def newest_items(unit: Unit, lane: Lane, wanted: Wanted, *, limit: int | None, weightiest: bool = False) -> list[Item]:
     """Give the lane's items that may be shown, newest first; with ``weightiest`` the most important of all first."""
-    order = [items.c.importance.desc(), *NEWEST] if weightiest else NEWEST
-    return read_where(unit, lane, *wanted.conditions(), order=order, limit=limit)
+    if wanted.filters or wanted.past:
+        return read_where(unit, lane, *wanted.conditions(), order=_order(weightiest=weightiest), limit=limit)
+    # Every context asks this several times: it goes past SQLAlchemy (decision 0005).
+    shape = _Shape(
+        None if wanted.kinds is None else tuple(sorted(wanted.kinds)), tuple(sorted(wanted.attributes)),
+        due=wanted.due_by is not None, recalled=wanted.recalled, weightiest=weightiest, limited=limit is not None,
+    )  # fmt: skip
+    attributes = {f"a_{name}": value for name, value in wanted.attributes.items()}
+    bound = {"t": unit.tenant, "l": lane.lane_id, "limit": limit, **attributes}
+    if wanted.due_by is not None:
+        bound["due"] = _bound(wanted.due_by)
+    return [as_item(zip(ROW_FIELDS, row, strict=True), lane) for row in fetch(unit, _newest(shape), bound)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What of an ordinary listing is the same from call to call."""
+
+    kinds: tuple[str, ...] | None
+    attributes: tuple[str, ...]
+    due: bool
+    recalled: bool
+    weightiest: bool
+    limited: bool
+
+
+@lru_cache(maxsize=256)
+def _newest(shape: _Shape) -> sa.Select[Any]:
+    attributes: Any = {name: sa.bindparam(f"a_{name}") for name in shape.attributes}
+    wanted = Wanted(kinds=shape.kinds, attributes=attributes, recalled=shape.recalled)
+    due = [_due_before(sa.bindparam("due", type_=sa.Text))] if shape.due else []
+    query = sa.select(*COLUMNS).where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"), *wanted.conditions(), *due
+    )
+    query = query.order_by(*_order(weightiest=shape.weightiest))
+    return query.limit(sa.bindparam("limit", type_=sa.Integer)) if shape.limited else query
+
+
+def _order(*, weightiest: bool) -> Sequence[Any]:
+    return (items.c.importance.desc(), *NEWEST) if weightiest else NEWEST
+
+
+def _due_before(bound: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+    return member_text(items.c.data, key(DUE)) < bound
+
+
+def _bound(due_by: int) -> str | None:
+    # Times of one form sort as texts but for parts of a second, so that the whole next second is let through.
+    return isoformat(from_micros(due_by // _SECOND * _SECOND + _SECOND))
 
 
 def items_before(unit: Unit, lane: Lane, wanted: Wanted, before: Place | None, *, limit: int | None) -> list[Item]:

@@ -138,7 +138,7 @@ def _by_ids(dialect: str) -> sa.Select[Any]:
 
 def of_kinds(kinds: Collection[str]) -> list[sa.ColumnElement[bool]]:
     """Give the conditions that an item is of one of ``kinds``, so put that the index of kinds serves them."""
-    wanted: list[sa.ColumnElement[bool]] = [items.c.kind.in_(sorted(kinds))]
+    wanted: list[sa.ColumnElement[bool]] = [items.c.kind.in_([sa.literal(kind) for kind in sorted(kinds)])]
     if "message" not in kinds:
         wanted.append(items.c.kind != sa.literal_column("'message'"))  # the index leaves messages out
     return wanted

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import sqlalchemy as sa
 
 from phronesis.storage.database import Unit
-from phronesis.storage.statements import batches, insert, insert_ignore, upsert
+from phronesis.storage.prepared import fetch
+from phronesis.storage.statements import batches, insert, insert_ignore, list_value, listed, upsert
 from phronesis.storage.truth_tables import blobs, entries, failures, outcomes, payload_parts
 
 
@@ -122,10 +124,9 @@ def find_entries(unit: Unit, lane_id: int, entry_ids: Sequence[str]) -> list[Ent
     """Give a lane's entries of these ids, in order."""
     out: list[EntryRow] = []
     for batch in batches(entry_ids):
-        query = sa.select(*_ENTRY_COLUMNS).where(
-            entries.c.tenant_id == unit.tenant, entries.c.lane_id == lane_id, entries.c.entry_id.in_(batch)
-        )
-        out += [EntryRow(**row) for row in unit.run(query).mappings()]
+        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
+        found = fetch(unit, _entries_by_id(unit.dialect), bound)
+        out += [EntryRow(**dict(zip(EntryRow.__dataclass_fields__, row, strict=True))) for row in found]
     return sorted(out, key=lambda row: row.seq)
 
 
@@ -140,12 +141,28 @@ def read_parts(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[PartRow]]
     """Give what is left of the payloads, by entry."""
     out: dict[str, list[PartRow]] = {entry_id: [] for entry_id in entry_ids}
     for batch in batches(entry_ids):
-        query = sa.select(*_PART_COLUMNS).where(
-            payload_parts.c.tenant_id == unit.tenant, payload_parts.c.entry_id.in_(batch)
-        )
-        for row in unit.run(query.order_by(payload_parts.c.entry_id, payload_parts.c.n)).mappings():
-            out[row["entry_id"]].append(PartRow(**row))
+        bound = {"t": unit.tenant, "ids": list_value(unit.dialect, batch)}
+        for row in fetch(unit, _parts_of(unit.dialect), bound):
+            part = PartRow(**dict(zip(PartRow.__dataclass_fields__, row, strict=True)))
+            out[part.entry_id].append(part)
     return out
+
+
+@cache
+def _entries_by_id(dialect: str) -> sa.Select[Any]:
+    # The sum keeps SQLite from walking the whole lane instead of looking the ids up.
+    lane = entries.c.lane_id + sa.literal_column("0")
+    return sa.select(*_ENTRY_COLUMNS).where(
+        entries.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(entries.c.entry_id, dialect)
+    )
+
+
+@cache
+def _parts_of(dialect: str) -> sa.Select[Any]:
+    query = sa.select(*_PART_COLUMNS).where(
+        payload_parts.c.tenant_id == sa.bindparam("t"), listed(payload_parts.c.entry_id, dialect)
+    )
+    return query.order_by(payload_parts.c.entry_id, payload_parts.c.n)
 
 
 def delete_parts(unit: Unit, entry_id: str, numbers: Sequence[int]) -> None:

@@ -18,6 +18,9 @@ from phronesis.storage.database import Unit
 _FLOAT8: Final = 701  # pg_type.oid of double precision
 _Make = Callable[[Any], Any]
 
+MAX_FORMS: Final = 1_000
+"""Compiled statements that a database keeps; at 1,001 it begins anew."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Form:
@@ -52,9 +55,11 @@ class _Short:
 
 
 def _form(unit: Unit, statement: Any, columns: tuple[str, ...]) -> _Form:
-    # A database holds as many as there are statements in this package: it never grows with data.
+    # As many as there are statements in this package, and as many shapes of listings as callers think of.
     form: _Form | None = unit.forms.get((statement, columns))
     if form is None:
+        if len(unit.forms) >= MAX_FORMS:
+            unit.forms.clear()
         form = unit.forms[statement, columns] = _compiled(statement, unit.connection.dialect, columns)
     return form
 
@@ -63,10 +68,13 @@ def _compiled(statement: Any, dialect: sa.Dialect, columns: tuple[str, ...]) -> 
     compiled = statement.compile(dialect=dialect, column_keys=list(columns) or None)
     names = compiled.positiontup if compiled.positional else list(compiled.binds)
     binds = [(name, _making(compiled.binds[name].type, dialect)) for name in names]
+    fixed = {name: bind.effective_value for name, bind in compiled.binds.items() if not bind.required}
     columns_read = list(enumerate(statement.selected_columns if isinstance(statement, sa.Select) else ()))
     made = ((n, c.type.dialect_impl(dialect).result_processor(dialect, _code(c.type))) for n, c in columns_read)
     reading = [(n, make) for n, make in made if make is not None]
     values = _by_position(binds) if compiled.positional else _by_name(binds)
+    if fixed:
+        values = _with(fixed, values)
     # PostgreSQL would send bytes as text, two digits each.
     sends_bytes = dialect.name == "postgresql" and any(_is_bytes(c.type) for _, c in columns_read)
     cursor = {"binary": True} if sends_bytes else {}
@@ -113,6 +121,11 @@ def _by_position(binds: Sequence[tuple[str, _Make | None]]) -> Callable[[Mapping
 
 def _by_name(binds: Sequence[tuple[str, _Make | None]]) -> Callable[[Mapping[str, Any]], Any]:
     return lambda row: {name: row[name] if make is None else make(row[name]) for name, make in binds}
+
+
+def _with(fixed: Mapping[str, Any], values: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
+    """Add the values that stand in the statement itself."""
+    return lambda row: values({**fixed, **row})
 
 
 def _code(kind: Any) -> int | None:

@@ -8,11 +8,17 @@ import sqlalchemy as sa
 from phronesis.core.instants import from_micros, to_micros
 from phronesis.core.resources.records import DocumentRow, ResourceRows, SectionRow
 from phronesis.storage.database import Unit
+from phronesis.storage.prepared import fetch
 from phronesis.storage.resource_tables import documents, sections
 from phronesis.storage.statements import insert
 
 _DOCUMENT: Final = tuple(DocumentRow.__dataclass_fields__)
 _SECTION: Final = tuple(SectionRow.__dataclass_fields__)
+_ANY_DOCUMENT: Final = (
+    sa.select(documents.c.document_id)
+    .where(documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"))
+    .limit(sa.literal_column("1"))
+)
 
 
 def write_resources(unit: Unit, lane_id: int, rows: ResourceRows) -> None:
@@ -26,10 +32,7 @@ def write_resources(unit: Unit, lane_id: int, rows: ResourceRows) -> None:
 
 def has_documents(unit: Unit, lane_ids: Sequence[int]) -> bool:
     """Tell whether any of some lanes holds a document."""
-    query = sa.select(documents.c.document_id).where(
-        documents.c.tenant_id == unit.tenant, documents.c.lane_id.in_(lane_ids)
-    )
-    return unit.run(query.limit(1)).first() is not None
+    return any(fetch(unit, _ANY_DOCUMENT, {"t": unit.tenant, "l": lane_id}) for lane_id in lane_ids)
 
 
 def documents_at(unit: Unit, lane_id: int, uri: str, *, as_of: int | None = None) -> list[DocumentRow]:
