@@ -1,10 +1,11 @@
 """Records as plain JSON values."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cache
+from operator import attrgetter
 from typing import Any, Final
 
 from phronesis.core.instants import isoformat
@@ -18,6 +19,8 @@ def as_json(value: Any) -> Any:
     kind: type = type(value)
     if kind in _PLAIN:
         return value
+    if kind is tuple or kind is list:
+        return [inner if type(inner) in _PLAIN else as_json(inner) for inner in value]
     if hasattr(kind, "to_dict"):
         return value.to_dict()
     if isinstance(value, datetime):
@@ -25,7 +28,7 @@ def as_json(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.name.lower()
     if is_dataclass(kind):
-        return {name: as_json(getattr(value, name)) for name in _names(kind)}
+        return _members(value)
     if isinstance(value, Mapping):
         return {str(key): as_json(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -40,10 +43,22 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain JSON values."""
-        kind: type = type(self)
-        return {name: as_json(getattr(self, name)) for name in _names(kind)}
+        return _members(self)
+
+
+def _members(record: Any) -> dict[str, Any]:
+    kind: type = type(record)
+    names, values = _fields(kind)
+    return {
+        name: value if type(value) in _PLAIN else as_json(value)
+        for name, value in zip(names, values(record), strict=True)
+    }
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+def _fields(kind: type) -> tuple[tuple[str, ...], Callable[[Any], Iterable[Any]]]:
+    """Give the names of a record's fields, and what gives their values."""
+    names = tuple(field.name for field in fields(kind))
+    if len(names) > 1:
+        return names, attrgetter(*names)
+    return names, lambda record: [getattr(record, name) for name in names]

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
+import orjson
 from fastapi import Request, Response
 
 from phronesis.core.pages import Page
@@ -15,8 +16,8 @@ def to_json(value: Any) -> bytes:
     """Give any result as JSON in UTF-8; a lone surrogate, which UTF-8 cannot hold, as its escape."""
     plain = as_json(value)
     try:
-        return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:
+        return orjson.dumps(plain)
+    except TypeError:
         return json.dumps(plain, separators=(",", ":")).encode()
 
 
