@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import accumulate
+from threading import Lock
 from typing import Final
 
 import numpy as np
@@ -24,13 +25,22 @@ BATCH_CHARACTERS: Final = 16_000
 """Characters encoded at a time, or one text: a stop waits for one batch, which a slow encoder has done in seconds."""
 
 
+TURNS: Final = 64
+"""Locks that lanes share: two lanes of one lock seldom come together, and then one waits for a batch of the other."""
+
+
 @dataclass(slots=True)
 class Vectorizer:
-    """Gives documents their vectors. Any number may run at once: a vector made twice is the same vector."""
+    """Gives documents their vectors. Thread-safe; any number of processes may run at once.
+
+    Threads of one process take turns at a lane, a batch each: to encode is the dearest there is, and the thread in the
+    background and a `flush` would both do all of it. Processes may make a vector twice, which is the same vector.
+    """
 
     database: Database
     embedders: Embedders
     _done: dict[tuple[str, int], tuple[str, int, int]] = field(default_factory=dict)
+    _turns: tuple[Lock, ...] = field(default_factory=lambda: tuple(Lock() for _ in range(TURNS)))
 
     def serves(self, tenant: str) -> bool:
         """Tell whether there is an encoder for the tenant."""
@@ -96,30 +106,36 @@ class Vectorizer:
         home: Home,
     ) -> int:
         made, begin = 0, start
+        turn = self._turns[hash((tenant, lane_id)) % TURNS]
         while not stopped():
-            with self.database.transaction(tenant, "read") as unit:
-                missing = documents_without_vector(
-                    unit, lane_id, embedder.name, limit=BATCH, kind=kind, begin=begin, home=home
-                )
-            todo = _short(missing)
+            with turn:
+                with self.database.transaction(tenant, "read") as unit:
+                    missing = documents_without_vector(
+                        unit, lane_id, embedder.name, limit=BATCH, kind=kind, begin=begin, home=home
+                    )
+                todo = _short(missing)
+                if todo and not self._encode(tenant, lane_id, embedder, todo, home=home):
+                    break
             if not todo and begin == start:
                 break
             # Each batch goes on where the last one ended; once more from the start, in case a vector went meanwhile.
             begin = todo[-1].seq if todo else start
-            if not todo:
-                continue
-            vectors = _encoded(embedder, todo)
-            with self.database.transaction(tenant, "derive") as unit:
-                lock_lane(unit, lane_id)  # an erasure may have gone first: what it removed gets no vector
-                left = existing_documents(unit, lane_id, todo, home=home)
-                if active_model(unit) is None:
-                    _put(unit, embedder, active=True)
-                elif not has_model(unit, embedder.name):
-                    break  # a reembed to another model went first and dropped this one
-                rows = [(one.id, vectors[n]) for n, one in enumerate(todo) if one.id in left]
-                put_vectors(unit, lane_id, embedder.name, rows, home=home)
             made += len(todo)
         return made
+
+    def _encode(self, tenant: str, lane_id: int, embedder: Embedder, todo: list[Unembedded], *, home: Home) -> bool:
+        """Make a batch's vectors; False when another model's have taken their place meanwhile."""
+        vectors = _encoded(embedder, todo)
+        with self.database.transaction(tenant, "derive") as unit:
+            lock_lane(unit, lane_id)  # an erasure may have gone first: what it removed gets no vector
+            left = existing_documents(unit, lane_id, todo, home=home)
+            if active_model(unit) is None:
+                _put(unit, embedder, active=True)
+            elif not has_model(unit, embedder.name):
+                return False  # a reembed to another model went first and dropped this one
+            rows = [(one.id, vectors[n]) for n, one in enumerate(todo) if one.id in left]
+            put_vectors(unit, lane_id, embedder.name, rows, home=home)
+        return True
 
     def reembed(self, tenant: str, embedder: Embedder) -> int:
         """Embed everything with this encoder beside the old one, then let searches use it and drop the old vectors.
