@@ -120,7 +120,9 @@ def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals
 
 def _standardised(lanes: Sequence[LaneInput], words: Sequence[Floats]) -> Sequence[Floats | None]:
     """Give each lane's cosines as z; ``words`` are z of BM25, which stand in, bounded, where there is no vector yet."""
-    present = [lane.dense[lane.embedded] for lane in lanes if lane.dense is not None and lane.embedded is not None]
+    present = [
+        _there(lane.dense, lane.embedded) for lane in lanes if lane.dense is not None and lane.embedded is not None
+    ]
     if not any(map(len, present)):
         return [None] * len(lanes)
     spread = spread_of(present)
@@ -129,9 +131,16 @@ def _standardised(lanes: Sequence[LaneInput], words: Sequence[Floats]) -> Sequen
         guessed = np.clip(z, np.float32(0), np.float32(GUESSED))
         if lane.dense is None or lane.embedded is None:
             out.append(guessed)
+        elif lane.embedded.all():
+            out.append(spread.z(lane.dense))
         else:
             out.append(np.where(lane.embedded, spread.z(lane.dense), guessed))
     return out
+
+
+def _there(values: Floats, mask: Mask) -> Floats:
+    """Give the values that a mask lets through; uncopied where it lets all."""
+    return values if mask.all() else values[mask]
 
 
 def _within(lane: LaneInput, window: Stretch | None) -> Floats | None:
