@@ -17,12 +17,12 @@ from scenarios.writers import POLICY, commit_forever, heard, start, turn_of
 PATIENCE = 60.0
 
 
-def killed(url: str, folder: Path, seed: int, *, counted: bool) -> dict[str, list[dict[str, Any]]]:
+def killed(url: str, folder: Path, seed: int) -> dict[str, list[dict[str, Any]]]:
     """Let one or two writers go, kill them at a random moment, and give what each was told."""
     chance = random.Random(seed)
     names = [f"w{seed}-{n}" for n in range(1 + (seed % 4 == 0))]
     paths = {name: folder / name for name in names}
-    children = [start(commit_forever, url, str(paths[name]), name, seed + n, counted) for n, name in enumerate(names)]
+    children = [start(commit_forever, url, str(paths[name]), name, seed + n) for n, name in enumerate(names)]
     deadline = time.monotonic() + PATIENCE
     while not all(path.exists() and path.stat().st_size for path in paths.values()):
         assert time.monotonic() < deadline, "a writer said nothing"
@@ -73,7 +73,7 @@ def check(url: str, told: dict[str, list[dict[str, Any]]], *, rebuilt: bool) -> 
         return count
 
 
-def run(tmp_path: Path, *, kills: int, per_store: int, first: int, counted: bool) -> None:
+def run(tmp_path: Path, *, kills: int, per_store: int, first: int) -> None:
     template = tmp_path / "template.db"
     Memory.open(f"sqlite:///{template}", policy=POLICY).close()
     store, before = Path(), 0
@@ -81,7 +81,7 @@ def run(tmp_path: Path, *, kills: int, per_store: int, first: int, counted: bool
         if n % per_store == 0:
             store, before = tmp_path / f"store-{n}.db", 0
             shutil.copy(template, store)
-        told = killed(f"sqlite:///{store}", tmp_path, first + n, counted=counted)
+        told = killed(f"sqlite:///{store}", tmp_path, first + n)
         last = n % per_store == per_store - 1 or n == kills - 1  # what a kill broke, later ones do not mend
         after = check(f"sqlite:///{store}", told, rebuilt=last)
         acknowledged = sum(map(len, told.values()))
@@ -92,11 +92,11 @@ def run(tmp_path: Path, *, kills: int, per_store: int, first: int, counted: bool
 
 
 def test_ten_kills_lose_no_acknowledged_write(tmp_path: Path) -> None:
-    run(tmp_path, kills=10, per_store=4, first=1000, counted=True)
+    run(tmp_path, kills=10, per_store=4, first=1000)
 
 
 @pytest.mark.slow
 @pytest.mark.no_cover  # ten kills are counted
 @pytest.mark.parametrize("first", range(0, 200, 20))  # ten tests: the processes of a test run share them
 def test_two_hundred_kills_lose_no_acknowledged_write(tmp_path: Path, first: int) -> None:
-    run(tmp_path, kills=20, per_store=4, first=first, counted=False)
+    run(tmp_path, kills=20, per_store=4, first=first)

@@ -3,6 +3,7 @@
 Importing this does it. Reading them takes half a second, more than all else that a child does until it is killed.
 """
 
+import gc
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,3 +15,5 @@ with (
 ):
     memory.commit_turn("s", {"messages": [{"role": "user", "content": "I live in Kyoto. 我住在北京。"}]}, user_id="u")
     memory.add("a note", user_id="u")
+
+gc.freeze()  # a child that collects garbage would touch, and so copy, all that it shares with the server
