@@ -177,14 +177,15 @@ def test_laws(name: str, candidates: Candidates, budget: Budget) -> None:
 
 @pytest.mark.slow
 @pytest.mark.no_cover  # the tests above run the same lines; counting them here doubles the time
-@pytest.mark.parametrize("name", ["o200k", "bytes"])
 @pytest.mark.parametrize("thousand", range(5))
-def test_laws_for_ten_thousand_packages(name: str, thousand: int) -> None:
-    composed = 0
+def test_laws_for_ten_thousand_packages(thousand: int) -> None:
+    composed = Counter[str]()
     for seed in range(thousand * 1_000, (thousand + 1) * 1_000):
         made = Made(seed)
-        composed += check_all(made.candidates(), made.budget(), counter_named(name))
-    assert composed > 500, "most budgets are to hold something"
+        candidates, budget = made.candidates(), made.budget()
+        for name in ("o200k", "bytes"):  # both of what was made once: making takes a third of the time
+            composed[name] += check_all(candidates, budget, counter_named(name))
+    assert min(composed["o200k"], composed["bytes"]) > 500, "most budgets are to hold something"
 
 
 class Superadditive:
