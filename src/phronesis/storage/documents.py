@@ -264,8 +264,9 @@ def existing_documents(unit: Unit, lane_id: int, known: Sequence[Unembedded], *,
 @cache
 def _existing(home: Home, dialect: str) -> sa.Select[Any]:
     documents = home.documents
+    lane = documents.c.lane_id + sa.literal_column("0")  # else SQLite would walk the lane
     return sa.select(documents.c.id).where(
-        documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"),
+        documents.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"),
         listed(documents.c.item_id, dialect, "items"), listed(documents.c.id, dialect),
     )  # fmt: skip
 

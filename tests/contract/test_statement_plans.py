@@ -1,0 +1,57 @@
+"""What SQLite is asked for by a list of ids it looks up by these ids, however much the lane holds."""
+
+import re
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from phronesis.memory import Memory
+
+WHOLE_LANE = "(tenant_id=? AND lane_id=?)"
+"""How a plan tells that a step goes through all that a table holds of a lane."""
+
+SELECTED = re.compile(r"json_each|subquery|anon_")
+"""What may be gone through: a list that was given, and what a statement selected itself."""
+
+
+def worked(memory: Memory) -> None:
+    """Do a little of everything that reads or writes items."""
+    for n in range(3):
+        said = [{"role": "user", "content": f"I live in Kyoto {n}. My sister Anna likes green tea.", "id": f"m{n}"}]
+        memory.commit_turn("s", {"messages": said}, user_id="ann")
+    fact = memory.add("Anna's cat is called Mio", kind="fact", user_id="ann").items[0]
+    memory.update(fact.id, content="Anna's cat is called Momo")
+    memory.record_run({"run_id": "r1", "raw": "x"}, user_id="ann")
+    memory.ingest_resource("# Tea\n\nSteep it for two minutes.", uri="notes.md", user_id="ann")
+    for n in range(3):
+        tried = {"attempt": f"simp fails {n}", "source_type": "manual", "source_ref": f"log{n}", "label": "failure"}
+        memory.ingest(tried, user_id="ann")
+    memory.flush()
+    memory.aggregate(user_id="ann")
+    memory.reflect(user_id="ann", force=True)
+    memory.search("where does Anna live", user_id="ann", explain=True)
+    memory.search("green tea", user_id="ann", as_of="2100-01-01T00:00:00Z")
+    memory.compose_context("s", "What about tea, Anna?", user_id="ann")
+    memory.query(situation="simp fails", user_id="ann")
+    memory.history(fact.id)
+    memory.explain(fact.id)
+    memory.get_turns("s", user_id="ann")
+    memory.erase(id=fact.id, reason="she asked")
+
+
+def test_no_statement_that_names_ids_walks_a_lane(tmp_path: Path) -> None:
+    seen: set[str] = set()
+    with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", tenant="acme", policy={"embedder": "hashing"}) as memory:
+        engine = memory.stages.database.engine
+        sa.event.listen(engine, "checkout", lambda driver, *_: driver.set_trace_callback(seen.add))
+        worked(memory)
+        named = sorted({text for text in seen if text.startswith("SELECT") and "json_each" in text})
+        with memory.stages.database.transaction("acme", "read") as unit:
+            unit.driver.set_trace_callback(None)
+            walks = [
+                (row[3], text)
+                for text in named for row in unit.driver.execute(f"EXPLAIN QUERY PLAN {text}")
+                if row[3].endswith(WHOLE_LANE) or (row[3].startswith("SCAN") and not SELECTED.search(row[3]))
+            ]  # fmt: skip
+    assert len(named) > 10
+    assert walks == []
