@@ -1,5 +1,6 @@
 """What SQLite is asked for by a list of ids it looks up by these ids, however much the lane holds."""
 
+import json
 import re
 from pathlib import Path
 
@@ -9,6 +10,9 @@ from phronesis.memory import Memory
 
 WHOLE_LANE = "(tenant_id=? AND lane_id=?)"
 """How a plan tells that a step goes through all that a table holds of a lane."""
+
+NAMED = re.compile(r"json_each| IN \('[0-9a-f]{8}-|id = '[0-9a-f]{8}-")
+"""What names rows: a list of texts, or ids."""
 
 SELECTED = re.compile(r"json_each|subquery|anon_")
 """What may be gone through: a list that was given, and what a statement selected itself."""
@@ -36,6 +40,18 @@ def worked(memory: Memory) -> None:
     memory.history(fact.id)
     memory.explain(fact.id)
     memory.get_turns("s", user_id="ann")
+    memory.pin(fact.id)
+    memory.rollback(memory.archive(fact.id).entry_id)
+    memory.get_user_traits(user_id="ann")
+    claim = {"claim_id": "c1", "status": "hypothesis", "facts": {"source_run_ids": ["r0"]}, "inference": "Tea cools."}
+    claims = memory.add_reasoning(f"RBMEM_CLAIMS_V1\nTOPIC=tea\nCLAIMS_JSON={json.dumps([claim])}", user_id="ann")
+    memory.mem_search("tea", user_id="ann")
+    memory.run_feedback("r1", {"products": [{"name": "CO", "value": 1.0}]}, user_id="ann")
+    memory.learn("r1", user_id="ann")
+    memory.get(claims.id)
+    memory.forget(user_id="ann")
+    memory.overview(user_id="ann")
+    memory.doctor()
     memory.erase(id=fact.id, reason="she asked")
 
 
@@ -45,7 +61,8 @@ def test_no_statement_that_names_ids_walks_a_lane(tmp_path: Path) -> None:
         engine = memory.stages.database.engine
         sa.event.listen(engine, "checkout", lambda driver, *_: driver.set_trace_callback(seen.add))
         worked(memory)
-        named = sorted({text for text in seen if text.startswith("SELECT") and "json_each" in text})
+        asked = ("SELECT", "UPDATE", "DELETE")
+        named = sorted(text for text in seen if text.startswith(asked) and NAMED.search(text))
         with memory.stages.database.transaction("acme", "read") as unit:
             unit.driver.set_trace_callback(None)
             walks = [

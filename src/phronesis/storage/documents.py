@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from phronesis.storage.database import Unit
 from phronesis.storage.halfvec import Vector, half_bytes
 from phronesis.storage.homes import HOMES, MEMORY, Home, by_home, home_of
-from phronesis.storage.prepared import fetch
+from phronesis.storage.prepared import fetch, run_one
 from phronesis.storage.schema import items
 from phronesis.storage.statements import batches, insert, list_value, listed, upsert
 
@@ -62,18 +62,23 @@ def close_documents(
     unit: Unit, lane_id: int, item_ids: Sequence[str], *, at: int, seq: int, home: Home = MEMORY
 ) -> None:
     """End the interval in which items' current documents were current."""
-    documents = home.documents
     for batch in batches(item_ids):
-        unit.run(
-            sa.update(documents)
-            .where(
-                documents.c.tenant_id == unit.tenant,
-                documents.c.lane_id == lane_id,
-                documents.c.item_id.in_(batch),
-                documents.c.current_to.is_(None),
-            )
-            .values(current_to=at, changed_seq=seq)
+        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch), "at": at, "seq": seq}
+        run_one(unit, _closing(home, unit.dialect), bound)
+
+
+@cache
+def _closing(home: Home, dialect: str) -> sa.Update:
+    documents = home.documents
+    lane = documents.c.lane_id + sa.literal_column("0")  # else SQLite would walk the lane
+    return (
+        sa.update(documents)
+        .where(
+            documents.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"),
+            listed(documents.c.item_id, dialect), documents.c.current_to.is_(None),
         )
+        .values(current_to=sa.bindparam("at"), changed_seq=sa.bindparam("seq"))
+    )  # fmt: skip
 
 
 def documents_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str], *, home: Home = MEMORY) -> list[DocumentRow]:
