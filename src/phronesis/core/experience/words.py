@@ -25,6 +25,11 @@ LATE_SHARE: Final = 20
 """Events that may be added before an index is built anew: 4, or a twentieth of it. Building takes a fifth of a second
 for 20,000 events."""
 
+MANY: Final = 300
+MANY_SHARE: Final = 15
+"""With more others than 300 and a fifteenth of all, an event is compared by the postings of its terms instead of by the
+terms of each other: 4,500 of 4,500 in .4 ms for 2.1, 300 in .3 for .2. The cosines are the same to a rounding."""
+
 Terms = npt.NDArray[np.int32]
 """Numbers of terms."""
 
@@ -127,7 +132,12 @@ class TermCosine:
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
         """Give the square roots of cosines."""
-        found = [self._row(row) for row in rows.tolist()] if others is None else self._among(rows, others)
+        if others is None:
+            found = [self._row(row) for row in rows.tolist()]
+        elif len(others) > MANY + self.size // MANY_SHARE:
+            found = [self._row(row)[others] for row in rows.tolist()]
+        else:
+            found = self._among(rows, others)
         out = np.array(found, dtype=np.float32).reshape(len(rows), self.size if others is None else len(others))
         return np.sqrt(np.clip(out, 0.0, 1.0))
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phronesis.core.experience import words
 from phronesis.core.experience.words import FEW, Bags, TermCosine, Terms
 
 TEXTS = st.lists(st.lists(st.integers(0, 12), max_size=8), min_size=1, max_size=12)
@@ -32,6 +33,9 @@ def test_likeness_is_symmetric_bounded_and_the_same_for_some(
     assert (whole >= 0).all()
     assert (whole <= 1).all()
     assert np.allclose(metric.matrix(everybody[::-1], everybody), whole[::-1], atol=1e-4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words, "MANY", -1)  # by the postings, as among many
+        assert np.allclose(metric.matrix(everybody[::-1], everybody), whole[::-1], atol=1e-6)
     assert metric.matrix(everybody, everybody[:0]).shape == (len(texts), 0)
 
 
