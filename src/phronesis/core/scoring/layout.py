@@ -143,21 +143,22 @@ def _windows(lengths: Floats, first: Rows, last: Rows) -> Windows:
     """Let each place's window grow outwards, the earlier side first, each side until it does not fit or ends."""
     places = np.arange(len(lengths), dtype=np.int64)
     total = lengths.copy()
-    start, stop = places.copy(), places.copy()
-    growing = {-1: np.ones(len(places), dtype=np.bool_), 1: np.ones(len(places), dtype=np.bool_)}
-    for distance in range(1, WINDOW_REACH + 1):
-        for side in (-1, 1):
-            there = places + side * distance
-            inside = growing[side] & (there >= first) & (there <= last)
-            more = lengths[np.where(inside, there, 0)] if len(lengths) else lengths
-            grows = inside & (total + more <= WINDOW_TOKENS)
-            total = np.where(grows, total + more, total)
+    room = {-1: places - first, 1: last - places}
+    growing = {side: np.ones(len(places), dtype=np.bool_) for side in room}
+    reach = {side: np.zeros(len(places), dtype=np.int8) for side in room}
+    for distance in range(1, min(WINDOW_REACH, len(places) - 1) + 1):
+        for side, left in room.items():
+            more = total.copy()
             if side < 0:
-                start = np.where(grows, there, start)
+                more[distance:] += lengths[:-distance]
             else:
-                stop = np.where(grows, there, stop)
-            growing[side] = grows
-    return Windows(start, stop + 1, lengths_of(total))
+                more[:-distance] += lengths[distance:]
+            grows = growing[side]
+            grows &= left >= distance
+            grows &= more <= WINDOW_TOKENS
+            np.copyto(total, more, where=grows)
+            reach[side] += grows
+    return Windows(places - reach[-1], places + reach[1] + 1, lengths_of(total))
 
 
 def _pairs(lengths: Floats, first: Rows) -> Pairs:
