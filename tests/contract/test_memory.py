@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
+from phronesis.derive import background
+from phronesis.derive.interpreter import BATCH
 from phronesis.errors import (
     Closed,
     IdempotencyConflict,
@@ -18,6 +20,7 @@ from phronesis.errors import (
     RollbackConflict,
     VersionConflict,
 )
+from phronesis.storage.lanes import get_lane, list_behind
 
 START = datetime(2026, 5, 1, 10, tzinfo=UTC)
 
@@ -202,6 +205,20 @@ def test_pending_entries_are_interpreted_by_whoever_comes_next(memory: Memory, d
         other.add("coffee", user_id="ada")
         assert _contents(other, user_id="ada") == ["coffee", "tea"]
     assert memory.rebuild(verify=True).equal
+
+
+def test_whoever_interprets_may_stop_between_two_batches(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "PRESSING_SECONDS", 3600.0)  # the Memory's own thread stays out of it
+    for n in range(BATCH + 8):
+        memory.add(f"tea number {n}", user_id="ada", wait=False)
+    stages = memory.stages
+    with stages.database.transaction(memory.tenant, "read") as unit:
+        (behind,) = list_behind(unit)
+    stages.writer.interpreter.drain(memory.tenant, behind.lane_id, give_way=lambda: True)
+    with stages.database.transaction(memory.tenant, "read") as unit:
+        assert behind.applied_seq < get_lane(unit, behind.lane_id).applied_seq < behind.head_seq
+    memory.flush()
+    assert len(_contents(memory, user_id="ada", limit=BATCH + 9)) == BATCH + 8
 
 
 def test_two_memories_see_each_others_writes(memory: Memory, database_url: str) -> None:

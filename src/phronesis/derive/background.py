@@ -17,6 +17,10 @@ PRESSING_SECONDS: Final = 0.05
 MAX_PAUSES: Final = 10
 """After so many pauses the work begins though writes go on: two seconds, or half a second."""
 
+TURN_PAUSES: Final = 4
+"""The same between two batches of a task, a fifth of a second: about as long as a batch of 64 messages takes, so that
+writers who do not wait have half of the processor and of the database's lock, and the thread the other half."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -28,6 +32,7 @@ class Background:
         self._name = name
         self._wake = threading.Event()
         self._pressing = False
+        self._again = False
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
@@ -41,6 +46,13 @@ class Background:
                 self._thread = threading.Thread(target=self._loop, name=self._name, daemon=True)
                 self._thread.start()
 
+    def give_way(self) -> bool:
+        """Let writes that came since go first; a task calls it between two batches. Tells whether it is to stop."""
+        if self._wake.is_set():
+            self._again = True  # the task may have looked before what woke it now was written
+            self._wait_for_pause(TURN_PAUSES)
+        return self._stop.is_set()
+
     def stop(self, *, within: float | None = None) -> None:
         """Stop after the batch at hand; returns when the thread is done, or after ``within`` seconds."""
         self._stop.set()
@@ -53,11 +65,7 @@ class Background:
     def _loop(self) -> None:
         while not self._stop.is_set():
             self._wake.wait()
-            for _ in range(MAX_PAUSES):
-                self._wake.clear()
-                self._stop.wait(PRESSING_SECONDS if self._pressing else PAUSE_SECONDS)
-                if not self._wake.is_set():
-                    break
+            self._wait_for_pause(MAX_PAUSES)
             self._pressing = False
             self._wake.clear()
             if self._stop.is_set():
@@ -69,3 +77,14 @@ class Background:
                 # quote what was remembered, so only ours is logged.
                 said = f"{error.code}: {error.message}" if isinstance(error, PhronesisError) else type(error).__name__
                 logger.warning("background work stopped (%s)", said)
+            if self._again:
+                self._again = False
+                self._wake.set()
+
+    def _wait_for_pause(self, most: int) -> None:
+        """Wait until nothing was written for a moment, or ``most`` moments."""
+        for _ in range(most):
+            self._wake.clear()
+            self._stop.wait(PRESSING_SECONDS if self._pressing else PAUSE_SECONDS)
+            if not self._wake.is_set():
+                return

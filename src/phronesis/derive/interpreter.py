@@ -33,6 +33,10 @@ BATCH: Final = 64
 logger = logging.getLogger(__name__)
 
 
+def _never() -> bool:
+    return False
+
+
 class NotAtOnce(Exception):
     """Applying an entry in the transaction that records it failed."""
 
@@ -49,7 +53,13 @@ class Interpreter:
     """By verb, what entries do to the log itself."""
 
     def drain(
-        self, tenant: str, lane_id: int, *, until: int | None = None, known: tuple[Lane, Entry] | None = None
+        self,
+        tenant: str,
+        lane_id: int,
+        *,
+        until: int | None = None,
+        known: tuple[Lane, Entry] | None = None,
+        give_way: Callable[[], bool] = _never,
     ) -> Applied | None:
         """Apply what is pending in a lane, oldest first, up to entry ``until`` (default: the head).
 
@@ -58,6 +68,7 @@ class Interpreter:
         and passed over. StorageError (the database fails) and HandlerMissing (this version cannot know) are no
         failures of an entry: it stays pending.
         ``known`` spares reading again what the caller just wrote: the lane before its entry, and the entry.
+        ``give_way`` is called between two transactions that applied entries; the rest is left when it tells to stop.
         """
         result: Applied | None = None
         alone = 0
@@ -90,7 +101,7 @@ class Interpreter:
             if entry.verb in self.effects:
                 self.database.checkpoint()  # what an erasure removed leaves SQLite's write-ahead log too
             result = applied or result
-            if applied is not None and entry.seq == until:
+            if (applied is not None and entry.seq == until) or give_way():
                 return applied
 
     def at_once(self, unit: Unit, lane: Lane, entry: Entry) -> Applied | None:

@@ -223,15 +223,18 @@ class Inside:
             filters=given.get("filters"), as_of=times["as_of"], valid_at=times["valid_at"],
         )  # fmt: skip
 
-    def _drain(self) -> None:
-        """Bring every lane up to date; one that cannot be does not keep the others back, and is told of at the end."""
+    def _drain(self, *, give_way: Callable[[], bool] = lambda: False) -> None:
+        """Bring every lane up to date; one that cannot be does not keep the others back, and is told of at the end.
+
+        ``give_way`` is called between two batches, and ends it when it tells to stop.
+        """
         stages = self._stages
         with stages.database.transaction(self._tenant, "read") as unit:
             behind = list_behind(unit)
         stuck: list[PhronesisError] = []
         for lane in behind:
             try:
-                stages.writer.interpreter.drain(self._tenant, lane.lane_id)
+                stages.writer.interpreter.drain(self._tenant, lane.lane_id, give_way=give_way)
             except PhronesisError as error:
                 stuck.append(error)
         if stuck:
@@ -239,7 +242,7 @@ class Inside:
 
     def _work(self, stopped: Callable[[], bool]) -> None:
         try:
-            self._drain()
+            self._drain(give_way=self._background.give_way)
         finally:
             self._stages.vectorizer.run(self._tenant, stopped=stopped)
             if self._stages.mirror is not None and not stopped():
