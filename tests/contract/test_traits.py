@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from phronesis.core.items import Item
 from phronesis.core.traits.records import Trait
 from phronesis.errors import InputError, NotFound
 from phronesis.memory import Memory
+from phronesis.recall import traits
+from phronesis.storage.items import live_by_stage
 from told_traits import USER, Told, again, against, behavior, telling, trend, upgrade, words
 
 
@@ -623,3 +626,29 @@ def test_another_user_has_traits_of_their_own(told: Told) -> None:
     with pytest.raises(NotFound):
         other.get_trait_evidence(told.ids["tea"])
     other.close()
+
+
+def test_traits_are_read_again_when_one_changes_and_not_for_every_turn(
+    told: Told, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told.behave("tea", cycles=1)
+    told.behave("walks", cycles=1)
+    assert sorted(told.shown()) == ["tea", "walks"]
+    read: list[tuple[Any, ...]] = []
+
+    def counted(*given: Any) -> list[Item]:
+        read.append(given)
+        return live_by_stage(*given)
+
+    monkeypatch.setattr(traits, "live_by_stage", counted)
+    told.remember("something else")
+    assert sorted(told.shown()) == ["tea", "walks"]
+    assert read == []
+    with Memory.open(database_url, policy={"embedder": "none"}, clock=told.clock) as other:
+        other.retract(told.ids["tea"])
+    assert told.shown() == ["walks"]
+    told.remember("walks-later")
+    before = told.memory.get_user_traits(USER, "trend")[0]
+    told.reflect(reinforcements=[again("walks", "walks-later")])
+    assert told.memory.get_user_traits(USER, "trend")[0] != before
+    assert len(read) == 2

@@ -18,7 +18,7 @@ from phronesis.recall.evidence import known_evidence
 from phronesis.recall.past import held_at, known_at
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.eligible import Wanted, newest_items
-from phronesis.storage.items import lane_of_item, live_by_stage, read_items, read_where
+from phronesis.storage.items import count_changes, lane_of_item, live_by_stage, read_items, read_where
 from phronesis.storage.lanes import Lane, find_lane, get_lane
 from phronesis.storage.relations import read_edges
 from phronesis.storage.schema import items
@@ -63,32 +63,50 @@ class Filter:
         return self.subtype in (None, trait.subtype) and (self.context is None or self.context in contexts)
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What was read of a lane: where the lane stood, how often its traits had changed, and the listings."""
+
+    epoch: int
+    seq: int
+    changes: int
+    listings: dict[Filter, list[Trait]]
+
+
 @dataclass(slots=True)
 class _Read:
-    """What was read of lanes, as long as they stand as they did. Thread-safe; the lanes read last are kept."""
+    """What was read of lanes, as long as no trait and no reflection of theirs changed. Thread-safe.
+
+    The lanes read last are kept.
+    """
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _kept: "OrderedDict[tuple[str, int], tuple[tuple[int, int], dict[Filter, list[Trait]]]]" = field(
-        default_factory=OrderedDict
-    )
+    _lanes: "OrderedDict[tuple[str, int], _Kept]" = field(default_factory=OrderedDict)
 
-    def of(self, tenant: str, lane: Lane) -> dict[Filter, list[Trait]]:
+    def of(self, unit: Unit, lane: Lane) -> dict[Filter, list[Trait]]:
         """Give what is kept of a lane, for the caller to read and to add to."""
-        name, stands = (tenant, lane.lane_id), (lane.epoch, lane.applied_seq)
+        name = (unit.tenant, lane.lane_id)
         with self._lock:
-            known = self._kept.pop(name, None)
-            values = known[1] if known is not None and known[0] == stands and len(known[1]) < MOST_FILTERS else {}
-            self._kept[name] = (stands, values)
-            while len(self._kept) > MOST_LANES:
-                self._kept.popitem(last=False)
-        return values
+            known = self._lanes.get(name)
+        same = known is not None and (known.epoch, known.seq) == (lane.epoch, lane.applied_seq)
+        changes = known.changes if known is not None and same else count_changes(unit, lane, (TRAIT, CYCLE))
+        listings: dict[Filter, list[Trait]] = {}
+        if known is not None and (known.epoch, known.changes) == (lane.epoch, changes):
+            listings = known.listings if len(known.listings) < MOST_FILTERS else {}
+        with self._lock:
+            self._lanes[name] = _Kept(lane.epoch, lane.applied_seq, changes, listings)
+            self._lanes.move_to_end(name)
+            while len(self._lanes) > MOST_LANES:
+                self._lanes.popitem(last=False)
+        return listings
 
 
 @dataclass(frozen=True, slots=True)
 class TraitBook:
     """Reads traits. It never writes, and no time passes while it reads: confidence is that of the last reflection.
 
-    So what was read holds until the lane moves, and is kept: an agent asks for it before every answer.
+    So what was read holds until a trait or a reflection changes, and is kept: an agent asks for it before every answer,
+    and records a turn after each.
     """
 
     database: Database
@@ -100,7 +118,7 @@ class TraitBook:
             lane = find_lane(unit, name)
             if lane is None:
                 return []
-            known = {} if wanted.past else self.read.of(tenant, lane)
+            known = {} if wanted.past else self.read.of(unit, lane)
             if which not in known:
                 known[which] = _listed(unit, lane, wanted, which)
             return list(known[which])

@@ -87,6 +87,20 @@ def read_versions(unit: Unit, lane: Lane, kind: str, *, before: Item) -> list[tu
     return cast("list[tuple[str, int]]", fetch(unit, _VERSIONS, bound))
 
 
+def count_changes(unit: Unit, lane: Lane, kinds: Sequence[str]) -> int:
+    """Give how often a lane's items of some kinds, not of messages, were made or changed; within an epoch it grows."""
+    bound = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, kinds)}
+    return int(fetch(unit, _changes(unit.dialect), bound)[0][0])
+
+
+@cache
+def _changes(dialect: str) -> sa.Select[Any]:
+    return sa.select(sa.func.coalesce(sa.func.sum(items.c.version), 0)).where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+        items.c.kind != sa.literal_column("'message'"), listed(items.c.kind, dialect),
+    )  # fmt: skip
+
+
 def live_by_stage(unit: Unit, lane: Lane, kind: str, stages: Sequence[str]) -> list[Item]:
     """Give a lane's items of a kind at any of some stages that ordinary reads show."""
     bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "a": "active", "ids": list_value(unit.dialect, stages)}
