@@ -23,7 +23,7 @@ _CHANGED: Final = re.compile(rf"^\s*UPDATE\s+{_NAME}")
 _INSERTED: Final = re.compile(rf"^\s*INSERT\s+(?:OR\s+\w+\s+)?INTO\s+{_NAME}\s*\(([^)]*)\)")
 _MORE: Final = re.compile(r'"?(\w+)"?(?:\s+AS\s+(\w+))?')
 _BOUND: Final = r"(?:%\((?P<name>\w+)\)s(?:::\w+)?|'(?P<literal>[^']*)')"
-_TENANT: Final = re.compile(rf'"?(\w+)"?\.tenant_id\s*=\s*{_BOUND}')
+_TENANT: Final = re.compile(rf'"?(\w+)"?\.tenant_id(?:\s*=\s*|, \w+\.\w+\) IN \(SELECT ){_BOUND}')
 _MOVED: Final = re.compile(r'\bSET\b(?:(?!\bWHERE\b).)*(?<!\.)\btenant_id"?\s*=', re.DOTALL)
 _CONFLICT: Final = re.compile(r"\bON CONFLICT\b.*", re.DOTALL)
 _VOLATILE: Final = re.compile(

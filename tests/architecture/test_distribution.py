@@ -94,6 +94,14 @@ T: dict[str, Any] = {"t": "acme", "u": "rival"}
             "INSERT INTO items (tenant_id, id) VALUES (%(t)s, %(i)s) ON CONFLICT (id) DO UPDATE SET updated_at = now()",
             "ON CONFLICT with a function or a sub-query",
         ),
+        (
+            "SELECT 1 FROM edges WHERE (edges.tenant_id, edges.to_id) IN (SELECT 'acme' AS a, value FROM json_each())",
+            None,
+        ),
+        (
+            "SELECT 1 FROM edges WHERE (edges.tenant_id, edges.to_id) IN (SELECT 'rival' AS a, value FROM json_each())",
+            "edges is read without a tenant",
+        ),
         ("SET LOCAL phronesis.tenant_id = 'acme'", None),
     ],
 )

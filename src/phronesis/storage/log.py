@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from phronesis.storage.database import Unit
 from phronesis.storage.prepared import fetch
-from phronesis.storage.statements import batches, insert, insert_ignore, list_value, listed, upsert
+from phronesis.storage.statements import batches, insert, insert_ignore, list_value, listed, looked_up, upsert
 from phronesis.storage.truth_tables import blobs, entries, failures, outcomes, payload_parts
 
 
@@ -101,11 +101,14 @@ def seqs_of_entries(unit: Unit, entry_ids: Iterable[str]) -> dict[str, int]:
     """Give the places of entries in their lanes' logs, by id."""
     out: dict[str, int] = {}
     for batch in batches(entry_ids):
-        query = sa.select(entries.c.entry_id, entries.c.seq).where(
-            entries.c.tenant_id == unit.tenant, entries.c.entry_id.in_(batch)
-        )
-        out.update({row.entry_id: row.seq for row in unit.run(query)})
+        bound = {"t": unit.tenant, "ids": list_value(unit.dialect, batch)}
+        out.update((row[0], row[1]) for row in fetch(unit, _seqs(unit.dialect), bound))
     return out
+
+
+@cache
+def _seqs(dialect: str) -> sa.Select[Any]:
+    return sa.select(entries.c.entry_id, entries.c.seq).where(looked_up(entries.c.entry_id, dialect))
 
 
 def entries_of_verb(
@@ -152,9 +155,7 @@ def read_parts(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[PartRow]]
 def _entries_by_id(dialect: str) -> sa.Select[Any]:
     # The sum keeps SQLite from walking the whole lane instead of looking the ids up.
     lane = entries.c.lane_id + sa.literal_column("0")
-    return sa.select(*_ENTRY_COLUMNS).where(
-        entries.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(entries.c.entry_id, dialect)
-    )
+    return sa.select(*_ENTRY_COLUMNS).where(looked_up(entries.c.entry_id, dialect), lane == sa.bindparam("l"))
 
 
 @cache

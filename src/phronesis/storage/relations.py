@@ -11,7 +11,7 @@ from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.storage.database import Unit
 from phronesis.storage.prepared import fetch
 from phronesis.storage.schema import edges, entities, evidence, mentions
-from phronesis.storage.statements import batches, insert_ignore, list_value, listed, upsert
+from phronesis.storage.statements import batches, insert_ignore, list_value, listed, looked_up, upsert
 
 _EDGE_NAMES: Final = tuple(Edge.__dataclass_fields__)
 _EDGE_COLUMNS: Final = [edges.c[name] for name in _EDGE_NAMES]
@@ -154,13 +154,9 @@ def _entities_by(unit: Unit, lane_id: int, by: str, values: Iterable[str]) -> li
 def _entity_query(by: str, dialect: str) -> sa.Select[Any]:
     # Every search asks this: it goes past SQLAlchemy (decision 0005).
     # By name, the ids come from the index alone: SQLite would walk the tenant's names rather than look up whole rows.
-    meant = (
-        entities.c.id.in_(_ids_named(dialect))
-        if by == _BY_NORMAL
-        else sa.or_(listed(entities.c.id, dialect), listed(entities.c.canonical_id, dialect))
-    )
+    meant = _ids_named(dialect) if by == _BY_NORMAL else _ids_of_families(dialect)
     query = sa.select(*_ENTITY_COLUMNS).where(
-        entities.c.tenant_id == sa.bindparam("t"), entities.c.lane_id == sa.bindparam("l"), meant
+        entities.c.tenant_id == sa.bindparam("t"), entities.c.lane_id == sa.bindparam("l"), entities.c.id.in_(meant)
     )
     return query.order_by(entities.c.id)
 
@@ -171,6 +167,16 @@ def _ids_named(dialect: str) -> sa.Select[Any]:
         named.c.tenant_id == sa.bindparam("t"), named.c.lane_id == sa.bindparam("l"),
         listed(named.c.normal, dialect),
     )  # fmt: skip
+
+
+def _ids_of_families(dialect: str) -> sa.CompoundSelect[Any]:
+    root, pointing = entities.alias("root"), entities.alias("pointing")
+    return sa.union_all(
+        sa.select(root.c.id).where(looked_up(root.c.id, dialect)),
+        sa.select(pointing.c.id).where(
+            looked_up(pointing.c.canonical_id, dialect), pointing.c.canonical_id.is_not(None)
+        ),
+    )
 
 
 def read_mentions(unit: Unit, lane_id: int, entity_ids: Iterable[str]) -> list[Mention]:

@@ -197,6 +197,13 @@ entities = table(
     text("entry_id", required=True),
     text("canonical_id"),
     sa.Index(None, "tenant_id", "lane_id", "normal"),
+    sa.Index(
+        "ix_entities_canonical",
+        "tenant_id",
+        "canonical_id",
+        sqlite_where=sa.text("canonical_id IS NOT NULL"),
+        postgresql_where=sa.text("canonical_id IS NOT NULL"),
+    ),
     small=True,
 )
 

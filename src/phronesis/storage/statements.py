@@ -63,6 +63,20 @@ def listed(column: sa.ColumnElement[str], dialect: str, name: str = "ids") -> sa
     return column.in_(sa.select(sa.column("value")).select_from(sa.func.json_each(sa.bindparam(name, type_=sa.Text))))
 
 
+def looked_up(column: sa.Column[str], dialect: str, name: str = "ids") -> sa.ColumnElement[bool]:
+    """Give "a row of the tenant whose column is one of a list", bound as ``t`` and as ``listed`` binds it.
+
+    For a column that is unique in a tenant and not first in its table's key. SQLite holds it for cheaper to walk the
+    tenant by the key than to look several values up, unless tenant and value are compared as one.
+    """
+    tenant = column.table.c.tenant_id
+    if dialect == "postgresql":
+        return sa.and_(tenant == sa.bindparam("t"), listed(column, dialect, name))
+    given = sa.func.json_each(sa.bindparam(name, type_=sa.Text))
+    pairs: sa.Select[Any, Any] = sa.select(sa.bindparam("t", type_=sa.Text), sa.column("value")).select_from(given)
+    return sa.tuple_(tenant, column).in_(pairs)
+
+
 def list_value(dialect: str, values: Sequence[str]) -> Any:
     """Give a list as ``listed`` takes it."""
     return list(values) if dialect == "postgresql" else json.dumps(list(values))

@@ -199,6 +199,7 @@ def _relations() -> None:
         key="id",
     )
     _index("entities", "lane_id normal")
+    _partial("entities", "canonical", "canonical_id", where="canonical_id IS NOT NULL")
     _table(
         "mentions",
         "lane_id:big! entity_id:text! item_id:text! start:int! end:int! entry_id:text!",
