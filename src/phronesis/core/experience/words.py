@@ -208,8 +208,16 @@ class _Postings:
         return cls(begins, owners[order].astype(np.int32), weights[order])
 
     def add_to(self, found: Floats, terms: Terms, weights: Floats) -> None:
-        width = len(self.first) - 1
-        for term, weight in zip(terms.tolist(), weights.tolist(), strict=True):
-            if weight and term < width:
-                begin, end = self.first[term], self.first[term + 1]
-                found[self.holders[begin:end]] += weight * self.weights[begin:end]  # a row holds a term once
+        """Add what rows that hold the terms have in common with a row in which the terms weigh so much."""
+        there = (terms < len(self.first) - 1) & (weights != 0)
+        terms, weights = terms[there], weights[there]
+        begins = self.first[terms]
+        counts = self.first[terms + 1] - begins
+        total = int(counts.sum())
+        if total > len(found):  # common terms: term by term takes less than to gather all that hold one
+            for begin, count, weight in zip(begins.tolist(), counts.tolist(), weights.tolist(), strict=True):
+                found[self.holders[begin : begin + count]] += weight * self.weights[begin : begin + count]
+            return
+        places = np.arange(total) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
+        shares = self.weights[places] * np.repeat(weights, counts)
+        found += np.bincount(self.holders[places], weights=shares, minlength=len(found))

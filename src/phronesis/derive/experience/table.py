@@ -3,7 +3,7 @@
 Nothing in it is truth: it is read from the search documents and vectors, and thrown away when the lane's epoch moves.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache
@@ -25,11 +25,8 @@ from phronesis.errors import ModelError
 from phronesis.index.projections import ALIKE
 from phronesis.index.tokens import pack_terms, term_hash, tokenize, unpack_terms
 from phronesis.models.embedder import Embedder
-from phronesis.storage.documents import (
-    Compared,
-    changed_parts,
-    labelled_ids,
-)
+from phronesis.storage.deltas import patches_since
+from phronesis.storage.documents import Compared, changed_parts, labelled_ids
 from phronesis.storage.lane_view import LaneView
 
 SUCCESS: Final = 0
@@ -55,6 +52,9 @@ WORDS: Final = Belonging(shared=18.0, threshold=15.0, alone=5.5)
 OTHER_ERROR: Final = 20.0
 """What is taken off two events of which an adapter knows that their errors are of different kinds: more than they can
 have in common, since the sentences that adapters make are much alike."""
+
+FEW_CHANGES: Final = 256
+"""Changes of a lane's items since the last look that are looked through for labels; of more, all labels are read."""
 
 _NUMBERS: Final = 10_000
 
@@ -140,7 +140,7 @@ class EventTable:
         added = [self._append(document.item_id, document.id, document.recorded_at, self._bag(document.terms))
                  for document in fresh]  # fmt: skip
         self._marks += [_marks_of(held.get(document.item_id)) for document in fresh]
-        successes = labelled_ids(view.unit, self.lane_id, L1, "success")
+        successes = self._successful(view, seen, held.values())
         added += self._relabelled(successes)
         known = len(self._groups)
         joining = [SUCCESS if one in successes else OTHER for one in self.ids[known:]]
@@ -153,6 +153,17 @@ class EventTable:
         else:
             self._extend(added, groups, gone)
         return added
+
+    def _successful(self, view: LaneView, seen: int, fresh: Iterable[Item]) -> set[str]:
+        """Give the events that are successes now: those of the last look, and what came and was relabelled since."""
+        patches = patches_since(view.unit, self.lane_id, seen, most=FEW_CHANGES) if self.ids else None
+        if patches is None:
+            return labelled_ids(view.unit, self.lane_id, L1, "success")
+        labels = {item.id: item.label for item in fresh}
+        labels |= {item_id: patch["label"][-1] for item_id, patch in patches
+                   if "label" in patch and item_id in self.row_of}  # fmt: skip
+        stays = {one for one in self._successes if labels.get(one, "success") == "success"}
+        return stays | {one for one, label in labels.items() if label == "success"}
 
     def _documents_changed(self, view: LaneView, before: int) -> list[Compared]:
         fresh: list[Compared] = []
