@@ -1,0 +1,53 @@
+"""What is found of texts that nobody tunes on stays found: floors under the figures of docs/benchmarks.md.
+
+A floor that breaks is a reason to look at the change, never at the texts (tests/labelled/unread/README.md).
+"""
+
+from pathlib import Path
+
+import pytest
+
+from phronesis.evals.experience_clusters import load_events, run_clusters
+from phronesis.evals.extraction import run_extraction
+from phronesis.evals.traits import load_users, run_traits
+
+UNREAD = Path(__file__).parents[2] / "labelled" / "unread"
+
+
+@pytest.mark.parametrize(
+    ("language", "turns", "precision", "recall", "gate"), [("en", 80, 0.93, 0.78, 0.93), ("zh", 160, 0.9, 0.85, 0.92)]
+)
+def test_turns_are_read_with_the_precision_that_is_asked_for(
+    language: str, turns: int, precision: float, recall: float, gate: float
+) -> None:
+    [score] = run_extraction([UNREAD / f"turns_{language}.jsonl"]).scores
+    assert (score.split, score.turns) == ("test", turns)
+    assert score.precision is not None
+    assert score.recall is not None
+    assert (score.precision >= precision, score.recall >= recall, score.gate >= gate) == (True, True, True), score
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "precision", "recall"), [("experience_a", 170, 0.85, 0.45), ("experience_b", 159, 0.93, 0.15)]
+)
+def test_patterns_found_by_words_alone_are_rarely_wrong(name: str, count: int, precision: float, recall: float) -> None:
+    path = UNREAD / f"{name}.jsonl"
+    assert len(load_events(path)) == count
+    [score] = run_clusters([path]).scores
+    assert score.pairs.precision is not None
+    assert score.pairs.recall is not None
+    assert (score.pairs.precision >= precision, score.pairs.recall >= recall) == (True, True), score
+
+
+@pytest.mark.parametrize(("name", "precision", "recall"), [("traits_a", 0.9, 0.5), ("traits_b", 1.0, 0.7)])
+def test_traits_found_by_words_alone_are_rarely_wrong_and_never_sensitive(
+    name: str, precision: float, recall: float
+) -> None:
+    path = UNREAD / f"{name}.jsonl"
+    assert len(load_users(path)) == 6
+    score = run_traits([path], guarded=True).scores[-1]
+    assert score.language == "all"
+    assert score.precision is not None
+    assert score.recall is not None
+    assert (score.precision >= precision, score.recall >= recall) == (True, True), score
+    assert not score.never
