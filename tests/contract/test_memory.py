@@ -221,6 +221,20 @@ def test_whoever_interprets_may_stop_between_two_batches(memory: Memory, monkeyp
     assert len(_contents(memory, user_id="ada", limit=BATCH + 9)) == BATCH + 8
 
 
+def test_a_thread_that_is_to_stop_leaves_the_other_lanes_to_whoever_comes_next(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "PRESSING_SECONDS", 3600.0)
+    users = ("ada", "ben")
+    for user in users:
+        memory.add("tea", user_id=user, wait=False)
+    memory._background.stop()
+    memory._work(lambda: True)
+    assert [_contents(memory, user_id=user) for user in users] == [[], []]
+    memory.flush()
+    assert [_contents(memory, user_id=user) for user in users] == [["tea"], ["tea"]]
+
+
 def test_two_memories_see_each_others_writes(memory: Memory, database_url: str) -> None:
     with Memory.open(database_url, policy={"embedder": "none"}) as other:
         for n in range(6):

@@ -233,6 +233,8 @@ class Inside:
             behind = list_behind(unit)
         stuck: list[PhronesisError] = []
         for lane in behind:
+            if give_way():
+                break
             try:
                 stages.writer.interpreter.drain(self._tenant, lane.lane_id, give_way=give_way)
             except PhronesisError as error:
