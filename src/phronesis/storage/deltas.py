@@ -122,25 +122,22 @@ def deltas_of_entry(unit: Unit, lane_id: int, entry_id: str) -> list[Delta]:
 
 def patches_since(unit: Unit, lane_id: int, seq: int, *, most: int) -> list[tuple[str, dict[str, Any]]] | None:
     """Give item and patch of each change of a lane's items after entry ``seq``, in order; None: more than ``most``."""
-    rows = fetch(unit, _SINCE.limit(most + 1), {"t": unit.tenant, "l": lane_id, "s": seq, "op": "update"})
+    rows = fetch(unit, _since(most + 1), {"t": unit.tenant, "l": lane_id, "s": seq, "op": "update"})
     return [(row[0], dict(row[1] or {})) for row in rows] if len(rows) <= most else None
 
 
-# Deltas are found by their entries, of which there are few: no index holds their places in the log.
-_SINCE: Final = (
-    sa.select(deltas.c.item_id, deltas.c.patch)
-    .where(
+@cache
+def _since(most: int) -> sa.Select[Any]:
+    # Deltas are found by their entries, of which there are few: no index holds their places in the log.
+    later = sa.select(entries.c.entry_id).where(
+        entries.c.tenant_id == sa.bindparam("t"), entries.c.lane_id == sa.bindparam("l"),
+        entries.c.seq > sa.bindparam("s"),
+    )  # fmt: skip
+    changed = sa.select(deltas.c.item_id, deltas.c.patch).where(
         deltas.c.tenant_id == sa.bindparam("t"), deltas.c.lane_id == sa.bindparam("l"),
-        deltas.c.op == sa.bindparam("op"),
-        deltas.c.entry_id.in_(
-            sa.select(entries.c.entry_id).where(
-                entries.c.tenant_id == sa.bindparam("t"), entries.c.lane_id == sa.bindparam("l"),
-                entries.c.seq > sa.bindparam("s"),
-            )
-        ),
-    )
-    .order_by(*_ORDER)
-)  # fmt: skip
+        deltas.c.op == sa.bindparam("op"), deltas.c.entry_id.in_(later),
+    )  # fmt: skip
+    return changed.order_by(*_ORDER).limit(most)
 
 
 def find_delta(unit: Unit, delta_id: str) -> tuple[int, Delta] | None:

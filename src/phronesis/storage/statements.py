@@ -66,8 +66,8 @@ def listed(column: sa.ColumnElement[str], dialect: str, name: str = "ids") -> sa
 def looked_up(column: sa.Column[str], dialect: str, name: str = "ids") -> sa.ColumnElement[bool]:
     """Give "a row of the tenant whose column is one of a list", bound as ``t`` and as ``listed`` binds it.
 
-    For a column that is unique in a tenant and not first in its table's key. SQLite holds it for cheaper to walk the
-    tenant by the key than to look several values up, unless tenant and value are compared as one.
+    For a column that an index holds right behind the tenant. Where that is not the table's key, SQLite holds it for
+    cheaper to walk the tenant by the key than to look several values up, unless tenant and value are compared as one.
     """
     tenant = column.table.c.tenant_id
     if dialect == "postgresql":
