@@ -11,7 +11,7 @@ from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.storage.database import Unit
 from phronesis.storage.prepared import fetch
 from phronesis.storage.schema import edges, entities, evidence, mentions
-from phronesis.storage.statements import batches, insert_ignore, list_value, listed, looked_up, upsert
+from phronesis.storage.statements import batches, insert_ignore, list_value, listed, looked_up, selected, upsert
 
 _EDGE_NAMES: Final = tuple(Edge.__dataclass_fields__)
 _EDGE_COLUMNS: Final = [edges.c[name] for name in _EDGE_NAMES]
@@ -73,7 +73,7 @@ def read_evidence(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> dict[str
 
 @cache
 def _evidence_of(dialect: str) -> sa.Select[Any]:
-    # The sum keeps SQLite from walking the lane by one of its indexes instead of looking the items up.
+    # The sum keeps a database from walking the lane by one of its indexes instead of looking the items up.
     lane = evidence.c.lane_id + sa.literal_column("0")
     found = sa.select(*_EVIDENCE_COLUMNS).where(
         evidence.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(evidence.c.item_id, dialect)
@@ -85,7 +85,7 @@ def _evidence_of(dialect: str) -> sa.Select[Any]:
 def _origins(dialect: str) -> sa.Select[Any]:
     return sa.select(evidence.c.item_id, evidence.c.source_item_id).where(
         evidence.c.tenant_id == sa.bindparam("t"), listed(evidence.c.item_id, dialect),
-        evidence.c.lane_id == sa.bindparam("l"), evidence.c.polarity == sa.bindparam("p"),
+        evidence.c.lane_id + sa.literal_column("0") == sa.bindparam("l"), evidence.c.polarity == sa.bindparam("p"),
         evidence.c.source_item_id.is_not(None),
     )  # fmt: skip
 
@@ -155,8 +155,9 @@ def _entity_query(by: str, dialect: str) -> sa.Select[Any]:
     # Every search asks this: it goes past SQLAlchemy (decision 0005).
     # By name, the ids come from the index alone: SQLite would walk the tenant's names rather than look up whole rows.
     meant = _ids_named(dialect) if by == _BY_NORMAL else _ids_of_families(dialect)
+    lane = entities.c.lane_id + sa.literal_column("0")
     query = sa.select(*_ENTITY_COLUMNS).where(
-        entities.c.tenant_id == sa.bindparam("t"), entities.c.lane_id == sa.bindparam("l"), entities.c.id.in_(meant)
+        entities.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), selected(entities.c.id, meant, dialect)
     )
     return query.order_by(entities.c.id)
 

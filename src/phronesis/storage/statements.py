@@ -12,6 +12,7 @@ from phronesis.storage.database import Unit
 from phronesis.storage.prepared import run_many
 
 _T = TypeVar("_T")
+_TEXTS: Final = postgresql.ARRAY(sa.Text)
 
 BATCH: Final = 500
 """Ids bound in one statement: SQLite allows 32,766 variables, PostgreSQL 65,535; plans stay cached at one size."""
@@ -59,8 +60,21 @@ def listed(column: sa.ColumnElement[str], dialect: str, name: str = "ids") -> sa
     PostgreSQL takes an array, SQLite a JSON text: bind with ``list_value``.
     """
     if dialect == "postgresql":
-        return column == sa.func.any(sa.bindparam(name, type_=postgresql.ARRAY(sa.Text)))
+        # Selected, so that its plan does not know how long it is: of a list that it takes for long beside what it
+        # guesses of the tenant, it walks the tenant instead, and it guesses low.
+        given: sa.Select[Any] = sa.select(sa.bindparam(name, type_=_TEXTS))
+        return column == sa.func.any(sa.cast(given.scalar_subquery(), _TEXTS))
     return column.in_(sa.select(sa.column("value")).select_from(sa.func.json_each(sa.bindparam(name, type_=sa.Text))))
+
+
+def selected(column: sa.ColumnElement[str], values: Any, dialect: str) -> sa.ColumnElement[bool]:
+    """Give "the column is one of what a query of one column selects": of a few values, each looked up.
+
+    PostgreSQL joins with a query, and walks the tenant to do so; it looks an array's values up.
+    """
+    if dialect == "postgresql":
+        return column == sa.func.any(sa.func.array(values.scalar_subquery(), type_=_TEXTS))
+    return column.in_(values)
 
 
 def looked_up(column: sa.Column[str], dialect: str, name: str = "ids") -> sa.ColumnElement[bool]:
