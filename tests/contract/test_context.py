@@ -140,7 +140,7 @@ def compose_with_conflicts(memory: Memory, conflicts: dict[str, list[str]]) -> C
     request = Request(
         "s", "When is the launch?", make_scope(user_id="alice"), stages.budget, {}, Wanted(), stages.clock()
     )
-    return assembler.assemble(memory.tenant, request)
+    return assembler.assemble(memory.tenant, request)[0]
 
 
 def test_what_is_disputed_in_the_core_says_so(memory: Memory) -> None:

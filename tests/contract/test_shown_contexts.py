@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -54,6 +55,11 @@ def echoes(memory: Memory, entry_id: str) -> list[dict[str, Any]]:
 
 
 def rows(memory: Memory) -> list[Any]:
+    memory.stages.shown.settle(memory.tenant)
+    return stored(memory)
+
+
+def stored(memory: Memory) -> list[Any]:
     with memory.stages.database.transaction(memory.tenant, "read") as unit:
         query = sa.select(shown_contexts).where(shown_contexts.c.tenant_id == memory.tenant)
         return list(unit.run(query.order_by(shown_contexts.c.context_id)))
@@ -113,6 +119,7 @@ def test_an_older_context_counts_when_it_is_named(memory: Memory) -> None:
 
 def test_nothing_is_looked_up_for_the_user_alone(memory: Memory) -> None:
     memory.compose_context("s", "What is Anna allergic to?", user_id="lin")
+    assert len(rows(memory)) == 1
     seen: list[str] = []
 
     def note(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
@@ -168,6 +175,34 @@ def test_tenants_are_apart(memory: Memory) -> None:
         assert rows(rival) == []
         done = rival.commit_turn("s", turn(("tool", SAID_AGAIN)), user_id="lin")
         assert echoes(rival, done.entry_id) == []
+
+
+def test_what_a_context_showed_is_written_a_moment_later(memory: Memory) -> None:
+    memory.compose_context("s", "What is Anna allergic to?", user_id="lin")
+    for _ in range(400):
+        if stored(memory):
+            break
+        time.sleep(0.01)
+    assert len(stored(memory)) == 1
+
+
+def test_what_another_process_writes_meanwhile_came_after_it(
+    memory: Memory, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory._notes, "wake", lambda **_: None)
+    memory.compose_context("s", "What is Anna allergic to?", user_id="lin")
+    with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as other:
+        other.add("Tea is hot.", user_id="lin", kind="fact", subject="tea")
+    assert stored(memory) == []
+    assert [row.seq for row in rows(memory)] == [1]
+
+
+def test_closing_writes_what_was_shown(database_url: str) -> None:
+    with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as first:
+        first.add(FACT, user_id="lin", kind="fact", subject="Anna", key="allergy")
+        first.compose_context("s", "What is Anna allergic to?", user_id="lin")
+    with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as again:
+        assert len(stored(again)) == 1
 
 
 def test_a_reader_waits_for_no_writer_and_what_it_showed_is_written_later(memory: Memory) -> None:

@@ -50,10 +50,14 @@ class Assembler:
     core: CorePolicy = CorePolicy()  # noqa: RUF009 - frozen
     summing: SummaryPolicy = SummaryPolicy()  # noqa: RUF009 - frozen
 
-    def assemble(self, tenant: str, request: Request) -> ContextPackage:
-        """Give the package for a message of a session; BudgetTooSmall when the message alone does not fit."""
+    def assemble(self, tenant: str, request: Request) -> tuple[ContextPackage, int]:
+        """Give the package for a message of a session, and the last entry that the scope's own lane held before it.
+
+        BudgetTooSmall when the message alone does not fit.
+        """
         with self.browser.database.transaction(tenant, "read") as unit:
-            loaded = self._loaded(unit, visible_lanes(unit, request.scope), request)
+            lanes = visible_lanes(unit, request.scope)
+            loaded = self._loaded(unit, lanes, request)
         plan = self.finding.plan(tenant, request, loaded.turns.blocks, resources=loaded.resources)
         found = self.finding.find(tenant, request, plan, procedures=loaded.procedures)
         pack, evidence = found.pack, found.evidence
@@ -69,13 +73,15 @@ class Assembler:
                           "why": {e.item.citation: dict(e.why or {}) for e in candidates.evidence}},
             "summary": {"made_by": loaded.summary.made_by, "lines": len(loaded.summary.blocks)},
         }  # fmt: skip
-        return compose(
+        package = compose(
             candidates,
             budget=request.budget,
             counter=self.counter(),
             context_id=str(uuid_utils.uuid7()),
             explain=explain,
         )
+        own = request.scope.write_lane
+        return package, next((lane.head_seq for lane in lanes if (lane.kind, lane.name) == (own.kind, own.name)), 0)
 
     def _loaded(self, unit: Unit, lanes: Sequence[Lane], request: Request) -> _Loaded:
         budget, wanted = request.budget, request.wanted

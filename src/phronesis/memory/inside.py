@@ -1,7 +1,7 @@
 """What every verb of a Memory stands on: the stages, and the few steps that writes and reads share."""
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,7 @@ from phronesis.core.instants import parse_moment, to_micros
 from phronesis.core.items import KINDS, Item
 from phronesis.core.reasoning.standing import status_of
 from phronesis.core.results import ClaimMatch, Degraded, EditResult, Evidence, Gated, SearchResult
+from phronesis.core.scope import LaneName
 from phronesis.core.text import check_id, check_text
 from phronesis.derive.background import Background
 from phronesis.derive.doctor import Doctor
@@ -104,6 +105,7 @@ class Inside:
         self._closed = False
         self._guests: list[weakref.ref[Inside]] = []
         self._background = Background(self._work, name=f"phronesis-{tenant}")
+        self._notes = Background(self._settle, name=f"phronesis-{tenant}-notes")
 
     @property
     def stages(self) -> Stages:
@@ -122,6 +124,8 @@ class Inside:
                 self._stages.reviews.close()
                 self._stages.retrieving.close()
             self._background.stop()
+            self._notes.stop()
+            self._stages.shown.settle(self._tenant, patient=False)
             for guest in self._guests:
                 other = guest()
                 if other is not None:
@@ -136,6 +140,24 @@ class Inside:
         if self._closed:
             raise Closed("this Memory was closed; open it again")
         return self._stages
+
+    def _settle(self, _stopped: Callable[[], bool]) -> None:
+        self._stages.shown.settle(self._tenant, patient=False)
+
+    def _showed(self, lane: LaneName, context: tuple[str, str, int] | None, item_ids: Sequence[str]) -> None:
+        """Note what a context (its session, its id, where the lane stood) or a search showed; written a moment later.
+
+        A reader does not wait for that, and an agent takes longer to say anything of it to another process.
+        """
+        if not item_ids:
+            return
+        shown = self._open_stages().shown
+        if context is None:
+            shown.note_search(self._tenant, lane, item_ids=item_ids)
+        else:
+            session, context_id, seq = context
+            shown.note(self._tenant, lane, session_id=session, context_id=context_id, item_ids=item_ids, seq=seq)
+        self._notes.wake(pressing=True)
 
     def _search_claims(self, asked: Query) -> SearchResult:
         """Search reasoning items by their claims: the one way in which they are searched alone (RB-11, RB-12)."""

@@ -119,7 +119,8 @@ class Keeping(Inside):
         target = Target(item_id=item, session_id=session_id, lane=None if item is not None else scope.write_lane)
         said = None if reason is None else check_text(reason, field="reason")
         call = self._call(actor, None, True)
-        certificate = self._open_stages().eraser.erase(call, target, reason=said)
+        self._open_stages().shown.settle(self._tenant)  # or it would be written after all of it is gone
+        certificate = self._stages.eraser.erase(call, target, reason=said)
         self._wake(pending=False)
         return certificate
 

@@ -78,7 +78,7 @@ class Reading(Inside):
         result = stages.searcher.search(self._tenant, asked)
         traits = [one.item.id for one in result if one.item.kind == TRAIT]
         if traits and scope.user_id is not None:  # the next reflection takes it up
-            stages.shown.note_search(self._tenant, scope.write_lane, item_ids=traits)
+            self._showed(scope.write_lane, None, traits)
         # What is recalled is of use, and forgotten later.
         stages.usage.note(self._tenant, [one.item.id for one in result], stages.clock())
         return result
@@ -122,13 +122,11 @@ class Reading(Inside):
             agent_state=inputs.metadata(agent_state, field="agent_state"),
             wanted=wanted, now=asked_at(wanted, stages.clock()), plan=None if plan is None else plan_of(plan),
         )  # fmt: skip
-        package = stages.assembler.assemble(self._tenant, request)
+        package, stood = stages.assembler.assemble(self._tenant, request)
         if looked_at:
             return package
         shown = package.shown_ids()
-        stages.shown.note(
-            self._tenant, scope.write_lane, session_id=session, context_id=package.context_id, item_ids=shown
-        )
+        self._showed(scope.write_lane, (session, package.context_id, stood), shown)
         stages.usage.note(self._tenant, shown, stages.clock())
         return package
 

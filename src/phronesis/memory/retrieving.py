@@ -27,6 +27,6 @@ class CarryingOut(Inside):
         pack = stages.retrieving.retrieve(self._tenant, checked)
         traits = [one.item.id for one in pack if one.item.kind == TRAIT]
         if traits and checked.scope.user_id is not None:  # the next reflection takes it up, as after a search
-            stages.shown.note_search(self._tenant, checked.scope.write_lane, item_ids=traits)
+            self._showed(checked.scope.write_lane, None, traits)
         stages.usage.note(self._tenant, [one.item.id for one in pack], stages.clock())
         return pack

@@ -1,11 +1,11 @@
 """What a read leaves behind, written beside it: a reader waits for nobody and never fails of it.
 
-What could not be written then is kept in this process and written before its next write.
+It waits in this process until somebody settles: a thread beside the reader, a moment later, or the next write.
 """
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
@@ -20,23 +20,22 @@ _Note = TypeVar("_Note")
 
 @dataclass(slots=True)
 class Aside(Generic[_Note]):
-    """Writes notes with ``store``, each once. Thread-safe."""
+    """Writes notes with ``store``, each once, those that wait together. Thread-safe."""
 
     database: Database
-    store: Callable[[Unit, _Note], None]
+    store: Callable[[Unit, Sequence[_Note]], None]
     _waiting: deque[tuple[str, _Note]] = field(default_factory=lambda: deque(maxlen=MAX_WAITING))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, tenant: str, note: _Note) -> None:
-        """Write a note as soon as nobody else is writing. Never fails and never waits."""
+        """Keep a note until it is settled. Never fails and never waits."""
         with self._lock:
             self._waiting.append((tenant, note))
-        self._write(tenant, patient=False)
 
-    def settle(self, tenant: str) -> None:
-        """Write what waits, before a write that it may matter to; waits as that write would."""
+    def settle(self, tenant: str, *, patient: bool = True) -> None:
+        """Write what waits, before a write that it may matter to; waits as that write would, if ``patient``."""
         if self._waiting:
-            self._write(tenant, patient=True)
+            self._write(tenant, patient=patient)
 
     def _write(self, tenant: str, *, patient: bool) -> None:
         with self._lock:
@@ -45,8 +44,7 @@ class Aside(Generic[_Note]):
             return
         try:
             with self.database.transaction(tenant, "derive", patient=patient) as unit:
-                for _, note in mine:
-                    self.store(unit, note)
+                self.store(unit, [note for _, note in mine])
         except StorageBusy:
             return  # they wait
         except StorageError:

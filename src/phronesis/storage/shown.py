@@ -18,6 +18,7 @@ from phronesis.core.scope import LaneName
 from phronesis.storage.aside import Aside
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.lanes import find_lane
+from phronesis.storage.prepared import fetch, run_one
 from phronesis.storage.schema import items
 from phronesis.storage.side_tables import shown_contexts
 from phronesis.storage.statements import batches, insert_ignore
@@ -42,6 +43,19 @@ _ROWS: Final = (
     .limit(COMPARED)
 )
 
+_OF_SESSION: Final = (
+    shown_contexts.c.tenant_id == sa.bindparam("t"),
+    shown_contexts.c.session == sa.bindparam("s"),
+)
+_OLDEST_KEPT: Final = (
+    sa.select(shown_contexts.c.context_id)
+    .where(*_OF_SESSION)
+    .order_by(shown_contexts.c.context_id.desc())
+    .offset(sa.literal_column(str(KEPT - 1)))
+    .limit(sa.literal_column("1"))
+)
+_OLDER: Final = sa.delete(shown_contexts).where(*_OF_SESSION, shown_contexts.c.context_id < sa.bindparam("c"))
+
 
 def owner_of(lane: LaneName) -> str:
     """Give the number of whoever a lane is of."""
@@ -59,6 +73,7 @@ class _Context:
     session_id: str
     context_id: str
     item_ids: Sequence[str]
+    seq: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,34 +87,45 @@ class ShownContexts:
         """Give one that writes to a database."""
         return cls(Aside(database, _store))
 
-    def note(self, tenant: str, lane: LaneName, *, session_id: str, context_id: str, item_ids: Sequence[str]) -> None:
-        """Write down what a context showed, as soon as nobody else is writing. Never fails and never waits."""
+    def note(
+        self, tenant: str, lane: LaneName, *, session_id: str, context_id: str, item_ids: Sequence[str],
+        seq: int | None = None,
+    ) -> None:  # fmt: skip
+        """Keep what a context showed until it is settled. Never fails and never waits.
+
+        ``seq`` is where the lane stood when the context was composed; None: where it stands when this is written.
+        """
         if item_ids:
-            self.aside.note(tenant, _Context(lane, session_id, context_id, item_ids))
+            self.aside.note(tenant, _Context(lane, session_id, context_id, item_ids, seq))
 
     def note_search(self, tenant: str, lane: LaneName, *, item_ids: Sequence[str]) -> None:
-        """Write down what a search showed to whoever a lane is of, in no session of theirs."""
+        """Keep what a search showed to whoever a lane is of, in no session of theirs."""
         self.note(tenant, lane, session_id=SEARCHES, context_id=str(uuid_utils.uuid7()), item_ids=item_ids)
 
-    def settle(self, tenant: str) -> None:
-        """Write what waits, before a write that it may matter to; waits as that write would."""
-        self.aside.settle(tenant)
+    def settle(self, tenant: str, *, patient: bool = True) -> None:
+        """Write what waits, before a write that it may matter to; waits as that write would, if ``patient``."""
+        self.aside.settle(tenant, patient=patient)
 
 
-def _store(unit: Unit, context: _Context) -> None:
-    lane = find_lane(unit, context.lane)
-    session = session_of(context.lane, context.session_id)
-    row = {
-        "tenant_id": unit.tenant, "session": session, "context_id": context.context_id,
-        "owner": owner_of(context.lane), "seq": lane.head_seq if lane is not None else 0,
-        "item_ids": list(context.item_ids),
-    }  # fmt: skip
-    insert_ignore(unit, shown_contexts, [row])
-    own = (shown_contexts.c.tenant_id == unit.tenant, shown_contexts.c.session == session)
-    newest = sa.select(shown_contexts.c.context_id).where(*own).order_by(shown_contexts.c.context_id.desc())
-    oldest_kept = unit.run(newest.offset(KEPT - 1).limit(1)).scalar_one_or_none()
-    if oldest_kept is not None:
-        unit.run(sa.delete(shown_contexts).where(*own, shown_contexts.c.context_id < oldest_kept))
+def _store(unit: Unit, contexts: Sequence[_Context]) -> None:
+    sessions = [session_of(one.lane, one.session_id) for one in contexts]
+    rows = [
+        {
+            "tenant_id": unit.tenant, "session": session, "context_id": one.context_id, "owner": owner_of(one.lane),
+            "seq": _stands_at(unit, one.lane) if one.seq is None else one.seq, "item_ids": list(one.item_ids),
+        }
+        for session, one in zip(sessions, contexts, strict=True)
+    ]  # fmt: skip
+    insert_ignore(unit, shown_contexts, rows)
+    for session in dict.fromkeys(sessions):
+        found = fetch(unit, _OLDEST_KEPT, {"t": unit.tenant, "s": session})
+        if found:
+            run_one(unit, _OLDER, {"t": unit.tenant, "s": session, "c": found[0][0]})
+
+
+def _stands_at(unit: Unit, name: LaneName) -> int:
+    lane = find_lane(unit, name)
+    return lane.head_seq if lane is not None else 0
 
 
 def shown_before(unit: Unit, lane: LaneName, session_id: str, *, seq: int, context_id: str | None = None) -> list[str]:

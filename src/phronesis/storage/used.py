@@ -64,6 +64,7 @@ class UsedMemories:
         """Write down what a run read, as soon as nobody else is writing. Never fails and never waits."""
         if uses:
             self.aside.note(tenant, _Read(lane, run_id, uses))
+            self.aside.settle(tenant, patient=False)
 
     def settle(self, tenant: str) -> None:
         """Write what waits, before a write that it may matter to; waits as that write would."""
@@ -101,7 +102,12 @@ def forget_used(unit: Unit, lane: LaneName, item_ids: Collection[str] | None = N
         unit.run(sa.delete(used_memories).where(own, used_memories.c.run.in_(numbers)))
 
 
-def _store(unit: Unit, read: _Read) -> None:
+def _store(unit: Unit, reads: Sequence[_Read]) -> None:
+    for read in reads:
+        _store_one(unit, read)
+
+
+def _store_one(unit: Unit, read: _Read) -> None:
     run = number_of(read.lane, read.run_id)
     counted = sa.select(sa.func.count()).where(used_memories.c.tenant_id == unit.tenant, used_memories.c.run == run)
     room = KEPT - int(unit.run(counted).scalar_one())
