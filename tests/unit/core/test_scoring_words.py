@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core.lexical import K1, B, ScopeIndex, idf_of
-from phronesis.core.scoring import stretches
+from phronesis.core.scoring import stretches, words
 from phronesis.core.scoring.stretches import pair_scores, window_scores
 from phronesis.core.scoring.words import MAX_TERMS, frequencies, text_scores
 from unit.core.lanes import laid_out
@@ -38,7 +38,7 @@ def naive(documents: list[list[int]], query: list[int], known: set[int]) -> list
     return out
 
 
-@pytest.mark.parametrize("rare", [False, True], ids=["by running totals", "around each place"])
+@pytest.mark.parametrize("rare", [False, True], ids=["everywhere", "around each place"])
 @given(documents=DOCUMENTS, query=st.lists(st.integers(0, 8), max_size=5), sessions=st.integers(0, 3))
 def test_windows_and_pairs_are_scored_like_texts_of_their_own(
     rare: bool, documents: list[list[int]], query: list[int], sessions: int
@@ -52,9 +52,24 @@ def test_windows_and_pairs_are_scored_like_texts_of_their_own(
     pairs = [documents[n - 1] + documents[n] if layout.pairs.joined[n] else documents[n] for n in range(len(documents))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stretches, "RARE_FROM", -1_000 * stretches.RARE if rare else 1_000)
+        patch.setattr(words, "COMMON", 0 if rare else 1_000)
         scored = (text_scores([lane]), window_scores([lane]), pair_scores([lane]))
     for scores, texts in zip(scored, (documents, windows, pairs), strict=True):
         np.testing.assert_allclose(scores[0], naive(texts, query, known), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("rare", [False, True], ids=["everywhere", "around each place"])
+def test_a_text_may_say_a_word_more_often_than_a_byte_counts(rare: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = [[1], [1] * 255, [1] * 256, [1] * 900, [1, 2]]
+    index = index_of(documents)
+    layout = laid_out(index, [0] * len(documents))
+    lane = (layout, frequencies([(index, layout)], [1])[0])
+    monkeypatch.setattr(stretches, "RARE_FROM", -1_000 * stretches.RARE if rare else 1_000)
+    monkeypatch.setattr(words, "COMMON", 0 if rare else 1_000)
+    expected = naive(documents, [1], {1})
+    np.testing.assert_allclose(text_scores([lane])[0], expected, rtol=1e-4)
+    np.testing.assert_allclose(window_scores([lane])[0], expected, rtol=1e-4)
+    np.testing.assert_allclose(pair_scores([lane])[0], expected, rtol=1e-4)
 
 
 def test_statistics_of_windows_are_those_of_all_lanes() -> None:
@@ -70,4 +85,4 @@ def test_of_a_long_question_the_rarest_terms_count() -> None:
     index = index_of(documents)
     [found] = frequencies([(index, laid_out(index))], list(range(MAX_TERMS + 5)))
     assert len(found.postings) == MAX_TERMS
-    assert [0 in places.tolist() for places, _ in found.postings[:5]] == [False] * 5
+    assert [0 in one.places.tolist() for one in found.postings[:5]] == [False] * 5

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from phronesis.core.scoring.arrays import Floats, Mask, Rows
+from phronesis.core.scoring.arrays import Bytes, Floats, Mask, Rows
 
 WINDOW_REACH: Final = 4
 WINDOW_TOKENS: Final = 150
@@ -39,18 +39,22 @@ def lengths_of(each: Floats) -> Lengths:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Each place's window: from a place, up to and without another; and its length in terms."""
+    """Each place's window: from a place, up to and without another; and its length in terms.
+
+    ``near`` tells for 1, 2 … places before and after each whether they are in its window, as bytes of ones or zeros.
+    """
 
     start: Rows
     stop: Rows
     lengths: Lengths
+    near: tuple[tuple[Bytes, Bytes], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Each place's pair: whether it is joined with the place before, and its length in terms."""
+    """Each place's pair: whether it is joined with the place before, as bytes of ones or zeros, and its length."""
 
-    joined: Mask
+    joined: Bytes
     lengths: Lengths
 
 
@@ -81,7 +85,8 @@ class Layout:
         """Bytes held in arrays."""
         arrays = (self.rows, self.place_of, self.first, self.last, self.begins, self.windows.start, self.windows.stop,
                   self.lengths.each, self.windows.lengths.each, self.pairs.lengths.each, self.pairs.joined)  # fmt: skip
-        return sum(array.nbytes for array in arrays)
+        near = [side.nbytes for sides in self.windows.near for side in sides]
+        return sum(near, sum(array.nbytes for array in arrays))
 
     def beside(self, places: Rows, step: int) -> tuple[Rows, Mask]:
         """Give the places ``step`` further on, and which of them lie in the same session; the others are not meant."""
@@ -158,11 +163,17 @@ def _windows(lengths: Floats, first: Rows, last: Rows) -> Windows:
             grows &= more <= WINDOW_TOKENS
             np.copyto(total, more, where=grows)
             reach[side] += grows
-    return Windows(places - reach[-1], places + reach[1] + 1, lengths_of(total))
+    near = tuple((_ones(reach[-1] >= step), _ones(reach[1] >= step)) for step in range(1, WINDOW_REACH + 1))
+    return Windows(places - reach[-1], places + reach[1] + 1, lengths_of(total), near)
 
 
 def _pairs(lengths: Floats, first: Rows) -> Pairs:
     places = np.arange(len(lengths), dtype=np.int64)
     before = np.concatenate((np.zeros(1, np.float32), lengths[:-1])) if len(lengths) else lengths
     joined = (places > first) & (lengths + before <= PAIR_TOKENS)
-    return Pairs(joined, lengths_of(np.where(joined, lengths + before, lengths)))
+    return Pairs(_ones(joined), lengths_of(np.where(joined, lengths + before, lengths)))
+
+
+def _ones(mask: Mask) -> Bytes:
+    """Give a byte of ones where a mask is set, which lets a count through that is joined with it by "and"."""
+    return mask.view(np.uint8) * np.uint8(255)

@@ -13,13 +13,12 @@ import numpy as np
 from phronesis.core.lexical import idf_of
 from phronesis.core.scoring.arrays import Floats, Mask, Rows
 from phronesis.core.scoring.layout import WINDOW_REACH, Layout, Lengths
-from phronesis.core.scoring.words import Frequencies, mean_length, saturation_of
+from phronesis.core.scoring.words import Frequencies, Posting, mean_length, saturation_of, weighed
 
-RARE: Final = 40
-RARE_FROM: Final = 4_000
-"""A term is rare where it stands at fewer places than a fortieth of those beyond the first 4,000: then it is cheaper to
-look at the stretches around each of them than at all there are. Measured on 10,000 and 100,000 messages; the scores are
-the same."""
+RARE: Final = 300
+RARE_FROM: Final = 30_000
+"""A term is rare where it stands at fewer places than a three-hundredth of those beyond the first 30,000: then it is
+cheaper to look at the stretches around each of them than at all there are. The scores are the same."""
 
 _STEPS: Final = np.arange(-WINDOW_REACH, WINDOW_REACH + 1)[:, None]
 
@@ -48,15 +47,10 @@ def pair_scores(lanes: _Laid) -> list[Floats]:
     return _scores(lanes, [layout.pairs.lengths for layout, _ in lanes], _in_pairs)
 
 
-def _scores(lanes: _Laid, lengths: Sequence[Lengths], inside: Callable[["_Term"], _Held]) -> list[Floats]:
+def _scores(lanes: _Laid, lengths: Sequence[Lengths], inside: Callable[[Layout, Posting], _Held]) -> list[Floats]:
     total, average = sum(len(one.each) for one in lengths), mean_length(lengths)
-    tables = []
-    for layout, found in lanes:
-        scratch = np.zeros(len(layout), dtype=np.float32)
-        if layout.apart:  # a stretch is the text itself
-            tables.append([_Held(places, counts, len(places)) for places, counts in found.postings])
-        else:
-            tables.append([inside(_Term(layout, places, counts, scratch)) for places, counts in found.postings])
+    tables = [[_alone(one) if layout.apart else inside(layout, one) for one in found.postings]
+              for layout, found in lanes]  # fmt: skip
     held = (sum(one.stretches for one in term) for term in zip(*tables, strict=True))
     idf = np.array([idf_of(total, df) for df in held], dtype=np.float32)
     return [
@@ -70,67 +64,57 @@ def _bm25(table: Sequence[_Held], saturation: Floats, weights: Floats) -> Floats
     # Term by term: a line of ten thousand stays in a processor's first caches, a table of all terms does not.
     for one, weight in zip(table, weights, strict=True):
         if one.places is None:
-            part = one.counts + saturation
-            np.divide(one.counts, part, out=part)
-            part *= weight
-            out += part
+            out += weighed(one.counts, saturation, weight)
         else:
             # What repeats has the same count, and is written once: numpy reads all before it writes.
-            out[one.places] += one.counts / (one.counts + saturation[one.places]) * weight
+            out[one.places] += weighed(one.counts, saturation[one.places], weight)
     return out
 
 
-@dataclass(frozen=True, slots=True)
-class _Term:
-    """One term in one lane; ``scratch`` are zeros by place, and are zeros again when it has been used."""
-
-    layout: Layout
-    places: Rows
-    counts: Floats
-    scratch: Floats
-
-    @property
-    def rare(self) -> bool:
-        """Whether to look around its places only."""
-        return len(self.places) * RARE < len(self.layout) - RARE_FROM
-
-    def around(self, near: Rows, inside: Mask) -> _Held:
-        """Sum what stands within reach: ``near`` are places about each of its own, ``inside`` those meant."""
-        there = near[inside]
-        counts = np.broadcast_to(self.counts, near.shape)[inside]
-        np.add.at(self.scratch, there, counts)
-        summed, stretches = self.scratch[there], int(np.count_nonzero(self.scratch))
-        self.scratch[there] = 0
-        return _Held(there, summed, stretches)
-
-    def line(self) -> Floats:
-        """Give its count at every place, and a 0 before them."""
-        out = np.zeros(len(self.layout) + 1, dtype=np.float32)
-        out[self.places + 1] = self.counts
-        return out
+def _alone(term: Posting) -> _Held:
+    """Give what a term's own texts hold of it, where a stretch is the text itself."""
+    if term.common:
+        return _Held(None, term.everywhere(), len(term.places))
+    return _Held(term.places, term.counts, len(term.places))
 
 
-def _in_windows(term: _Term) -> _Held:
-    windows, layout = term.layout.windows, term.layout
-    if term.rare:
+def _in_windows(layout: Layout, term: Posting) -> _Held:
+    windows = layout.windows
+    if _is_rare(term):
         near = term.places + _STEPS
         near = np.clip(near, layout.first[term.places], layout.last[term.places])
         inside = (near == term.places + _STEPS) & (windows.start[near] <= term.places)
-        return term.around(near, inside & (term.places < windows.stop[near]))
-    # By running totals: of integers, which takes an eighth of what floats do.
-    totals = np.cumsum(term.line().astype(np.int32), dtype=np.int32)
-    counts = totals.take(windows.stop)
-    counts -= totals.take(windows.start)
-    return _Held(None, counts.astype(np.float32), int(np.count_nonzero(counts)))
+        return _around(term, near, inside & (term.places < windows.stop[near]))
+    # A window of several places holds fewer terms than a byte counts (``WINDOW_TOKENS``), so that bytes may be added:
+    # a line of them with itself, shifted, takes a quarter of what running totals do.
+    counts = term.line().copy()
+    part = np.empty_like(counts)
+    for step, (before, after) in enumerate(windows.near, 1):
+        counts += np.bitwise_and(term.line(-step), before, out=part)
+        counts += np.bitwise_and(term.line(step), after, out=part)
+    return _Held(None, term.exact(counts), int(np.count_nonzero(counts)))
 
 
-def _in_pairs(term: _Term) -> _Held:
-    joined = term.layout.pairs.joined
-    if term.rare:
-        after = np.minimum(term.places + 1, len(term.layout) - 1)
+def _in_pairs(layout: Layout, term: Posting) -> _Held:
+    joined = layout.pairs.joined
+    if _is_rare(term):
+        after = np.minimum(term.places + 1, len(layout) - 1)
         near = np.stack((term.places, after))
-        return term.around(near, np.stack((np.ones(len(after), np.bool_), (after > term.places) & joined[after])))
-    line = term.line()
-    counts = line[:-1] * joined
-    counts += line[1:]
-    return _Held(None, counts, int(np.count_nonzero(counts)))
+        then = (after > term.places) & joined[after].view(np.bool_)
+        return _around(term, near, np.stack((np.ones(len(after), np.bool_), then)))
+    counts = term.line(-1) & joined
+    counts += term.line()
+    return _Held(None, term.exact(counts), int(np.count_nonzero(counts)))
+
+
+def _is_rare(term: Posting) -> bool:
+    """Tell whether to look around its places only."""
+    return len(term.places) * RARE < term.size - RARE_FROM
+
+
+def _around(term: Posting, near: Rows, inside: Mask) -> _Held:
+    """Sum what stands within reach: ``near`` are places about each of its own, ``inside`` those meant."""
+    there = near[inside]
+    places, at = np.unique(there, return_inverse=True)
+    counts = np.bincount(at, np.broadcast_to(term.counts, near.shape)[inside], len(places))
+    return _Held(places, counts.astype(np.float32), len(places))
