@@ -1,7 +1,7 @@
 """From a session and a message to a context: load, plan, retrieve, fuse, compose, in that fixed order."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,6 +20,7 @@ from phronesis.core.results import Evidence
 from phronesis.models.token_counter import TokenCounter
 from phronesis.recall.browse import Browser
 from phronesis.recall.lanes import visible_lanes
+from phronesis.recall.planning.entities import candidates, names_held
 from phronesis.storage.database import Unit
 from phronesis.storage.lanes import Lane
 from phronesis.storage.relations import origins_of
@@ -38,6 +39,7 @@ class _Loaded:
     summary: WorkingSummary
     procedures: bool
     resources: bool
+    names: Collection[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Assembler:
         with self.browser.database.transaction(tenant, "read") as unit:
             lanes = visible_lanes(unit, request.scope)
             loaded = self._loaded(unit, lanes, request)
-        plan = self.finding.plan(tenant, request, loaded.turns.blocks, resources=loaded.resources)
+        plan = self.finding.plan(tenant, request, loaded.turns.blocks, resources=loaded.resources, names=loaded.names)
         found = self.finding.find(tenant, request, plan, procedures=loaded.procedures)
         pack, evidence = found.pack, found.evidence
         candidates = self._candidates(tenant, request, loaded, evidence)
@@ -94,8 +96,9 @@ class Assembler:
         if turns.lane is not None and not whole:
             summary = working_summary(unit, turns.lane, request.session_id, wanted, apart=core.item_ids,
                                       policy=self.summing)  # fmt: skip
-        procedures = has_procedures(unit, lanes, wanted)
-        return _Loaded(core, turns, summary, procedures, has_documents(unit, [lane.lane_id for lane in lanes]))
+        resources = has_documents(unit, [lane.lane_id for lane in lanes])
+        names = names_held(unit, lanes, candidates(request.message)) if request.plan is None else ()
+        return _Loaded(core, turns, summary, has_procedures(unit, lanes, wanted), resources, names)
 
     def _candidates(self, tenant: str, request: Request, loaded: _Loaded, found: Sequence[Evidence]) -> Candidates:
         """Put together what may be shown: evidence with what disputes it, and what was taken from which message."""

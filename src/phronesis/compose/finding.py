@@ -1,7 +1,7 @@
 """What a context needs to know: a plan for the message, and the evidence that carrying it out gives."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -45,10 +45,13 @@ class Finding:
     retrieving: Retrieving
     searcher: Search
 
-    def plan(self, tenant: str, request: Request, turns: Sequence[Block], *, resources: bool) -> RetrievalPlan:
+    def plan(
+        self, tenant: str, request: Request, turns: Sequence[Block], *, resources: bool, names: Collection[str]
+    ) -> RetrievalPlan:
         """Give the caller's plan, in the scope and of the times of this call, or a new one.
 
-        ``turns`` are the recent ones; ``resources`` says whether the scope has any documents.
+        ``turns`` are the recent ones; ``resources`` says whether the scope has any documents, ``names`` what of the
+        message are names there.
         """
         scope = dataclasses.replace(request.scope, session_id=None)
         as_of, valid_at = optional_moment(request.wanted.as_of), optional_moment(request.wanted.valid_at)
@@ -58,7 +61,7 @@ class Finding:
         asked = PlanRequest(
             message=request.message, scope=scope, now=request.now, recent=recent, agent_state=request.agent_state,
             resources=resources or self.retrieving.remote, limit=limit_of(request.budget),
-            as_of=as_of, valid_at=valid_at,
+            as_of=as_of, valid_at=valid_at, names=names,
         )  # fmt: skip
         return self.planner.plan(tenant, asked)
 

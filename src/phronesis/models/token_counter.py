@@ -5,6 +5,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any, Final, Literal, Protocol, cast, get_args, runtime_checkable
 
 from phronesis.errors import InputError, MissingExtra
@@ -82,6 +83,43 @@ class ByteBound:
         if text.isascii():
             return len(text) + 1
         return max(len(_plain(text).encode()), _nfkc_bytes(_plain(text))) + 1
+
+
+KEPT: Final = 4_096
+"""Counts that are kept, twice as many at most (this project's choice): the turns, the profile and the summary of a
+session stand in each of its contexts. Each takes some 150 bytes."""
+
+
+class KeptCounts:
+    """Another counter's counts, kept by the digest of the text: no word of it stays. Thread-safe."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self._counter = counter
+        self._young: dict[bytes, int] = {}
+        self._old: dict[bytes, int] = {}
+
+    @property
+    def name(self) -> str:
+        """The other counter's."""
+        return self._counter.name
+
+    @property
+    def exact(self) -> bool:
+        """The other counter's."""
+        return self._counter.exact
+
+    def count(self, text: str) -> int:
+        """Give what the other counter gives."""
+        digest = blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
+        found = self._young.get(digest)
+        if found is None:
+            found = self._old.get(digest)
+            if found is None:
+                found = self._counter.count(text)
+            if len(self._young) >= KEPT:
+                self._young, self._old = {}, self._young
+            self._young[digest] = found
+        return found
 
 
 class O200k:

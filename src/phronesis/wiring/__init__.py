@@ -68,7 +68,7 @@ from phronesis.memory.inside import Stages
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders, load_embedder
 from phronesis.models.roster import Roster
-from phronesis.models.token_counter import TokenCounter, load_token_counter
+from phronesis.models.token_counter import KeptCounts, TokenCounter, load_token_counter
 from phronesis.recall.browse import Browser
 from phronesis.recall.experience.answering import ExperienceSearch
 from phronesis.recall.experience.book import ExperienceBook
@@ -254,7 +254,7 @@ def _store(settings: Settings) -> tuple[Settings, Database]:
 
 def _counter(policy: Policy) -> Callable[[], TokenCounter]:
     # The counter's vocabulary takes half a second to load: not before somebody counts.
-    return cache(lambda: load_token_counter(policy.token_counter))
+    return cache(lambda: KeptCounts(load_token_counter(policy.token_counter)))
 
 
 def _roster(

@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.errors import InputError, MissingExtra
+from phronesis.models import token_counter
 from phronesis.models.token_counter import (
     MESSAGE_OVERHEAD,
     PIECE_CHARACTERS,
     PRIMING_OVERHEAD,
     WINDOW,
     ByteBound,
+    KeptCounts,
     O200k,
     TokenCounter,
     load_token_counter,
@@ -123,3 +125,26 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MissingExtra, match=r'pip install "phronesis\[tokens\]"') as caught:
         load_token_counter("o200k")
     assert caught.value.field == "token_counter"
+
+
+def test_counts_are_kept_without_the_words_and_the_oldest_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Noting(ByteBound):
+        def count(self, text: str) -> int:
+            asked.append(text)
+            return super().count(text)
+
+    monkeypatch.setattr(token_counter, "KEPT", 2)
+    kept = KeptCounts(Noting())
+    assert (kept.name, kept.exact) == ("bytes", False)
+    assert [kept.count(text) for text in ("a", "bb", "a", "bb")] == [2, 3, 2, 3]
+    assert asked == ["a", "bb"]
+    kept.count("\ud800")
+    kept.count("a")  # of those before, and young again
+    kept.count("dddd")
+    kept.count("a")
+    assert asked == ["a", "bb", "\ud800", "dddd"]
+    kept.count("bb")
+    assert asked[-1] == "bb"
+    assert "dddd" not in repr(vars(kept))

@@ -11,7 +11,8 @@ from phronesis.core.scope import Scope
 from phronesis.recall.lanes import visible_lanes
 from phronesis.recall.planning.reading import MAX_READ, excerpt, identifiers
 from phronesis.recall.relational import names_in
-from phronesis.storage.database import Database
+from phronesis.storage.database import Database, Unit
+from phronesis.storage.lanes import Lane
 from phronesis.storage.relations import find_entities
 
 MAX_NAMED: Final = 16
@@ -34,10 +35,14 @@ class StoredNames:
         """Give those of ``names`` that are an entity's of a lane that the scope sees."""
         if not names:
             return set()
-        wanted = sorted(names)
         with self.database.transaction(tenant, "read") as unit:
-            lanes = visible_lanes(unit, scope)
-            return {one.normal for lane in lanes for one in find_entities(unit, lane.lane_id, wanted)}
+            return names_held(unit, visible_lanes(unit, scope), names)
+
+
+def names_held(unit: Unit, lanes: Iterable[Lane], names: Iterable[str]) -> set[str]:
+    """Give those of some names, in normal form, that are an entity's of any of these lanes."""
+    wanted = sorted(names)
+    return {one.normal for lane in lanes for one in find_entities(unit, lane.lane_id, wanted)}
 
 
 def candidates(text: str) -> set[str]:

@@ -1,7 +1,7 @@
 """The planner: from a message to a retrieval plan, by rules, or by a model with the rules in its stead (SB-06)."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -30,6 +30,7 @@ class PlanRequest:
 
     ``recent`` are texts that were said before, oldest first: what "it" means is sought in them. ``resources`` says
     whether the scope has any, None where that is not known. ``now`` is the time that the message's words count from.
+    ``names`` are what of the message are names in the scope, None where nobody has looked yet.
     """
 
     message: str
@@ -41,6 +42,7 @@ class PlanRequest:
     limit: int | None = None
     as_of: datetime | None = None
     valid_at: datetime | None = None
+    names: Collection[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +69,15 @@ class Planner:
         )  # fmt: skip
         return plan
 
+    def _names(self, tenant: str, asked: PlanRequest) -> Collection[str]:
+        if asked.names is not None:
+            return asked.names
+        return () if self.known is None else self.known(tenant, asked.scope, candidates(asked.message))
+
     def _by_rules(self, tenant: str, asked: PlanRequest, now: datetime) -> RetrievalPlan:
         message = read_message(asked.message)
         decided = decide(message)
-        names = () if self.known is None else self.known(tenant, asked.scope, candidates(asked.message))
-        entities = entities_in(asked.message, names)
+        entities = entities_in(asked.message, self._names(tenant, asked))
         window = window_of(decided, now)
         wordings = word_queries(
             message, decided, whole=asked.message, entities=entities, recent=asked.recent, state=asked.agent_state
