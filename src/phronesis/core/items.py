@@ -1,14 +1,14 @@
 """An item: something the system holds to be so."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Final, Self
 
-from phronesis.core.instants import isoformat, optional_micros, optional_moment
+from phronesis.core.instants import from_micros, isoformat, optional_micros
 
 KINDS: Final = (
     "message", "fact", "episodic", "profile", "preference", "task", "decision", "event", "intention", "procedure",
@@ -127,12 +127,18 @@ class Item:
     @classmethod
     def from_row(cls, row: Mapping[str, Any], *, user_id: str | None = None, namespace: str | None = None) -> Self:
         """Read what ``to_row`` gave."""
-        values = {name: row[name] for name in ROW_FIELDS}
-        for name in TIME_FIELDS:
-            values[name] = optional_moment(values[name])
-        values["trust"] = Trust(values["trust"])
-        values["pinned"] = bool(values["pinned"])
-        return cls(**values, user_id=user_id, namespace=namespace)
+        return cls.from_values(_ROW(row), user_id=user_id, namespace=namespace)
+
+    @classmethod
+    def from_values(cls, row: Sequence[Any], *, user_id: str | None = None, namespace: str | None = None) -> Self:
+        """Read the values of what ``to_row`` gave, in the order of ``ROW_FIELDS``."""
+        values = [*row]
+        for n in _TIMES:
+            if values[n] is not None:
+                values[n] = from_micros(values[n])
+        values[_TRUST] = Trust(values[_TRUST])
+        values[_PINNED] = bool(values[_PINNED])
+        return cls(**dict(zip(ROW_FIELDS, values, strict=True)), user_id=user_id, namespace=namespace)
 
     def with_fields(self, fields: Mapping[str, Any]) -> Self:
         """Give the same version with ``fields`` replaced; ``data.<name>`` is one member of ``data``, None removes it.
@@ -176,5 +182,9 @@ LANE_FIELDS: Final = frozenset({"user_id", "namespace"})
 _VALUES: Final = attrgetter(*FIELDS)
 ROW_FIELDS: Final = tuple(name for name in FIELDS if name not in LANE_FIELDS)
 TIME_FIELDS: Final = ("recorded_at", "updated_at", "occurred_at", "valid_from", "valid_to")
+_ROW: Final = itemgetter(*ROW_FIELDS)
+_TIMES: Final = tuple(map(ROW_FIELDS.index, TIME_FIELDS))
+_TRUST: Final = ROW_FIELDS.index("trust")
+_PINNED: Final = ROW_FIELDS.index("pinned")
 BOOKKEEPING: Final = frozenset({"version", "updated_at"})
 """Fields that every change moves; a delta's patch leaves them out and a rollback does not restore them."""

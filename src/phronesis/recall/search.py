@@ -3,13 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import count, repeat
 from typing import Any, Final
 
 import numpy as np
 
 from phronesis.core.fusion.relevance import COVERED, TIMED
-from phronesis.core.fusion.signals import signals_at
 from phronesis.core.instants import from_micros
 from phronesis.core.items import Item
 from phronesis.core.plan import Store
@@ -19,9 +17,8 @@ from phronesis.core.scoring import bonuses
 from phronesis.core.scoring.abstention import Support, abstains
 from phronesis.core.scoring.arrays import Floats, Mask, best_of
 from phronesis.core.scoring.asked import voice_of
-from phronesis.core.scoring.diversity import diversified
 from phronesis.core.scoring.formulas import A12, B12, SECTIONS, Formula
-from phronesis.core.scoring.ranking import CANDIDATES, Ranked, rank
+from phronesis.core.scoring.ranking import CANDIDATES, rank
 from phronesis.core.scoring.signals import LaneInput, Signals, read_signals
 from phronesis.core.traits.strength import TRAIT
 from phronesis.index.projections import WHOLE, match_id, own_words
@@ -29,6 +26,7 @@ from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.recall.evidence import snippet, sources_of
+from phronesis.recall.hits import Choice, Hit, best_hits
 from phronesis.recall.lanes import searched_lanes
 from phronesis.recall.manner import Asking, Manner, Vector
 from phronesis.recall.once import once, said_in
@@ -53,9 +51,6 @@ RESCORED: Final = 50
 OVERFETCH: Final = 3
 """Candidates read for each result when their history decides whether they are shown."""
 
-CROWDED: Final = "crowding"
-"""What `why` calls the share that was taken off for better results of the same session or document."""
-
 SPARE: Final = 2
 """Candidates read for each result where an item and the message it was taken from may both be among them."""
 
@@ -71,34 +66,6 @@ class Query:
     explain: bool = False
     store: Store | None = None
     manner: Manner = ORDINARY
-
-
-_Scored = tuple[float, int, int, int, int, int]
-"""A candidate, the best first when sorted: less its score, its lane, less its place, where it stands among the lane's
-candidates, its row, and the first place of its session."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Hit:
-    """A found row; ``others`` are further rows of its item that met the question, where they are asked for.
-
-    ``base`` is its score without bonuses, ``told`` what a plan is told of it (``core.fusion.signals``).
-    """
-
-    lane: int
-    row: int
-    score: float
-    base: float
-    shares: Mapping[str, float]
-    coverage: float
-    cosine: float | None
-    told: Mapping[str, float]
-    others: Sequence["_Hit"] = ()
-
-    @property
-    def met(self) -> bool:
-        """Whether it holds a word of the question, or stands out by its meaning."""
-        return self.coverage > 0.0 or self.shares.get("dense", 0.0) > 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +141,8 @@ class Searcher:
         formula = self.formulas.of(lanes[0].index.home, dense=any(one.dense is not None for one in signals))
         depth = max(CANDIDATES, 2 * _wanted(query, lanes))
         ranked = rank(signals, [lane.shown for lane in lanes], formula, depth=depth)
-        hits = _best(lanes, signals, ranked, query, formula.crowding)
+        wanted = Choice(_wanted(query, lanes), formula.crowding, every=query.wanted.parts is not None)
+        hits = best_hits([(lane.laid.layout, lane.index.item_ids) for lane in lanes], signals, ranked, wanted)
         evidence = self._evidence(unit, lanes, hits, query)
         explained = _explained(lanes, signals, formula, encoder) if query.explain else None
         return SearchResult(
@@ -250,7 +218,7 @@ class Searcher:
             scores[exact] = np.divide(halves @ vector, lengths, out=np.zeros(len(exact), np.float32), where=lengths > 0)
         return scores, present
 
-    def _evidence(self, unit: Unit, lanes: Sequence[_Lane], hits: Sequence[_Hit], query: Query) -> list[Evidence]:
+    def _evidence(self, unit: Unit, lanes: Sequence[_Lane], hits: Sequence[Hit], query: Query) -> list[Evidence]:
         items: dict[str, Item] = {}
         sources: dict[str, Any] = {}
         said: dict[str, frozenset[str]] = {}
@@ -283,7 +251,7 @@ class Searcher:
         return with_related(unit, [lane.lane for lane in lanes], out, Asked(query.text, query.wanted, query.limit))
 
 
-def _match(index: LaneIndex, hit: _Hit, item: Item, texts: Mapping[str, str], words: Sequence[str]) -> Match:
+def _match(index: LaneIndex, hit: Hit, item: Item, texts: Mapping[str, str], words: Sequence[str]) -> Match:
     part = index.parts[hit.row]
     text = own_words(item, part, texts.get(index.document_ids[hit.row]))
     return Match(
@@ -319,52 +287,7 @@ def _wanted(query: Query, lanes: Sequence[_Lane]) -> int:
     return query.limit * (1 if all(lane.index.kinds.keys() <= {"message"} for lane in lanes) else SPARE)
 
 
-def _best(
-    lanes: Sequence[_Lane], signals: Sequence[Signals], ranked: Sequence[Ranked], query: Query, crowding: float
-) -> list[_Hit]:
-    """Give the best rows, one for each item, less what crowding takes off; of equals the one said later first."""
-    scored: list[_Scored] = []
-    for n, (lane, one) in enumerate(zip(lanes, ranked, strict=True)):
-        layout, places = lane.laid.layout, one.places
-        rows, firsts = layout.rows[places].tolist(), layout.first[places].tolist()
-        scored += zip((-one.scores).tolist(), repeat(n), (-places).tolist(), count(), rows, firsts, strict=False)
-    scored.sort()
-    best: dict[str, list[_Scored]] = {}
-    for found in scored:
-        best.setdefault(lanes[found[1]].index.item_ids[found[4]], []).append(found)
-    leading = [found[0] for found in best.values()]
-    groups = [(n, first) for _, n, _, _, _, first in leading]
-    picked = diversified([-one[0] for one in leading], groups, crowding=crowding, limit=_wanted(query, lanes))
-    more = [found[1:] for found in best.values()] if query.wanted.parts is not None else None
-
-    def hit(found: _Scored, loss: float) -> _Hit:
-        n = found[1]
-        return _hit(signals[n], ranked[n], found, loss)
-
-    def others(at: int) -> list[_Hit]:
-        return [other for found in more[at] if (other := hit(found, 0.0)).met] if more is not None else []
-
-    return [replace(hit(leading[at], loss), others=others(at)) for at, loss in picked]
-
-
-def _hit(signals: Signals, ranked: Ranked, found: _Scored, loss: float) -> _Hit:
-    score, place = -found[0], -found[2]
-    _, n, _, at, row, _ = found
-    shares = {name: float(values[at]) for name, values in ranked.shares.items()}
-    if loss:
-        shares[CROWDED] = -loss
-    covered = float(signals.coverage[place])
-    base = float(ranked.base[at])
-    told = signals_at(signals, place)
-    return _Hit(n, row, score - loss, base - loss, shares, covered, _cosine(signals, place), told)
-
-
-def _cosine(signals: Signals, place: int) -> float | None:
-    dense, embedded = signals.lane.dense, signals.lane.embedded
-    return float(dense[place]) if dense is not None and embedded is not None and embedded[place] else None
-
-
-def _abstains(hits: Sequence[_Hit], signals: Sequence[Signals], formula: Formula) -> bool:
+def _abstains(hits: Sequence[Hit], signals: Sequence[Signals], formula: Formula) -> bool:
     found = [Support(hit.base, max(hit.coverage, hit.told.get(COVERED, 0.0)), hit.shares) for hit in hits]
     # A question for a time alone is answered by whatever is of that time.
     dated = any(not one.question.terms and hit.told.get(TIMED) for one in signals for hit in hits)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from phronesis.core.instants import from_micros, isoformat, to_micros
-from phronesis.core.items import ROW_FIELDS, Item
+from phronesis.core.items import Item
 from phronesis.core.prospective import DUE
 from phronesis.core.traits.recalling import UNRECALLED_STAGES
 from phronesis.core.traits.strength import TRAIT
@@ -160,7 +160,7 @@ def newest_items(unit: Unit, lane: Lane, wanted: Wanted, *, limit: int | None, w
     bound = {"t": unit.tenant, "l": lane.lane_id, "limit": limit, **attributes}
     if wanted.due_by is not None:
         bound["due"] = _bound(wanted.due_by)
-    return [as_item(zip(ROW_FIELDS, row, strict=True), lane) for row in fetch(unit, _newest(shape), bound)]
+    return [as_item(row, lane) for row in fetch(unit, _newest(shape), bound)]
 
 
 @dataclass(frozen=True, slots=True)

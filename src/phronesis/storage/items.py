@@ -16,6 +16,7 @@ from phronesis.storage.schema import items
 from phronesis.storage.statements import batches, insert, list_value, listed
 
 COLUMNS: Final = [items.c[name] for name in ROW_FIELDS]
+_OBJECTS: Final = (ROW_FIELDS.index("metadata"), ROW_FIELDS.index("data"))
 _UPDATE: Final = (
     sa.update(items)
     .where(items.c.tenant_id == sa.bindparam("b_tenant"), items.c.id == sa.bindparam("b_id"))
@@ -46,7 +47,7 @@ def each_item(unit: Unit, lane: Lane, ids: Iterable[str]) -> Iterator[Item]:
     for batch in batches(dict.fromkeys(ids)):
         bound = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, batch)}
         for row in each(unit, _by_ids(unit.dialect), bound):
-            yield as_item(zip(ROW_FIELDS, row, strict=True), lane)
+            yield as_item(row, lane)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def _changes(dialect: str) -> sa.Select[Any]:
 def live_by_stage(unit: Unit, lane: Lane, kind: str, stages: Sequence[str]) -> list[Item]:
     """Give a lane's items of a kind at any of some stages that ordinary reads show."""
     bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "a": "active", "ids": list_value(unit.dialect, stages)}
-    return [as_item(zip(ROW_FIELDS, row, strict=True), lane) for row in fetch(unit, _by_stage(unit.dialect), bound)]
+    return [as_item(row, lane) for row in fetch(unit, _by_stage(unit.dialect), bound)]
 
 
 @cache
@@ -123,10 +124,7 @@ def live_of_session(
     """Give a session's items of some kinds that ordinary reads show, the newest ``limit`` of them, newest first."""
     bound = {"t": unit.tenant, "l": lane.lane_id, "s": session_id, "a": "active", "r": role,
              "ids": list_value(unit.dialect, kinds)}  # fmt: skip
-    return [
-        as_item(zip(ROW_FIELDS, row, strict=True), lane)
-        for row in fetch(unit, _of_session(unit.dialect, limit, role is not None), bound)
-    ]
+    return [as_item(row, lane) for row in fetch(unit, _of_session(unit.dialect, limit, role is not None), bound)]
 
 
 @cache
@@ -166,7 +164,7 @@ def read_where(
     query = query.order_by(*(order or (items.c.recorded_at, items.c.id)))
     if limit is not None:
         query = query.limit(limit)
-    return [as_item(row, lane) for row in unit.run(query).mappings()]
+    return [as_item(row, lane) for row in unit.run(query)]
 
 
 def weigh_kinds(unit: Unit, lane: Lane, kinds: Collection[str], *, since: int) -> tuple[int, int]:
@@ -220,12 +218,12 @@ def update_items(unit: Unit, updated: Sequence[Item]) -> None:
         run_each(unit, _UPDATE, rows)
 
 
-def as_item(row: Any, lane: Lane) -> Item:
+def as_item(row: Sequence[Any], lane: Lane) -> Item:
     """Read a row of ``COLUMNS``."""
-    values = dict(row)
-    values["metadata"] = values["metadata"] or {}
-    values["data"] = values["data"] or {}
-    return Item.from_row(values, user_id=lane.user_id, namespace=lane.namespace)
+    values = [*row]
+    for n in _OBJECTS:
+        values[n] = values[n] or {}
+    return Item.from_values(values, user_id=lane.user_id, namespace=lane.namespace)
 
 
 def _row(item: Item) -> dict[str, Any]:

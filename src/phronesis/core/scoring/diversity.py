@@ -22,7 +22,9 @@ def diversified(
     changes nothing.
     """
     taken: dict[Hashable, int] = {}
-    waiting = [(-score, position, 0) for position, score in enumerate(scores)]
+    # Nothing loses more than for all the others that are taken: what is below that is never reached.
+    least = scores[min(limit, len(scores)) - 1] - crowding * (limit - 1) if scores else 0.0
+    waiting = [(-score, position, 0) for position, score in enumerate(scores) if score >= least]
     out: list[tuple[int, float]] = []
     while waiting and len(out) < limit:
         _, position, counted = waiting[0]
