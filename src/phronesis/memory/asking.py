@@ -75,7 +75,7 @@ class Asking(Inside):
             raise InputError("give a situation or a goal, or slots such as label or artifacts", field="situation")
         answer = self._open_stages().asking.answer(self._tenant, asked)
         shown = (*answer.l1_evidence, *answer.l2_patterns, *answer.l3_principles)
-        self._stages.usage.note(self._tenant, [one.item.id for one in shown], self._stages.clock())
+        self._used([one.item.id for one in shown])
         return answer
 
 

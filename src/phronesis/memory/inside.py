@@ -1,7 +1,7 @@
 """What every verb of a Memory stands on: the stages, and the few steps that writes and reads share."""
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -105,6 +105,7 @@ class Inside:
         self._closed = False
         self._guests: list[weakref.ref[Inside]] = []
         self._background = Background(self._work, name=f"phronesis-{tenant}")
+        self._counts_due = False
         self._notes = Background(self._settle, name=f"phronesis-{tenant}-notes")
 
     @property
@@ -143,6 +144,15 @@ class Inside:
 
     def _settle(self, _stopped: Callable[[], bool]) -> None:
         self._stages.shown.settle(self._tenant, patient=False)
+        if self._counts_due:
+            self._counts_due = False
+            self._stages.usage.settle(self._tenant, patient=False)
+
+    def _used(self, item_ids: Iterable[str]) -> None:
+        """Count what a read showed; the counts are written now and then, which no reader waits for."""
+        if self._stages.usage.note(self._tenant, item_ids, self._stages.clock()):
+            self._counts_due = True
+            self._notes.wake(pressing=True)
 
     def _showed(self, lane: LaneName, context: tuple[str, str, int] | None, item_ids: Sequence[str]) -> None:
         """Note what a context (its session, its id, where the lane stood) or a search showed; written a moment later.

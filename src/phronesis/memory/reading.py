@@ -80,7 +80,7 @@ class Reading(Inside):
         if traits and scope.user_id is not None:  # the next reflection takes it up
             self._showed(scope.write_lane, None, traits)
         # What is recalled is of use, and forgotten later.
-        stages.usage.note(self._tenant, [one.item.id for one in result], stages.clock())
+        self._used([one.item.id for one in result])
         return result
 
     def compose_context(
@@ -127,7 +127,7 @@ class Reading(Inside):
             return package
         shown = package.shown_ids()
         self._showed(scope.write_lane, (session, package.context_id, stood), shown)
-        stages.usage.note(self._tenant, shown, stages.clock())
+        self._used(shown)
         return package
 
     def due(

@@ -28,5 +28,5 @@ class CarryingOut(Inside):
         traits = [one.item.id for one in pack if one.item.kind == TRAIT]
         if traits and checked.scope.user_id is not None:  # the next reflection takes it up, as after a search
             self._showed(checked.scope.write_lane, None, traits)
-        stages.usage.note(self._tenant, [one.item.id for one in pack], stages.clock())
+        self._used([one.item.id for one in pack])
         return pack

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from phronesis.core.fusion.signals import signals_at
+from phronesis.core.scoring.arrays import Floats
 from phronesis.core.scoring.diversity import diversified
 from phronesis.core.scoring.layout import Layout
 from phronesis.core.scoring.ranking import Ranked
@@ -76,26 +77,37 @@ def best_hits(
     groups = [(one[1], one[5]) for one in leading]
     picked = diversified([one[0] for one in leading], groups, crowding=choice.crowding, limit=choice.limit)
     more = [found[1:] for found in best.values()] if choice.every else None
+    told = [_Told.of(*one) for one in zip(signals, ranked, strict=True)]
 
     def others(at: int) -> list[Hit]:
-        made = (_hit(signals, ranked, found) for found in more[at]) if more is not None else ()
+        made = (told[found[1]].hit(found) for found in more[at]) if more is not None else ()
         return [one for one in made if one.met]
 
-    return [_hit(signals, ranked, leading[at], loss, others(at)) for at, loss in picked]
+    return [told[leading[at][1]].hit(leading[at], loss, others(at)) for at, loss in picked]
 
 
-def _hit(
-    signals: Sequence[Signals], ranked: Sequence[Ranked], found: _Scored, loss: float = 0.0, others: Sequence[Hit] = ()
-) -> Hit:
-    score, n, place, at, row, _ = found
-    shares = {name: float(values[at]) for name, values in ranked[n].shares.items()}
-    if loss:
-        shares[CROWDED] = -loss
-    lane = signals[n]
-    return Hit(
-        n, row, score - loss, float(ranked[n].base[at]) - loss, shares, float(lane.coverage[place]),
-        _cosine(lane, place), signals_at(lane, place), others,
-    )  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What there is to tell of a lane's candidates: a line of ``table`` for each, its shares in the order of names."""
+
+    signals: Signals
+    ranked: Ranked
+    names: Sequence[str]
+    table: Floats
+
+    @classmethod
+    def of(cls, signals: Signals, ranked: Ranked) -> "_Told":
+        return cls(signals, ranked, list(ranked.shares), np.stack(list(ranked.shares.values()), axis=1))
+
+    def hit(self, found: _Scored, loss: float = 0.0, others: Sequence[Hit] = ()) -> Hit:
+        score, n, place, at, row, _ = found
+        shares = dict(zip(self.names, self.table[at].tolist(), strict=True))
+        if loss:
+            shares[CROWDED] = -loss
+        return Hit(
+            n, row, score - loss, float(self.ranked.base[at]) - loss, shares, float(self.signals.coverage[place]),
+            _cosine(self.signals, place), signals_at(self.signals, place), others,
+        )  # fmt: skip
 
 
 def _cosine(signals: Signals, place: int) -> float | None:

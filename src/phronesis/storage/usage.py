@@ -1,6 +1,6 @@
 """How often reads showed each item, and when last: numbers beside the items, which the next ``forget`` takes up.
 
-Reads count in memory, and the counts are written now and then, when nobody else is writing: no read waits for that.
+Reads count in memory, and a thread beside them writes the counts now and then, when nobody else is writing.
 What a process that is killed had not written is lost, a minute of counts at most.
 """
 
@@ -22,10 +22,10 @@ from phronesis.storage.side_tables import usage
 from phronesis.storage.statements import batches, insert_ignore
 
 WRITTEN_AT: Final = 512
-"""Items that wait to be written at most, before a read tries to."""
+"""Items that wait to be written at most, before they are."""
 
 WRITTEN_AFTER: Final = 60_000_000
-"""Microseconds after which a read tries to write what waits."""
+"""Microseconds after which the next read has what waits written."""
 
 MAX_WAITING: Final = 20_000
 """Items whose counts are kept where nothing can be written; what comes then is not counted."""
@@ -70,9 +70,10 @@ class Usage:
     database: Database
     _waiting: dict[str, _Waiting] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _writing: threading.Lock = field(default_factory=threading.Lock)
 
-    def note(self, tenant: str, item_ids: Iterable[str], at: datetime) -> None:
-        """Count once more each of some items that a read showed. Never fails and never waits."""
+    def note(self, tenant: str, item_ids: Iterable[str], at: datetime) -> bool:
+        """Count once more each of some items that a read showed. Never fails, never waits, tells whether to settle."""
         now = to_micros(at)
         with self._lock:
             mine = self._waiting.setdefault(tenant, _Waiting())
@@ -81,13 +82,11 @@ class Usage:
                 if count or len(mine.counts) < MAX_WAITING:
                     mine.counts[one] = (count + 1, max(last, now))
             mine.since = now if mine.since is None else mine.since
-            due = len(mine.counts) >= WRITTEN_AT or now - mine.since >= WRITTEN_AFTER
-        if due:
-            self._write(tenant, patient=False)
+            return len(mine.counts) >= WRITTEN_AT or now - mine.since >= WRITTEN_AFTER
 
-    def settle(self, tenant: str) -> None:
-        """Write what waits, before it is taken up; waits as that write would."""
-        self._write(tenant, patient=True)
+    def settle(self, tenant: str, *, patient: bool = True) -> None:
+        """Write what waits, before it is taken up; waits as that write would, if ``patient``."""
+        self._write(tenant, patient=patient)
 
     def close(self) -> None:
         """Write what waits of all tenants, unless somebody else is writing."""
@@ -95,6 +94,15 @@ class Usage:
             self._write(tenant, patient=False)
 
     def _write(self, tenant: str, *, patient: bool) -> None:
+        # One at a time: who settles before it takes the counts up waits for those on their way, too.
+        if not self._writing.acquire(blocking=patient):
+            return
+        try:
+            self._write_alone(tenant, patient=patient)
+        finally:
+            self._writing.release()
+
+    def _write_alone(self, tenant: str, *, patient: bool) -> None:
         with self._lock:
             mine = self._waiting.pop(tenant, None)
         if mine is None or not mine.counts:

@@ -41,13 +41,14 @@ def lengths_of(each: Floats) -> Lengths:
 class Windows:
     """Each place's window: from a place, up to and without another; and its length in terms.
 
-    ``near`` tells for 1, 2 … places before and after each whether they are in its window, as bytes of ones or zeros.
+    ``near`` has a line for each step from ``WINDOW_REACH`` places before to as many after, with a byte of ones for each
+    place whose window reaches there, or of zeros.
     """
 
     start: Rows
     stop: Rows
     lengths: Lengths
-    near: tuple[tuple[Bytes, Bytes], ...]
+    near: Bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,9 @@ class Layout:
     def nbytes(self) -> int:
         """Bytes held in arrays."""
         arrays = (self.rows, self.place_of, self.first, self.last, self.begins, self.windows.start, self.windows.stop,
-                  self.lengths.each, self.windows.lengths.each, self.pairs.lengths.each, self.pairs.joined)  # fmt: skip
-        near = [side.nbytes for sides in self.windows.near for side in sides]
-        return sum(near, sum(array.nbytes for array in arrays))
+                  self.lengths.each, self.windows.lengths.each, self.windows.near, self.pairs.lengths.each,
+                  self.pairs.joined)  # fmt: skip
+        return sum(array.nbytes for array in arrays)
 
     def beside(self, places: Rows, step: int) -> tuple[Rows, Mask]:
         """Give the places ``step`` further on, and which of them lie in the same session; the others are not meant."""
@@ -163,7 +164,8 @@ def _windows(lengths: Floats, first: Rows, last: Rows) -> Windows:
             grows &= more <= WINDOW_TOKENS
             np.copyto(total, more, where=grows)
             reach[side] += grows
-    near = tuple((_ones(reach[-1] >= step), _ones(reach[1] >= step)) for step in range(1, WINDOW_REACH + 1))
+    steps = range(-WINDOW_REACH, WINDOW_REACH + 1)
+    near = np.stack([_ones(reach[-1 if step < 0 else 1] >= abs(step)) for step in steps])
     return Windows(places - reach[-1], places + reach[1] + 1, lengths_of(total), near)
 
 

@@ -42,10 +42,18 @@ class Posting:
 
     def line(self, shift: int = 0) -> Bytes:
         """Give its count ``shift`` places further on (``MARGIN`` at most) for every place; ``MOST`` stands for more."""
+        return self._whole()[MARGIN + shift :][: self.size]
+
+    def lines(self) -> Bytes:
+        """Give ``line`` for each shift from ``-MARGIN`` to ``MARGIN``, one under the other."""
+        # The same bytes again and again, each line a byte further on.
+        return np.ndarray((2 * MARGIN + 1, self.size), np.uint8, self._whole(), 0, (1, 1))
+
+    def _whole(self) -> Bytes:
         if self._line is None:
             self._line = np.zeros(self.size + 2 * MARGIN, dtype=np.uint8)
             self._line[self.places + MARGIN] = np.minimum(self.counts, MOST).astype(np.uint8)
-        return self._line[MARGIN + shift :][: self.size]
+        return self._line
 
     def exact(self, counted: Bytes) -> Floats:
         """Give what was counted at every place, with its own counts where a byte is too small for them."""
