@@ -20,7 +20,7 @@ from phronesis.recall.browse import items_of
 from phronesis.storage.conversations import find_summary
 from phronesis.storage.database import Unit
 from phronesis.storage.eligible import Wanted
-from phronesis.storage.items import live_of_session, read_states
+from phronesis.storage.items import OfSession, live_of_session, read_states
 from phronesis.storage.lanes import Lane
 
 NOTED_KINDS: Final = ("decision", "task", "intention", "event", "fact", "episodic")
@@ -69,9 +69,9 @@ def working_summary(
     Items ``apart`` are shown elsewhere.
     """
     row = _stored(unit, lane, session_id, wanted)
-    noted = _of_session(unit, lane, session_id, wanted, kinds=NOTED_KINDS, limit=policy.noted)
+    meant = OfSession(NOTED_KINDS, policy.noted), OfSession(("message",), policy.said, "user")
+    noted, said = _of_session(unit, lane, session_id, wanted, meant)
     noted = [item for item in noted if item.id not in apart]
-    said = _of_session(unit, lane, session_id, wanted, kinds=("message",), role="user", limit=policy.said)
     lines: list[Block] = []
     if row is not None:
         lines = _lines(unit, lane, row)
@@ -85,20 +85,18 @@ def working_summary(
 
 
 def _of_session(
-    unit: Unit,
-    lane: Lane,
-    session_id: str,
-    wanted: Wanted,
-    *,
-    kinds: Sequence[str],
-    limit: int,
-    role: str | None = None,
-) -> list[Item]:
-    """Give items of the session, the newest first."""
+    unit: Unit, lane: Lane, session_id: str, wanted: Wanted, meant: Sequence[OfSession]
+) -> Sequence[Sequence[Item]]:
+    """Give items of the session for each of what is meant, the newest first."""
     if not wanted.past:
-        return live_of_session(unit, lane, session_id, kinds=kinds, role=role, limit=limit)
-    attributes = {"session_id": session_id} if role is None else {"session_id": session_id, "role": role}
-    return items_of(unit, [lane], dataclasses.replace(wanted, kinds=kinds, attributes=attributes), limit=limit)
+        return live_of_session(unit, lane, session_id, meant)
+    own = {"session_id": session_id}
+    return [
+        items_of(unit, [lane], dataclasses.replace(
+            wanted, kinds=one.kinds, attributes=own if one.role is None else {**own, "role": one.role}
+        ), limit=one.limit)
+        for one in meant
+    ]  # fmt: skip
 
 
 def _stored(unit: Unit, lane: Lane, session_id: str, wanted: Wanted) -> SummaryRow | None:

@@ -11,7 +11,7 @@ from phronesis.core.instants import to_micros
 from phronesis.core.items import ROW_FIELDS, Item
 from phronesis.storage.database import Unit
 from phronesis.storage.lanes import Lane
-from phronesis.storage.prepared import each, fetch, run_each
+from phronesis.storage.prepared import each, fetch, fetch_together, run_each
 from phronesis.storage.schema import items
 from phronesis.storage.statements import batches, insert, list_value, listed
 
@@ -118,13 +118,26 @@ def _by_stage(dialect: str) -> sa.Select[Any]:
     )  # fmt: skip
 
 
-def live_of_session(
-    unit: Unit, lane: Lane, session_id: str, *, kinds: Sequence[str], role: str | None = None, limit: int
-) -> list[Item]:
-    """Give a session's items of some kinds that ordinary reads show, the newest ``limit`` of them, newest first."""
-    bound = {"t": unit.tenant, "l": lane.lane_id, "s": session_id, "a": "active", "r": role,
-             "ids": list_value(unit.dialect, kinds)}  # fmt: skip
-    return [as_item(row, lane) for row in fetch(unit, _of_session(unit.dialect, limit, role is not None), bound)]
+@dataclass(frozen=True, slots=True)
+class OfSession:
+    """Which items of a session are meant: the newest ``limit`` of some kinds, of one role or of any."""
+
+    kinds: Sequence[str]
+    limit: int
+    role: str | None = None
+
+
+def live_of_session(unit: Unit, lane: Lane, session_id: str, wanted: Sequence[OfSession]) -> list[list[Item]]:
+    """Give a session's items that ordinary reads show, for each of what is ``wanted``, newest first."""
+    known = {"t": unit.tenant, "l": lane.lane_id, "s": session_id, "a": "active"}
+    asked = [
+        (
+            _of_session(unit.dialect, one.limit, one.role is not None),
+            {**known, "r": one.role, "ids": list_value(unit.dialect, one.kinds)},
+        )
+        for one in wanted
+    ]
+    return [[as_item(row, lane) for row in rows] for rows in fetch_together(unit, asked)]
 
 
 @cache

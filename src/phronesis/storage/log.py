@@ -8,7 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from phronesis.storage.database import Unit
-from phronesis.storage.prepared import fetch
+from phronesis.storage.prepared import fetch, fetch_together
 from phronesis.storage.statements import batches, insert, insert_ignore, list_value, listed, looked_up, upsert
 from phronesis.storage.truth_tables import blobs, entries, failures, outcomes, payload_parts
 
@@ -125,12 +125,35 @@ def entries_of_verb(
 
 def find_entries(unit: Unit, lane_id: int, entry_ids: Sequence[str]) -> list[EntryRow]:
     """Give a lane's entries of these ids, in order."""
-    out: list[EntryRow] = []
+    found: list[Sequence[Any]] = []
     for batch in batches(entry_ids):
         bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
-        found = fetch(unit, _entries_by_id(unit.dialect), bound)
-        out += [EntryRow(**dict(zip(EntryRow.__dataclass_fields__, row, strict=True))) for row in found]
-    return sorted(out, key=lambda row: row.seq)
+        found += fetch(unit, _entries_by_id(unit.dialect), bound)
+    return _entries_of(found)
+
+
+def find_with_parts(unit: Unit, lane_id: int, entry_ids: Sequence[str]) -> list[tuple[EntryRow, list[PartRow]]]:
+    """Give a lane's entries of these ids, in order, each with what is left of its payload."""
+    found: list[Sequence[Any]] = []
+    parts: dict[str, list[PartRow]] = {}
+    for batch in batches(entry_ids):
+        ids = {"t": unit.tenant, "ids": list_value(unit.dialect, batch)}
+        asked = [(_entries_by_id(unit.dialect), {**ids, "l": lane_id}), (_parts_of(unit.dialect), ids)]
+        rows, left = fetch_together(unit, asked)
+        found += rows
+        _add_parts(parts, left)
+    return [(row, parts.get(row.entry_id, [])) for row in _entries_of(found)]
+
+
+def _entries_of(rows: Iterable[Sequence[Any]]) -> list[EntryRow]:
+    found = [EntryRow(**dict(zip(EntryRow.__dataclass_fields__, row, strict=True))) for row in rows]
+    return sorted(found, key=lambda row: row.seq)
+
+
+def _add_parts(parts: dict[str, list[PartRow]], rows: Iterable[Sequence[Any]]) -> None:
+    for row in rows:
+        part = PartRow(**dict(zip(PartRow.__dataclass_fields__, row, strict=True)))
+        parts.setdefault(part.entry_id, []).append(part)
 
 
 def find_idempotent(unit: Unit, idempotency: str) -> EntryRow | None:
@@ -145,9 +168,7 @@ def read_parts(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[PartRow]]
     out: dict[str, list[PartRow]] = {entry_id: [] for entry_id in entry_ids}
     for batch in batches(entry_ids):
         bound = {"t": unit.tenant, "ids": list_value(unit.dialect, batch)}
-        for row in fetch(unit, _parts_of(unit.dialect), bound):
-            part = PartRow(**dict(zip(PartRow.__dataclass_fields__, row, strict=True)))
-            out[part.entry_id].append(part)
+        _add_parts(out, fetch(unit, _parts_of(unit.dialect), bound))
     return out
 
 

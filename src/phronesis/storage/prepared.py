@@ -159,6 +159,22 @@ def fetch(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> list[Sequence
     return list(each(unit, statement, bound))
 
 
+def fetch_together(unit: Unit, asked: Sequence[tuple[Any, Mapping[str, Any]]]) -> list[list[Sequence[Any]]]:
+    """Run selects none of which waits for another, each with what is bound; gives the rows of each.
+
+    PostgreSQL is asked all of them in one round trip.
+    """
+    if unit.dialect != "postgresql":
+        return [fetch(unit, statement, bound) for statement, bound in asked]
+    forms = [_form(unit, statement, ()) for statement, _ in asked]
+    with unit.driver.pipeline():
+        cursors = [
+            unit.driver.cursor(**form.cursor).execute(form.text, form.values(bound))
+            for form, (_, bound) in zip(forms, asked, strict=True)
+        ]
+    return [[form.read(row) for row in cursor.fetchall()] for form, cursor in zip(forms, cursors, strict=True)]
+
+
 def each(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
     """Run a select; gives its rows one by one, so that the JSON of one that is done with is not held any longer."""
     form = _form(unit, statement, ())

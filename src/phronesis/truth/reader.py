@@ -10,7 +10,7 @@ from phronesis.core.text import is_storable, storable
 from phronesis.errors import IntegrityError, NotFound
 from phronesis.storage.database import Unit
 from phronesis.storage.lanes import Lane, get_lane
-from phronesis.storage.log import EntryRow, PartRow, find_entries, find_entry, read_blob, read_entries, read_parts
+from phronesis.storage.log import EntryRow, PartRow, find_entry, find_with_parts, read_blob, read_entries, read_parts
 from phronesis.truth.chain import Break, verify
 from phronesis.truth.parts import join
 
@@ -62,9 +62,8 @@ def load_entry(unit: Unit, entry_id: str) -> Entry:
 
 def load_listed(unit: Unit, lane: Lane, entry_ids: Sequence[str]) -> dict[str, Entry]:
     """Give entries of one lane by id; those that it does not hold are left out."""
-    rows = find_entries(unit, lane.lane_id, entry_ids)
-    parts = read_parts(unit, [row.entry_id for row in rows])
-    return {row.entry_id: entry_of(unit, row, parts[row.entry_id], lane) for row in rows}
+    found = find_with_parts(unit, lane.lane_id, entry_ids)
+    return {row.entry_id: entry_of(unit, row, parts, lane) for row, parts in found}
 
 
 def iterate(unit: Unit, lane: Lane, *, until: int | None = None) -> Iterator[Entry]:
