@@ -71,7 +71,7 @@ def _at_once() -> tuple[Any, Any]:
     begun = sa.select(sa.bindparam("t", type_=sa.Text), of.c.lane, of.c.item, of.c.known, of.c["at"])
     first = postgresql.insert(usage).from_select(["tenant_id", "lane_id", "item_id", "count", "last_at"], begun)
     own = (usage.c.tenant_id == sa.bindparam("t"), usage.c.lane_id == of.c.lane, usage.c.item_id == of.c.item)
-    last = sa.func.greatest(usage.c.last_at, of.c["at"])
+    last = sa.case((usage.c.last_at < of.c["at"], of.c["at"]), else_=usage.c.last_at)
     more = sa.update(usage).where(*own).values(count=usage.c.count + of.c.more, last_at=last)
     return first.on_conflict_do_nothing(), more
 
