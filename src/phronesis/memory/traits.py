@@ -60,6 +60,7 @@ class Traits(Inside):
         call = self._call(actor, idempotency_key, wait)
         asked = {"force": flag(force, field="force"), "session_ended": flag(session_ended, field="session_ended")}
         stages = self._open_stages()
+        stages.shown.settle(self._tenant)  # traits that were recalled just now are among what is looked at
         # Before anything is waited for: whoever reflects meanwhile does the work of this call too.
         seen = stages.reflector.seen(self._tenant, lane)
         key = call.idempotency_key
