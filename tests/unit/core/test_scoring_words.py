@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from phronesis.core.lexical import K1, B, ScopeIndex, idf_of
 from phronesis.core.scoring import stretches, words
 from phronesis.core.scoring.stretches import pair_scores, window_scores
-from phronesis.core.scoring.words import MAX_TERMS, frequencies, text_scores
+from phronesis.core.scoring.words import MAX_TERMS, coverage, frequencies, text_scores
 from unit.core.lanes import laid_out
 
 DOCUMENTS = st.lists(st.lists(st.integers(0, 6), max_size=40), max_size=12)
@@ -70,6 +70,17 @@ def test_a_text_may_say_a_word_more_often_than_a_byte_counts(rare: bool, monkeyp
     np.testing.assert_allclose(text_scores([lane])[0], expected, rtol=1e-4)
     np.testing.assert_allclose(window_scores([lane])[0], expected, rtol=1e-4)
     np.testing.assert_allclose(pair_scores([lane])[0], expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("common", [0, 1_000], ids=["picked out", "everywhere"])
+def test_coverage_is_the_share_of_what_is_asked_that_a_text_holds(common: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = [[1, 2], [1], [3], [2, 2, 1]]
+    index = index_of(documents)
+    layout = laid_out(index, [0] * len(documents))
+    [found] = frequencies([(index, layout)], [1, 2, 9])
+    monkeypatch.setattr(words, "COMMON", common)
+    one, other = idf_of(4, 3), idf_of(4, 2)
+    np.testing.assert_allclose(coverage(layout, found), [1, one / (one + other), 0, 1], rtol=1e-5)
 
 
 def test_statistics_of_windows_are_those_of_all_lanes() -> None:
