@@ -1,7 +1,7 @@
 """What every verb of a Memory stands on: the stages, and the few steps that writes and reads share."""
 
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,6 @@ from phronesis.core.instants import parse_moment, to_micros
 from phronesis.core.items import KINDS, Item
 from phronesis.core.reasoning.standing import status_of
 from phronesis.core.results import ClaimMatch, Degraded, EditResult, Evidence, Gated, SearchResult
-from phronesis.core.scope import LaneName
 from phronesis.core.text import check_id, check_text
 from phronesis.derive.background import Background
 from phronesis.derive.doctor import Doctor
@@ -143,6 +142,7 @@ class Inside:
         return self._stages
 
     def _settle(self, _stopped: Callable[[], bool]) -> None:
+        """Write what readers left behind: they do not wait for that."""
         self._stages.shown.settle(self._tenant, patient=False)
         if self._counts_due:
             self._counts_due = False
@@ -153,21 +153,6 @@ class Inside:
         if self._stages.usage.note(self._tenant, item_ids, self._stages.clock()):
             self._counts_due = True
             self._notes.wake(pressing=True)
-
-    def _showed(self, lane: LaneName, context: tuple[str, str, int] | None, item_ids: Sequence[str]) -> None:
-        """Note what a context (its session, its id, where the lane stood) or a search showed; written a moment later.
-
-        A reader does not wait for that, and an agent takes longer to say anything of it to another process.
-        """
-        if not item_ids:
-            return
-        shown = self._open_stages().shown
-        if context is None:
-            shown.note_search(self._tenant, lane, item_ids=item_ids)
-        else:
-            session, context_id, seq = context
-            shown.note(self._tenant, lane, session_id=session, context_id=context_id, item_ids=item_ids, seq=seq)
-        self._notes.wake(pressing=True)
 
     def _search_claims(self, asked: Query) -> SearchResult:
         """Search reasoning items by their claims: the one way in which they are searched alone (RB-11, RB-12)."""

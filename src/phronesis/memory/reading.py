@@ -78,7 +78,8 @@ class Reading(Inside):
         result = stages.searcher.search(self._tenant, asked)
         traits = [one.item.id for one in result if one.item.kind == TRAIT]
         if traits and scope.user_id is not None:  # the next reflection takes it up
-            self._showed(scope.write_lane, None, traits)
+            stages.shown.note_search(self._tenant, scope.write_lane, item_ids=traits)
+            self._notes.wake(pressing=True)
         # What is recalled is of use, and forgotten later.
         self._used([one.item.id for one in result])
         return result
@@ -126,7 +127,12 @@ class Reading(Inside):
         if looked_at:
             return package
         shown = package.shown_ids()
-        self._showed(scope.write_lane, (session, package.context_id, stood), shown)
+        if shown:  # written a moment later: an agent takes longer to say anything of it
+            stages.shown.note(
+                self._tenant, scope.write_lane, session_id=session, context_id=package.context_id, item_ids=shown,
+                seq=stood,
+            )  # fmt: skip
+            self._notes.wake(pressing=True)
         self._used(shown)
         return package
 

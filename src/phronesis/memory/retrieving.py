@@ -27,6 +27,7 @@ class CarryingOut(Inside):
         pack = stages.retrieving.retrieve(self._tenant, checked)
         traits = [one.item.id for one in pack if one.item.kind == TRAIT]
         if traits and checked.scope.user_id is not None:  # the next reflection takes it up, as after a search
-            self._showed(checked.scope.write_lane, None, traits)
+            stages.shown.note_search(self._tenant, checked.scope.write_lane, item_ids=traits)
+            self._notes.wake(pressing=True)
         self._used([one.item.id for one in pack])
         return pack

@@ -78,7 +78,7 @@ def secure_table(connection: sa.Connection, name: str) -> None:
         connection.exec_driver_sql(statement)
 
 
-def plan_alike(connection: sa.Connection, name: str) -> None:
+def keep_no_tenant_statistics(connection: sa.Connection, name: str) -> None:
     """Let PostgreSQL plan for every tenant alike: it keeps no statistics of whose rows a table holds.
 
     They are made now and then, and hold the largest tenants by name. Whoever is not among them is taken for a row or

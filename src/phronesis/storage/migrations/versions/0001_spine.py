@@ -13,7 +13,7 @@ from sqlalchemy.dialects import postgresql
 from phronesis.storage.database import APPLICATION_ROLE
 from phronesis.storage.halfvec import HalfVector
 from phronesis.storage.json_column import Json
-from phronesis.storage.migrations.access import make_role, make_schema, plan_alike, secure_table
+from phronesis.storage.migrations.access import keep_no_tenant_statistics, make_role, make_schema, secure_table
 
 revision: Final = "0001"
 down_revision: Final = None
@@ -100,7 +100,7 @@ def upgrade() -> None:
             "shown_contexts", "used_memories", "usage", "lookups", "api_keys", "model_calls", *_OF_RESOURCES,
         ):  # fmt: skip
             secure_table(connection, f"{_schema_of(name)}.{name}")
-            plan_alike(connection, f"{_schema_of(name)}.{name}")
+            keep_no_tenant_statistics(connection, f"{_schema_of(name)}.{name}")
 
 
 def _truth() -> None:
