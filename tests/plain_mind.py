@@ -22,9 +22,12 @@ class PlainMind:
     def __init__(self) -> None:
         self.then: list[Wishes] = []
         self.special: Reconsidered | None = None
+        self.away = False
 
     def wishes(self, _bench: Any, _entry: Any, material: Material) -> Thought:
-        """Give what the memories come to."""
+        """Give what the memories come to; nothing while it is ``away``, as a model is that does not answer."""
+        if self.away:
+            return Thought(wishes=None, made_by=self.name, error="model.unavailable")
         return Thought(wishes=self.then.pop(0) if self.then else _grouped(material), made_by=self.name)
 
     def reconsider(self, _bench: Any, _entry: Any, _work: Any, _trait_id: str) -> tuple[Reconsidered | None, Thought]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
+from phronesis.core.pauses import pause_after
 from phronesis.derive.writer import Writer
 from phronesis.errors import PhronesisError
 from phronesis.memory import Memory
@@ -25,6 +26,11 @@ VECTORS: Final = -1
 
 OUTSIDE: Final = -2
 """The same where an index outside the database could not be told what changed."""
+
+LEARNING: Final = -3
+"""The same where the lanes that may want learning could not be listed."""
+
+_PARTS: Final = {VECTORS: "vectors", OUTSIDE: "the index outside", LEARNING: "learning"}
 
 LOOK_AGAIN: Final = timedelta(hours=1)
 """How long a user's lane that did not move is left alone, until time alone may make a reflection due."""
@@ -64,6 +70,7 @@ class Worker:
         self._longest = longest_seconds
         self._stop = threading.Event()
         self._looked_at: dict[tuple[str, int], tuple[int, datetime]] = {}
+        self._failed: dict[tuple[str, int], tuple[int, datetime]] = {}
         self._faults: dict[tuple[str, int], Fault] = {}
 
     @property
@@ -129,21 +136,33 @@ class Worker:
         """
         stages = self._memory.stages
         visitors = [one for one in (stages.reflector, stages.keeper, stages.forgetter) if one.background]
-        if not visitors or self._stop.is_set():
-            return 0
-        with stages.database.transaction(tenant, "read") as unit:
-            lanes = list_lanes(unit)
+        lanes: list[Lane] = []
+        if visitors and not self._stop.is_set():
+            self._guarded(tenant, LEARNING, lambda: lanes.extend(self._lanes(tenant)))
         now = stages.clock()
         made: list[bool] = []
         for lane in lanes:
-            seq, when = self._looked_at.get((tenant, lane.lane_id), (-1, now))
-            if self._stop.is_set() or (seq == lane.head_seq and now - when < LOOK_AGAIN):
+            place = (tenant, lane.lane_id)
+            seq, when = self._looked_at.get(place, (-1, now))
+            if self._stop.is_set() or (seq == lane.head_seq and now - when < LOOK_AGAIN) or self._rests(place, now):
                 continue
-            self._looked_at[tenant, lane.lane_id] = (lane.head_seq, now)
+            self._looked_at[place] = (lane.head_seq, now)
             if lane.applied_seq < lane.head_seq:  # it cannot be interpreted just now
                 continue
-            self._guarded(tenant, lane.lane_id, functools.partial(self._visit, visitors, tenant, lane, now, made))
+            if self._guarded(tenant, lane.lane_id, functools.partial(self._visit, visitors, tenant, lane, now, made)):
+                self._failed.pop(place, None)
+            else:
+                self._failed[place] = (self._failed.get(place, (0, now))[0] + 1, now)
         return sum(made)
+
+    def _lanes(self, tenant: str) -> list[Lane]:
+        with self._memory.stages.database.transaction(tenant, "read") as unit:
+            return list_lanes(unit)
+
+    def _rests(self, place: tuple[str, int], now: datetime) -> bool:
+        """Tell whether what a lane wants learned failed a while ago: each try writes an entry, which moves the lane."""
+        failures, last = self._failed.get(place, (0, now))
+        return now - last < pause_after(failures)
 
     def _visit(self, visitors: Sequence[Visitor], tenant: str, lane: Lane, now: datetime, made: list[bool]) -> None:
         writer = self._memory.stages.writer
@@ -165,7 +184,8 @@ class Worker:
         again = known is not None and known.code == code
         self._faults[tenant, lane_id] = Fault(code, known.rounds + 1 if known is not None and again else 1)
         if not again:  # once for each cause, not every round; a stranger's message may quote what was remembered
-            logger.warning("lane %d of tenant %s cannot be brought up to date: %s", lane_id, tenant, code)
+            part = _PARTS.get(lane_id, f"lane {lane_id}")
+            logger.warning("%s of tenant %s cannot be brought up to date: %s", part, tenant, code)
 
     def _signalled(self, _number: int, _frame: object) -> None:
         self.stop()

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from phronesis.memory import Memory
+from phronesis.recall.traits import LOOKED_AT
 from phronesis.worker import Worker
 from plain_mind import install
 from scenarios.engines import Clock
@@ -118,6 +119,43 @@ def test_a_worker_reflects_when_it_is_due(memory: Memory, clock: Clock) -> None:
     clock.pass_days(400)
     assert worker.work() == 0
     assert worker.faults == {}
+
+
+def test_a_worker_waits_longer_after_each_reflection_that_failed(memory: Memory, clock: Clock) -> None:
+    mind = install(memory)
+    worker = Worker(memory)
+    mind.away = True
+    say(memory, "Jogged before work")
+
+    def rounds(minutes: float) -> list[str]:
+        """Give how the reflections ended that ran in so many minutes, with a turn and two looks in each of them."""
+        known = len(memory.list_reflections("lin"))
+        for _ in range(int(minutes)):
+            clock.pass_days(1 / 1440)
+            memory.add("A note", user_id="lin", infer=False)
+            worker.work()
+            worker.work()
+        return [one.status for one in reversed(memory.list_reflections("lin"))][known:]
+
+    assert rounds(12) == ["failed"] * 2  # at once, and ten minutes later
+    assert rounds(18) == []
+    assert rounds(4) == ["failed"]
+    mind.away = False
+    assert rounds(42) == ["completed"]
+    assert worker.faults == {}
+
+
+def test_many_failed_reflections_hide_none_that_was_completed(memory: Memory, clock: Clock) -> None:
+    mind = install(memory)
+    say(memory, "Jogged before work")
+    memory.reflect("lin")
+    clock.pass_days(40)
+    before = the_trait(memory).confidence
+    mind.away = True
+    say(memory, "Jogged before work", times=1)
+    for _ in range(LOOKED_AT + 1):
+        assert memory.reflect("lin", force=True).status == "failed"
+    assert the_trait(memory).confidence == before
 
 
 def test_a_policy_keeps_workers_from_reflecting(database_url: str, clock: Clock) -> None:

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,14 @@ import pytest
 
 from custom_store import open_with, write
 from phronesis.derive import typed_items
+from phronesis.derive.experience.keeper import Keeper
 from phronesis.derive.handler import Handler
+from phronesis.errors import StorageError
 from phronesis.memory import Memory
 from phronesis.models.hashing_embedder import HashingEmbedder
 from phronesis.storage.lanes import list_behind
-from phronesis.worker import SHORTEST_SECONDS, VECTORS, Worker
+from phronesis.worker import LEARNING, SHORTEST_SECONDS, VECTORS, Worker
+from scenarios.engines import Clock
 
 POLICY = {"embedder": "hashing"}
 PROCESS = """
@@ -141,6 +145,43 @@ def test_an_encoder_that_raises_stops_no_lane_and_is_asked_again(
         encoder.broken = False
         assert worker.work() == 30
         assert worker.faults == {}
+
+
+def test_a_database_that_goes_away_in_a_round_ends_no_worker(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(_unit: object) -> None:
+        raise StorageError("the database cannot be reached")
+
+    with Memory.open(sqlite_url, policy=POLICY) as memory:
+        memory.add("tea", user_id="lin")
+        worker = Worker(memory)
+        with monkeypatch.context() as patched:
+            patched.setattr("phronesis.worker.list_lanes", away)
+            worker.work()
+        assert worker.faults["default", LEARNING].code == "storage.error"
+        worker.work()
+        assert worker.faults == {}
+
+
+def test_what_fails_in_learning_is_not_tried_again_at_once(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    moments, visits = Clock(datetime(2026, 3, 1, 12, tzinfo=UTC)), []
+    with Memory.open(sqlite_url, policy=POLICY, clock=moments) as memory:
+
+        def visit(_keeper: Keeper, _writer: object, tenant: str, *_: object) -> bool:
+            """Fail after an entry, which moves the lane."""
+            visits.append(tenant)
+            memory.add("tea again", user_id="lin")
+            raise RuntimeError("no such luck")
+
+        monkeypatch.setattr(Keeper, "visit", visit)
+        memory.add("tea", user_id="lin")
+        worker = Worker(memory)
+        for _ in range(5):
+            worker.work()
+        assert visits == ["default"]
+        assert [fault.code for fault in worker.faults.values()] == ["exception.RuntimeError"]
+        moments.pass_days(1 / 24)
+        worker.work()
+        assert len(visits) == 2
 
 
 def test_pauses_grow_while_there_is_nothing_to_do_and_shrink_with_work(sqlite_url: str) -> None:

@@ -32,7 +32,7 @@ MOST_FILTERS: Final = 16
 """Lanes of which what was read is kept, and listings of each: a process serves the users who are there just now."""
 
 LOOKED_AT: Final = 16
-"""Reflections looked at for the last one that was completed: more than this in a row failed where there is none."""
+"""Reflections looked at first for the last one that was completed; twice as many where all of these failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +154,15 @@ class TraitBook:
 
 def last_reflected(unit: Unit, lane: Lane, as_of: int | None = None) -> datetime | None:
     """Give when a lane was last reflected on, up to a time; None: never."""
-    found = newest_items(unit, lane, Wanted(kinds=[CYCLE], as_of=as_of), limit=LOOKED_AT)
-    moments = [item.recorded_at for item in found if item.data["status"] == "completed"]
-    if as_of is not None:
-        moments = [moment for moment in moments if to_micros(moment) <= as_of]
-    return max(moments, default=None)
+    limit = LOOKED_AT
+    while True:
+        found = newest_items(unit, lane, Wanted(kinds=[CYCLE], as_of=as_of), limit=limit)
+        moments = [item.recorded_at for item in found if item.data["status"] == "completed"]
+        if as_of is not None:
+            moments = [moment for moment in moments if to_micros(moment) <= as_of]
+        if moments or len(found) < limit:
+            return max(moments, default=None)
+        limit *= 2
 
 
 def _listed(unit: Unit, lane: Lane, wanted: Wanted, which: Filter) -> list[Trait]:

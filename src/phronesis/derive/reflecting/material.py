@@ -71,6 +71,13 @@ def last_cycle(view: LaneView) -> Item | None:
     return _completed(view.find(kinds=(CYCLE,)))
 
 
+def failed_since(view: LaneView) -> list[datetime]:
+    """Give when the reflections were that failed since the last one that was completed, oldest first."""
+    cycles = view.find(kinds=(CYCLE,))
+    done = _completed(cycles)
+    return [one.recorded_at for one in cycles[0 if done is None else cycles.index(done) + 1 :]]
+
+
 def scan(view: LaneView, entry: Entry) -> Material:
     """Look at a lane as it was before an entry."""
     cycles = _held(view, (CYCLE,), entry, live=False)

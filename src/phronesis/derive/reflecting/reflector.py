@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from threading import Lock
 from typing import Any
 from weakref import WeakValueDictionary
@@ -11,13 +11,14 @@ from weakref import WeakValueDictionary
 from phronesis.core.canonical import decode
 from phronesis.core.entries import Entry
 from phronesis.core.items import Item
+from phronesis.core.pauses import pause_after
 from phronesis.core.scope import LaneName
 from phronesis.core.traits.records import CYCLE, ReflectionCycle, cycle_of, not_due
 from phronesis.core.traits.seen import MEMORY_KINDS
 from phronesis.core.traits.strength import TRAIT
 from phronesis.core.traits.triggers import Due, Learned, Thresholds, due
 from phronesis.derive.reflecting.cycle import REFLECT, TRIGGER
-from phronesis.derive.reflecting.material import last_cycle
+from phronesis.derive.reflecting.material import failed_since, last_cycle
 from phronesis.derive.writer import Writer
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.deltas import deltas_of_entry
@@ -85,16 +86,27 @@ class Reflector:
             return None if lane is None else last_cycle(LaneView(unit, lane))
 
     def visit(self, writer: Writer, tenant: str, lane: Lane, now: datetime) -> bool:
-        """Reflect on a user's lane where it is due, or where a day has passed over its traits; tell whether it was."""
+        """Reflect on a user's lane where it is due, or where a day has passed over its traits; tell whether it was.
+
+        After one that failed it waits, longer each time (`core.pauses`): a model that is away costs calls, and each
+        try an entry.
+        """
         if lane.user_id is None:
             return False
         name = LaneName("user", lane.user_id)
         found = self.due(tenant, name, now, daily=True)
-        if not found or not (found.new_memories or self._has_traits(tenant, name)):
+        if not found or not (found.new_memories or self._has_traits(tenant, name)) or self._rests(tenant, name, now):
             return False
         payload = {"daily": True, **self.seen(tenant, name)}
         writer.write(tenant, name, verb=REFLECT, payload=payload, actor="worker")
         return True
+
+    def _rests(self, tenant: str, name: LaneName, now: datetime) -> bool:
+        with self.database.transaction(tenant, "read") as unit:
+            lane = find_lane(unit, name)
+            failed = [] if lane is None else failed_since(LaneView(unit, lane))
+        longest = timedelta(hours=self.thresholds.hours)
+        return bool(failed) and now - failed[-1] < pause_after(len(failed), longest=longest)
 
     def _has_traits(self, tenant: str, name: LaneName) -> bool:
         with self.database.transaction(tenant, "read") as unit:
