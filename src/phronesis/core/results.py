@@ -160,12 +160,17 @@ class EditResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class HistoryEvent(Record):
-    """One change of an item: ``fields`` maps a name to (before, after); ``delta_id`` rolls it back."""
+    """One change of an item: ``fields`` maps a name to (before, after); ``delta_id`` rolls it back.
+
+    ``event`` is what it came to, in one word: created, modified, superseded, retracted, dissolved, promoted,
+    reinforced, contradicted … (`core.happenings`); ``verb`` is what was called, ``actor`` who called it.
+    """
 
     delta_id: str
     entry_id: str
     verb: str
     op: str
+    event: str
     version: int
     at: datetime
     actor: str

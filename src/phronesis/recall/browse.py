@@ -9,6 +9,7 @@ from phronesis.core.canonical import decode
 from phronesis.core.changes import Delta
 from phronesis.core.conversation import MessageRow, TurnRow
 from phronesis.core.entries import Entry, Outcome
+from phronesis.core.happenings import happening
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
 from phronesis.core.pages import Page
@@ -268,6 +269,7 @@ def _event(unit: Unit, item: Item, delta: Delta, later: Sequence[Delta]) -> Hist
         fields = {name: tuple(change) for name, change in delta.patch.items()}
     return HistoryEvent(
         delta_id=delta.id, entry_id=delta.entry_id, verb=entry.verb if entry is not None else "", op=delta.op,
+        event=happening(delta.op, fields, delta.evidence_added, delta.evidence_removed),
         version=delta.version, at=delta.recorded_at, actor=delta.actor, reason=delta.reason, fields=fields,
         evidence_added=delta.evidence_added, evidence_removed=delta.evidence_removed, edges_added=delta.edges_added,
         edges_removed=delta.edges_removed,

@@ -1,9 +1,10 @@
 """Step 4: behaviours begin with three memories, and what is there is reinforced (requirements NM-05, NM-06)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
+from phronesis.core.items import Item
 from phronesis.core.traits.operations import NewBehavior, Reinforcement
 from phronesis.core.traits.strength import MIN_MEMORIES
 from phronesis.derive.reflecting.material import SIDES
@@ -12,17 +13,23 @@ from phronesis.derive.reflecting.trends import confirm, is_trend
 
 OPERATION: Final = "new_behaviors"
 TOO_FEW: Final = "too_few_memories"
+ONE_CONVERSATION: Final = "one_conversation"
 
 SAME_EVIDENCE: Final = 2 / 3
 """The share of a behaviour's memories that another trait counts already, from which it is the same trait again."""
 
 
 def begin_behaviours(work: Round, wishes: Iterable[NewBehavior]) -> None:
-    """Make a behaviour of each wish that names three memories; one that is there already is reinforced instead."""
+    """Make a behaviour of each wish that names three memories; one that is there already is reinforced instead.
+
+    A trend is not: the behaviour takes its place.
+    """
     for wish in wishes:
         content = wish.content.strip()
         ids = {memory.id for memory in work.evidence(wish.evidence_ids)}
         known = work.same_words(content) or _same_evidence(work, ids)
+        if known is not None and is_trend(work.traits[known]) and len(ids) >= MIN_MEMORIES:
+            ids, known = ids | work.supporting(known), None  # it takes the trend's place
         fresh = work.evidence(ids, but=_spent(work))
         if not content:
             work.refuse(OPERATION, NO_WORDS, "a behaviour says nothing")
@@ -34,6 +41,8 @@ def begin_behaviours(work: Round, wishes: Iterable[NewBehavior]) -> None:
         elif len(fresh) < MIN_MEMORIES:
             reason = f"it names {len(fresh)} memories that may count, and a behaviour has {MIN_MEMORIES}"
             work.refuse(OPERATION, TOO_FEW, reason, content)
+        elif _of_one_conversation(fresh):
+            work.refuse(OPERATION, ONE_CONVERSATION, "all its memories are of one conversation", content)
         elif work.taken_back(content, ids):
             work.refuse(OPERATION, TAKEN_BACK, "a person took it back", content)
         else:
@@ -64,6 +73,16 @@ def _same_evidence(work: Round, ids: AbstractSet[str]) -> str | None:
     ]  # fmt: skip
     most, found = max(shares, default=(0, None))
     return found if ids and most >= SAME_EVIDENCE * len(ids) else None
+
+
+def _of_one_conversation(memories: Sequence[Item]) -> bool:
+    """Tell whether all was said in one session, on one day (NM-13). Of what has no session that is not known.
+
+    A session that goes on for days is many conversations: some callers have one session a user.
+    """
+    sessions = {memory.session_id for memory in memories}
+    days = {(memory.occurred_at or memory.recorded_at).date() for memory in memories}
+    return len(sessions) == len(days) == 1 and None not in sessions
 
 
 def _spent(work: Round) -> frozenset[str]:

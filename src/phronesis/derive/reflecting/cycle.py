@@ -13,7 +13,7 @@ from typing import Any, Final
 from phronesis.core.changes import Changes, Fold
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.relations import Origin
-from phronesis.core.traits.operations import Reinforcement, Wishes
+from phronesis.core.traits.operations import Wishes
 from phronesis.core.traits.records import RefusedWish
 from phronesis.core.traits.strength import TRAIT, TRAITS_FOLD
 from phronesis.core.traits.triggers import Due, Thresholds, due
@@ -22,10 +22,11 @@ from phronesis.derive.reflecting import behaviours, contradictions, crediting, f
 from phronesis.derive.reflecting.answer import as_body, from_body, special_body, special_from
 from phronesis.derive.reflecting.likeness import Likeness
 from phronesis.derive.reflecting.marking import make_cycle
-from phronesis.derive.reflecting.material import Material, open_traits, scan
+from phronesis.derive.reflecting.material import Material, scan
 from phronesis.derive.reflecting.minds import ANSWERS, Mind, Thought
 from phronesis.derive.reflecting.round import Round
 from phronesis.derive.reflecting.sifting import Guard, sensitive_words, sift, withheld
+from phronesis.derive.reflecting.twins import without_twins
 from phronesis.storage.lane_view import LaneView
 
 REFLECT: Final = "reflect"
@@ -65,7 +66,7 @@ class Reflecting:
             return [*outcomes, *withheld(self.guard, thought.said, refused=False), _skipped(self.mind.name, thought)]
         wishes, refused = sift(self.guard, thought.wishes, material)
         outcomes += withheld(self.guard, thought.said, refused=bool(refused))
-        wishes = self._without_twins(bench.tenant, wishes, material)
+        wishes, known = without_twins(self.likeness, bench.tenant, wishes, material)
         work = Round.of(material, entry, self.mind.origin, scope)
         carry_out(work, wishes)
         specials, later = self._reconsidered(bench, entry, work)
@@ -76,7 +77,7 @@ class Reflecting:
         }  # fmt: skip
         outcomes += [Outcome(role=WISHES, made_by=thought.made_by, body=body)]
         outcomes += [Outcome(role=REFUSED, made_by=self.guard.version, n=n, body=asdict(one))
-                     for n, one in enumerate([*refused, *later.refused])]  # fmt: skip
+                     for n, one in enumerate([*refused, *known, *later.refused])]  # fmt: skip
         outcomes += [Outcome(role=SPECIAL, made_by=one.made_by, n=n, body=one.body) for n, one in enumerate(specials)]
         first = sum(one.role == ANSWERS for one in outcomes)
         return outcomes + [replace(one, n=first + n) for n, one in enumerate(later.said)]
@@ -97,27 +98,6 @@ class Reflecting:
                 body = {**special_body(trait_id, said), **leaning}
                 found.append(Outcome(role=SPECIAL, made_by=thought.made_by, body=body))
         return found, together
-
-    def _without_twins(self, tenant: str, wishes: Wishes, material: Material) -> Wishes:
-        """Make of new traits that are there already, in other words, reinforcements of these (NM-06)."""
-        known = open_traits(material)
-        contents = [one.content for one in wishes.new_trends] + [one.content for one in wishes.new_behaviors]
-        places = self.likeness.twins(tenant, contents, [trait.content for trait in known])
-        twins = [None if place is None else known[place].id for place in places]
-        first = len(wishes.new_trends)
-        trends_at = list(zip(wishes.new_trends, twins[:first], strict=True))
-        behaviors_at = list(zip(wishes.new_behaviors, twins[first:], strict=True))
-        again = [Reinforcement(trait_id=twin, new_evidence_ids=trend.evidence_ids)
-                 for trend, twin in trends_at if twin is not None]  # fmt: skip
-        again += [
-            Reinforcement(trait_id=twin, new_evidence_ids=one.evidence_ids, quality_grade=one.quality_grade)
-            for one, twin in behaviors_at if twin is not None
-        ]  # fmt: skip
-        return replace(
-            wishes, new_trends=[trend for trend, twin in trends_at if twin is None],
-            new_behaviors=[one for one, twin in behaviors_at if twin is None],
-            reinforcements=[*wishes.reinforcements, *again],
-        )  # fmt: skip
 
 
 def carry_out(work: Round, wishes: Wishes) -> None:

@@ -54,17 +54,28 @@ class Likeness:
         return cosines
 
     def twins(self, tenant: str, texts: Sequence[str], known: Sequence[str]) -> list[int | None]:
-        """Give for each text the place of the known one that says the same, or None."""
+        """Give for each text the place, in ``known`` followed by ``texts``, of what says the same; None: nothing does.
+
+        It is the likest of the known ones, else of the texts before it.
+        """
         encoder = self.embedders.serving(tenant)
-        if encoder is None or not texts or not known:
+        if encoder is None or not texts or len(texts) + len(known) < 2:  # noqa: PLR2004 - one has no other
             return [None] * len(texts)
         try:
-            vectors = encoder.embed_documents([*texts, *known])
+            vectors = encoder.embed_documents([*known, *texts])
         except ModelError:
             return [None] * len(texts)
-        scores = vectors[: len(texts)] @ vectors[len(texts) :].T
-        best = scores.argmax(axis=1)
-        return [int(place) if scores[n, place] > TWIN else None for n, place in enumerate(best)]
+        scores = vectors[len(known) :] @ vectors.T
+        out: list[int | None] = []
+        for n, row in enumerate(scores):
+            there = _likest(row, range(len(known)))
+            out.append(_likest(row, range(len(known), len(known) + n)) if there is None else there)
+        return out
+
+
+def _likest(scores: Floats, places: range) -> int | None:
+    best = max(places, key=scores.__getitem__, default=None)
+    return best if best is not None and scores[best] > TWIN else None
 
 
 def _vectors(bench: Bench, encoder: Embedder, memories: Sequence[Item]) -> Floats:

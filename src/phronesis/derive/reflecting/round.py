@@ -91,10 +91,14 @@ class Round:
         self._refold(trait_id)
 
     def inherit(self, trait_id: str, rows: Iterable[EvidenceRow]) -> None:
-        """Give a trait the evidence of others, as why it is there: of memories that live no more, too."""
-        by_source = {row.source_key: row for row in reversed(list(rows)) if row.source_key not in self.known(trait_id)}
+        """Give a trait the evidence of others, as why it is there: of memories that live no more, too.
+
+        A memory that supports one of them speaks for the whole, whatever it says of another.
+        """
+        told = sorted(rows, key=lambda row: row.polarity != "support")
+        by_source = {row.source_key: row for row in reversed(told) if row.source_key not in self.known(trait_id)}
         own = [
-            replace(row, item_id=trait_id, polarity="support", origin=self.origin, entry_id=self.entry.id,
+            replace(row, item_id=trait_id, origin=self.origin, entry_id=self.entry.id,
                     recorded_at=self.entry.recorded_at)
             for row in reversed(by_source.values())
         ]  # fmt: skip

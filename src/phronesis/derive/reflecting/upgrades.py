@@ -1,8 +1,8 @@
 """Steps 5 and 6: behaviours to a preference, preferences to a core trait (requirement NM-07).
 
 A model or rules say which traits point to one tendency; the gates are code's. The traits stay, joined to the new one,
-which has their evidence: it begins at the best confidence among them and a tenth, and emerging at most until memories
-of its own reinforce it.
+which has all their evidence, for and against: it begins at the best confidence among them and a tenth, and emerging at
+most until memories of its own reinforce it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -77,8 +77,8 @@ def _refusal(work: Round, wish: Upgrade) -> tuple[str, str] | None:
 def _make(work: Round, wish: Upgrade) -> None:
     members = _members(work, wish)
     best = max(_confidence(work, trait) for trait in members)
-    rows = [row for trait in members for row in work.rows.get(trait.id, ()) if row.polarity == "support"]
-    memories = work.evidence(row.source_key for row in rows)
+    rows = [row for trait in members for row in work.rows.get(trait.id, ()) if row.polarity in ("support", "contra")]
+    memories = work.evidence(row.source_key for row in rows if row.polarity == "support")
     contexts = {trait.data["context"] for trait in members}
     made = work.begin(
         wish.new_content.strip(), memories, subtype=wish.new_subtype, of=members,

@@ -203,7 +203,7 @@ def say_history(events: Sequence[HistoryEvent]) -> None:
     width = terminal_columns()
     for event in events:
         reason = f": {event.reason}" if event.reason else ""
-        say(on_one_line(f"v{event.version}  {second(event.at)}  {event.verb} by {event.actor}{reason}"))
+        say(on_one_line(f"v{event.version}  {second(event.at)}  {event.event}: {event.verb} by {event.actor}{reason}"))
         for name, (before, after) in event.fields.items():
             change = f"{_value(after)}" if event.op == "create" else _change(before, after)
             say(cut(f"    {name}: {change}", width))
