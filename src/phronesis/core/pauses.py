@@ -19,4 +19,4 @@ def pause_after(failures: int, *, longest: timedelta = LONGEST_PAUSE) -> timedel
     """
     if failures <= 0:
         return timedelta()
-    return min(FIRST_PAUSE * 2 ** min(failures - 1, _DOUBLINGS), longest)
+    return min(FIRST_PAUSE * (1 << min(failures - 1, _DOUBLINGS)), longest)

@@ -16,7 +16,7 @@ from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.fences import choose_boundary
 from phronesis.core.instants import parse_moment
 from phronesis.core.naming import MAX_MENTIONS, MAX_SURFACE, RULES_VERSION, find_mentions
-from phronesis.core.proposals import GATED, PROPOSALS, Proposal, Refusal
+from phronesis.core.proposals import GATED, PROPOSALS, Proposal, Refusal, proposals_in
 from phronesis.core.text import UNSPACED
 from phronesis.derive.extracting.clauses import is_chinese
 from phronesis.derive.extracting.memory_types import MemoryTypes
@@ -24,7 +24,7 @@ from phronesis.derive.extracting.proposed import ModelGate, ProposedMemory, Said
 from phronesis.derive.extracting.rules import RULES_VERSION as EXTRACT_VERSION
 from phronesis.derive.extracting.rules import Rules, known_languages
 from phronesis.derive.governing import USUAL, WITHHELD, Terms, withheld_in
-from phronesis.derive.handler import DEGRADED_ROLE, Bench
+from phronesis.derive.handler import DEGRADED_ROLE, Bench, by_role
 from phronesis.derive.judging import Judge
 from phronesis.derive.prompts import prompt
 from phronesis.models.asker import Answer
@@ -134,6 +134,8 @@ def message_text(message: Mapping[str, Any]) -> str:
 class ByModel:
     """Finds names and memories by a model; addresses, paths and handles by the rules, which do not miss them.
 
+    What rules find where the model says nothing is proposed too: a model passes over what stands beside something else.
+
     ``judge`` compares what is proposed with what is held; None: the rules of consolidation alone do.
     """
 
@@ -173,7 +175,10 @@ class ByModel:
         taken = {one.n for one in proposals} | {one.n for one in refusals}
         refusals += [one for one in refusals_by(ruled) if one.n not in taken]
         outcomes += learned(proposals, refusals, made_by)
-        return [*outcomes, *self._judged(bench, entry, proposals, told)]
+        spoken_of = [*(one.quote for one in answer.value.memories), *(one.text for one in refusals)]
+        more = passed_over(proposals_in(by_role(ruled)), proposals, spoken_of)
+        outcomes += [replace(one, n=1) for one in learned(more, (), EXTRACT_VERSION)]
+        return [*outcomes, *self._judged(bench, entry, [*proposals, *more], told)]
 
     def _judged(
         self, bench: Bench, entry: Entry, proposals: Sequence[Proposal], told: Sequence[Outcome]
@@ -214,6 +219,23 @@ def messages_said(entry: Entry, texts: Mapping[int, str]) -> dict[int, Said]:
         at = entry.recorded_at if given is None else parse_moment(given, field="created_at")
         out[n] = Said(text, message["role"], at, message.get("name"))
     return out
+
+
+def passed_over(ruled: Iterable[Proposal], proposals: Sequence[Proposal], spoken_of: Sequence[str]) -> list[Proposal]:
+    """Give what rules propose of words that the model does not speak of.
+
+    Of a key that holds one value nothing where the model proposes one. ``spoken_of`` are the quotations of what it
+    proposed and of what was refused: that it said something else of the same words counts.
+    """
+
+    def said(one: Proposal) -> bool:
+        return any(
+            (other.subject, other.key, "one") == (one.subject, one.key, one.cardinality)
+            or (other.n == one.n and other.start < one.end and one.start < other.end)
+            for other in proposals
+        ) or any(one.quote in text or text in one.quote for text in spoken_of if text)
+
+    return [one for one in ruled if not said(one)]
 
 
 def refusals_by(outcomes: Sequence[Outcome]) -> list[Refusal]:

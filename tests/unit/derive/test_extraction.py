@@ -178,3 +178,47 @@ def test_the_policy_says_whether_and_how_surely(tmp_path: Path, policy: dict[str
     with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy={"version": 1, **policy}) as opened:
         told = opened.commit_turn("s", {"messages": [{"role": "user", "content": "I live in Lyon."}]}, user_id="u")
         assert outcomes(opened, told.entry_id).keys() == roles
+
+
+TOLD = "I live in Lyon. I am allergic to peanuts. I like tea and I like chess. Wei lives in Oslo."
+
+
+def said(quote: str, key: str, value: str, **more: Any) -> dict[str, Any]:
+    return {"n": 0, "quote": quote, "subject": "user", "key": key, "value": value, "content": quote,
+            "says": "holds", "sure": "stated", "replaces": None, "when": None, **more}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("memories", "by_model", "by_rules"),
+    [
+        ([], set(), {("home_city", "Lyon"), ("allergy", "peanuts"), ("likes", "tea"), ("likes", "chess")}),
+        # The model has the say of the same words, and of a key that holds one value, not of one that holds many.
+        (
+            [said("I live in Lyon", "home_city", "Lyon"), said("I like tea", "likes", "tea")],
+            {("home_city", "Lyon"), ("likes", "tea")},
+            {("allergy", "peanuts"), ("likes", "chess")},
+        ),
+        (
+            [
+                said("I live in Lyon", "hometown", "Lyon", sure="inferred"),
+                said("allergic to peanuts", "dislikes", "peanuts"),
+            ],
+            {("dislikes", "peanuts")},
+            {("likes", "tea"), ("likes", "chess")},
+        ),
+    ],
+    ids=["silent", "some", "otherwise"],
+)
+def test_what_rules_find_where_the_model_says_nothing_is_proposed_too(
+    memory: Memory, model: ScriptedModel, memories: list[Any], by_model: set[Any], by_rules: set[Any]
+) -> None:
+    model.steps = [json.dumps({"names": [], "memories": memories})]
+    entry = memory.add(TOLD, user_id="lin").entry_id
+    found = outcomes(memory, entry).get("proposals", [])
+    proposed = {
+        one["made_by"] == RULES_VERSION: {(row["key"], row["value"]) for row in one["proposals"]
+                                              if row["subject"] == "user"}
+        for one in found
+    }  # fmt: skip
+    assert (proposed.get(False, set()), proposed.get(True, set())) == (by_model, by_rules)
+    assert memory.rebuild(verify=True).equal
