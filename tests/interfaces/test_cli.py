@@ -414,3 +414,10 @@ def test_a_lone_surrogate_is_shown_and_stays_json(call: Any) -> None:
     identity = added(call, "half \ud83d")
     assert call("list").code == 0
     assert call("get", identity, "--json").json["content"].startswith("half ")
+
+
+@pytest.mark.parametrize("path", [(), ("runs",), ("quarantine",)])
+def test_a_group_without_a_command_shows_its_help_as_it_is_laid_out(path: tuple[str, ...], call: Any) -> None:
+    shown, asked = call(*path), call(*path, "--help")
+    assert (shown.code, shown.out) == (2, "")
+    assert shown.err == asked.out

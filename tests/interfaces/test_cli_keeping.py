@@ -126,6 +126,12 @@ def test_erase_asks_first(call: Any, tea: str) -> None:
     assert call("get", tea).code == 1
 
 
+def test_erase_asks_nobody_who_named_nothing(call: Any, tea: str) -> None:
+    for wrong in ((), ("nonsense",), (tea, "--user", "lin")):
+        outcome = call("erase", *wrong, stdin=b"")
+        assert (outcome.code, "Erase?" in outcome.err) == (2, False)
+
+
 def test_erase_needs_one_thing(call: Any, tea: str) -> None:
     assert call("erase", "--yes").code == 2
     assert call("erase", tea, "--user", "lin", "--yes").code == 2

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -175,3 +176,13 @@ def test_without_the_sdk_the_extra_is_named(memory: Memory, monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "mcp.server", None)
     with pytest.raises(MissingExtra, match=r"phronesis\[mcp\]"):
         make_mcp(memory, Options())
+
+
+def test_a_port_that_is_taken_is_told_before_any_address(call: Callable[..., object]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        outcome = call("mcp", "--http", "--port", str(taken.getsockname()[1]))
+    assert outcome.code == 2  # type: ignore[attr-defined]
+    assert "cannot listen" in outcome.err  # type: ignore[attr-defined]
+    assert "MCP at" not in outcome.err  # type: ignore[attr-defined]

@@ -62,6 +62,24 @@ def test_the_same_key_bounds_every_face(memory: Memory) -> None:
         assert "access.key" in unknown.text or unknown.status_code in {400, 401}
 
 
+def test_what_is_not_there_is_a_page_for_a_browser_and_a_problem_for_a_program(memory: Memory) -> None:
+    with served_api(make_server_app(memory, Serving())) as address:
+        page = httpx2.get(f"{address}/nope", headers={"Accept": "text/html,*/*"})
+        assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert "default-src 'self'" in page.headers["content-security-policy"]
+        for path, accept in (("/nope", "*/*"), ("/api/v1/nope", "text/html")):
+            problem = httpx2.get(f"{address}{path}", headers={"Accept": accept})
+            assert (problem.status_code, problem.headers["content-type"]) == (404, "application/problem+json")
+
+
+def test_json_that_is_none_is_told_by_its_place(memory: Memory) -> None:
+    headers = {"Content-Type": "application/json"}
+    with served_api(make_server_app(memory, Serving())) as address:
+        told = httpx2.post(f"{address}/api/v1/memories", content='{"query": ', headers=headers)
+    assert (told.status_code, told.json()["field"]) == (400, "body")
+    assert told.json()["detail"] == "body: no JSON at character 10"
+
+
 @asynccontextmanager
 async def _keyed(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
     async with httpx2.AsyncClient(headers=headers) as http, streamable_http_client(url, http_client=http) as streams:

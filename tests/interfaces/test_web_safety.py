@@ -203,3 +203,19 @@ def test_both_languages_say_the_same() -> None:
     assert english.keys() == chinese.keys()
     places = re.compile(r"\{(\w+)\}")
     assert [name for name in english if set(places.findall(english[name])) != set(places.findall(chinese[name]))] == []
+
+
+def test_half_a_surrogate_pair_ends_no_page(site: Site) -> None:
+    call = {"name": "look", "args": {"q": "\udc00"}, "result": "\ud800", "status": "ok"}
+    turn = {"messages": [{"role": "user", "content": "Look it up"}], "tool_calls": [call]}
+    site.memory.commit_turn("cut", turn, user_id="lin")
+    shown = site.browser.get("/sessions/view?id=cut&user=lin")
+    assert shown.status_code == 200
+    assert "Look it up" in shown.text
+
+
+@pytest.mark.parametrize("name", ["中" * 100 + ".md", "a" * 300, "..", "a.b" + "c" * 300])
+def test_a_file_of_any_name_is_taken_in(site: Site, name: str) -> None:
+    form = {"token": site.token, "user": "", "namespace": "", "uri": "", "title": ""}
+    taken = site.browser.post("/resources", data=form, files={"file": (name, b"# Boats\n\nOak and tar.")})
+    assert taken.status_code == 303, taken.text

@@ -7,9 +7,20 @@ from string import Formatter
 
 import pytest
 
+import phronesis
+from phronesis.core.fusion.candidates import JUDGED
+from phronesis.core.scoring.bonuses import BONUSES
+from phronesis.core.scoring.features import FEATURES
+from phronesis.core.scoring.ranking import FURTHER
 from phronesis.interfaces import web
+from phronesis.interfaces.cli.commands import cli
+from phronesis.interfaces.cli.examples import every_command
 from phronesis.interfaces.web.words import LANGUAGES, words_of
+from phronesis.recall.hits import CROWDED
 
+PACKAGE = Path(str(files(phronesis)))
+CHECKED = sorted([*PACKAGE.glob("derive/**/*.py"), *PACKAGE.glob("truth/*.py"), *PACKAGE.glob("wiring/*.py"),
+                  *PACKAGE.glob("storage/*.py"), *PACKAGE.glob("memory/*.py")])  # fmt: skip
 FOLDER = Path(str(files(web)))
 SOURCES = sorted([*(FOLDER / "templates").glob("*.html"), *FOLDER.glob("*.py"), *(FOLDER / "pages").glob("*.py")])
 TABLES = {language: words_of(language).table for language in LANGUAGES}
@@ -41,3 +52,22 @@ def test_what_a_page_says_has_words(source: Path) -> None:
     assert sorted(named - set(TABLES["en"])) == []
     begun = set(re.findall(r"""\bwords\(\s*["']([a-z_0-9]+\.[a-z_]*)["'] ~""", text))
     assert [one for one in begun if not any(name.startswith(one) for name in TABLES["en"])] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_reason_of_a_rank_and_every_check_has_words(language: str) -> None:
+    whys = {*FEATURES, *BONUSES, FURTHER, CROWDED, JUDGED}
+    checks = {
+        name for source in CHECKED for name in re.findall(r"""Check\(\s*"([a-z_.]+)\"""", source.read_text("utf-8"))
+    }
+    assert checks > {"clock", "schema"}
+    wanted = {f"why.{name}" for name in whys} | {f"check.{name}" for name in checks if not name.startswith("role.")}
+    assert sorted(wanted - set(TABLES[language])) == []
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+def test_every_command_that_a_page_tells_is_there(source: Path) -> None:
+    commands = {" ".join(path) for path, _ in ((name.split(), one) for name, one in every_command(cli))}
+    for told in re.findall(r"<code>phronesis ([^<]+)</code>", source.read_text("utf-8")):
+        words = told.split()
+        assert words[0] in commands or " ".join(words[:2]) in commands

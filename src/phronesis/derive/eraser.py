@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
+from phronesis.core.ids import parse_id
 from phronesis.core.instants import from_micros
 from phronesis.core.results import ErasureCertificate
-from phronesis.core.scope import LaneName
+from phronesis.core.scope import LaneName, make_scope
 from phronesis.derive.editor import Call
 from phronesis.derive.erasure_plan import (
     ERASE,
@@ -65,6 +66,25 @@ class Target:
     item_id: str | None = None
     session_id: str | None = None
     lane: LaneName | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        item_id: str | None = None,
+        session_id: str | None = None,
+        user_id: str | None = None,
+        namespace: str | None = None,
+    ) -> Self:
+        """Give what a caller names; InputError where it is not exactly one thing, or no such name."""
+        scope = make_scope(user_id=user_id, namespace=namespace, session_id=session_id)
+        if (item_id is None) == (session_id is None and user_id is None):
+            raise InputError("erase takes an id, or a session_id, or a user_id: exactly one thing to be erased",
+                             field="id")  # fmt: skip
+        if namespace is not None and (user_id is not None or session_id is None):
+            raise InputError("namespace says where a session_id without a user_id is; leave it out", field="namespace")
+        item = None if item_id is None else parse_id(item_id, field="id")
+        return cls(item_id=item, session_id=session_id, lane=None if item is not None else scope.write_lane)
 
     def __str__(self) -> str:
         if self.item_id is not None:

@@ -109,14 +109,7 @@ class Keeping(Inside):
         It is an entry of ids, and cannot be rolled back. ``reason`` is kept with it: InputError when it quotes what is
         erased. NotFound when there is nothing, or nothing any more.
         """
-        scope = make_scope(user_id=user_id, namespace=namespace, session_id=session_id)
-        if (id is None) == (session_id is None and user_id is None):
-            raise InputError("erase takes an id, or a session_id, or a user_id: exactly one thing to be erased",
-                             field="id")  # fmt: skip
-        if namespace is not None and (user_id is not None or session_id is None):
-            raise InputError("namespace says where a session_id without a user_id is; leave it out", field="namespace")
-        item = None if id is None else parse_id(id, field="id")
-        target = Target(item_id=item, session_id=session_id, lane=None if item is not None else scope.write_lane)
+        target = Target.of(item_id=id, session_id=session_id, user_id=user_id, namespace=namespace)
         said = None if reason is None else check_text(reason, field="reason")
         call = self._call(actor, None, True)
         self._open_stages().shown.settle(self._tenant)  # or it would be written after all of it is gone

@@ -100,7 +100,8 @@ def refuse_without_kind(**given: object) -> None:
     """Refuse what only a stated item has."""
     for name, value in given.items():
         if value is not None:
-            raise InputError(f"{name} belongs to an item: give its kind too, such as kind='fact'", field=name)
+            kind = "task" if name == "due" else "fact"
+            raise InputError(f"{name} belongs to an item: give its kind too, such as kind={kind!r}", field=name)
 
 
 def version(value: object) -> int | None:

@@ -25,6 +25,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     _never_fail_to_print()
     try:
         code = cli.main(args=arguments, prog_name=PROGRAM, standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:  # a group without a command: its help, as it is laid out
+        click.echo(error.format_message(), err=True)
+        return USAGE
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx is not None else PROGRAM
         return _say(f"{path}: {error.format_message()} ({path} --help shows how)", USAGE)

@@ -101,6 +101,9 @@ def erase(
     From the log and from all that was made of them; a scan looks for traces, and the exit code is 1 when it finds any,
     or when something waits for an index that was not reached. This cannot be rolled back.
     """
+    from phronesis.derive.eraser import Target  # noqa: PLC0415 - SQLAlchemy: not for --help
+
+    Target.of(item_id=item_id, session_id=session_id, **scope.named())  # who is asked has named something
     if not yes and not click.confirm("This cannot be taken back. Erase?", err=True):
         ctx.exit(1)
     with store.open() as memory, waiting("erasing, and looking for traces"):

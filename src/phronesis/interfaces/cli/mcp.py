@@ -33,6 +33,9 @@ def mcp(
         if not http:
             run_stdio(server)
             return
-        url = f"http://{host}:{port}/mcp"
-        click.echo(json.dumps({"url": url}) if store.as_json else f"phronesis: MCP at {url}", err=True)
-        run_http(server, host=host, port=port)
+
+        def say(address: str) -> None:
+            url = f"{address}/mcp"
+            click.echo(json.dumps({"url": url}) if store.as_json else f"phronesis: MCP at {url}", err=True)
+
+        run_http(server, host=host, port=port, say=say)

@@ -1,16 +1,17 @@
 """The two transports: stdio for a client that starts us, streamable HTTP for those that find us."""
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import anyio
-import uvicorn
 from mcp.server import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 
+from phronesis.config.serving import Serving
 from phronesis.errors import InputError
+from phronesis.interfaces.serving import listen, run
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 """What a browser calls this machine; any other name that leads here is another's."""
@@ -24,15 +25,15 @@ def run_stdio(server: MCPServer[Any]) -> None:
     anyio.run(server.run_stdio_async)
 
 
-def run_http(server: MCPServer[Any], *, host: str, port: int) -> None:
-    """Serve over HTTP until SIGINT or SIGTERM.
+def run_http(server: MCPServer[Any], *, host: str, port: int, say: Callable[[str], None]) -> None:
+    """Serve over HTTP until SIGINT or SIGTERM; ``say`` is told the address once it is listened at.
 
     Raises:
-        InputError: the host is not of this machine alone, where nobody needs a key.
+        InputError: the host is not of this machine alone, where nobody needs a key, or the port is taken.
     """
     check_loopback(host)
-    app = http_app(server, hosts=(), path="/mcp")
-    uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=GRACE)
+    serving = Serving(host=host, port=port, shutdown_seconds=GRACE)
+    run(http_app(server, hosts=(), path="/mcp"), serving, listen(serving), say)
 
 
 def check_loopback(host: str) -> None:

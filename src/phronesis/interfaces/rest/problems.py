@@ -3,7 +3,7 @@
 import json
 import logging
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -51,6 +51,11 @@ _OF_ROUTES: Final = {
 
 _SHOWN_MISTAKES: Final = 20
 
+_FOR_PROGRAMS: Final = ("/api/", "/mcp", "/openapi.json", "/metrics")
+
+ProblemPage = Callable[[Request, int, str, str], Response]
+"""Shows a problem to somebody in a browser: status, code and words. ``app.state.problem_page``, where there is one."""
+
 logger = logging.getLogger("phronesis.server")
 
 
@@ -81,7 +86,15 @@ def problem(
         "request_id": request.scope.get("state", {}).get("request_id"),
         "details": dict(details or {}),
     }
+    page: ProblemPage | None = getattr(request.app.state, "problem_page", None)
+    if page is not None and _reads_pages(request):
+        return page(request, status, code, detail)
     return Response(json.dumps(body).encode(), status, headers, media_type=MEDIA_TYPE)
+
+
+def _reads_pages(request: Request) -> bool:
+    """Tell whether a person in a browser asks, and not for the API."""
+    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(_FOR_PROGRAMS)
 
 
 def of_error(request: Request, error: errors.PhronesisError, status: HTTPStatus | None = None) -> Response:
@@ -110,8 +123,10 @@ def answer_problems(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     def _form(request: Request, error: RequestValidationError) -> Response:
         mistakes = [_mistake(one) for one in error.errors()[:_SHOWN_MISTAKES]]
+        broken = [one["loc"][-1] for one in error.errors() if one["type"] == "json_invalid"]
+        if broken:  # its place is a number of a character
+            mistakes = [{"field": "body", "message": f"no JSON at character {broken[0]}"}]
         first = mistakes[0]
-        broken = any(one["type"] == "json_invalid" for one in error.errors())
         return problem(
             request, HTTPStatus.BAD_REQUEST if broken else HTTPStatus.UNPROCESSABLE_ENTITY,
             "http.body" if broken else errors.InputError.code, f"{first['field']}: {first['message']}",

@@ -18,6 +18,7 @@ from phronesis.interfaces.rest.bodies import NewResource, PlanWanted
 from phronesis.interfaces.rest.callers import Reading, Writing
 from phronesis.interfaces.rest.documented import gives
 from phronesis.interfaces.rest.writes import Written
+from phronesis.interfaces.uploads import stored_name
 
 router = APIRouter(prefix=PREFIX, tags=["resources"])
 
@@ -55,7 +56,7 @@ def upload_resource(
         "namespace": namespace,
     }
     with tempfile.TemporaryDirectory(prefix="phronesis-upload-") as folder:
-        kept = Path(folder, f"upload{Path(name).suffix}")
+        kept = Path(folder, stored_name(name))
         kept.write_bytes(file.file.read())
         return answer(caller.memory.ingest_resource(path=kept, **given, **how.by(caller)), HTTPStatus.CREATED)
 

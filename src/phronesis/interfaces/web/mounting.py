@@ -22,12 +22,14 @@ from phronesis.interfaces.web.pages import (
     sessions,
     traits,
 )
+from phronesis.interfaces.web.routing import error_page
 from phronesis.interfaces.web.visiting import Reception
 
 
 def mount(app: FastAPI, admission: Admission) -> None:
     """Add the pages and their static files to a server."""
     app.state.reception = Reception(admission)
+    app.state.problem_page = error_page
     app.mount("/static", Unchanging(packages=[("phronesis.interfaces.web", "static")]), name="static")
     for one in (entrance, home, memories, item, sessions, composer, people, traits, experience, runs, resources,
                 quarantine, jobs, health):  # fmt: skip

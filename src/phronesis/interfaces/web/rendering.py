@@ -50,7 +50,7 @@ def page(visitor: Visitor, template: str, *, status: int = 200, **values: Any) -
         "visitor": visitor, "words": visitor.words, "theme": visitor.theme, "path": visitor.request.url.path,
         "looking": visitor.looking, "navigation": NAVIGATION,
     }  # fmt: skip
-    response = HTMLResponse(_environment().get_template(template).render(**shared | values), status)
+    response = _html(template, status, shared | values)
     if visitor.new_token:
         set_cookie(response, FORM_TOKEN, visitor.form_token, secure=visitor.secure)
     return response
@@ -59,7 +59,12 @@ def page(visitor: Visitor, template: str, *, status: int = 200, **values: Any) -
 def bare_page(words: Words, theme: str, template: str, *, status: int, **values: Any) -> HTMLResponse:
     """Give a page for somebody who is not let in yet: no side bar, nothing of the store."""
     shared = {"words": words, "theme": theme, "visitor": None, "navigation": ()}
-    return HTMLResponse(_environment().get_template(template).render(**shared | values), status)
+    return _html(template, status, shared | values)
+
+
+def _html(template: str, status: int, values: Mapping[str, Any]) -> HTMLResponse:
+    """Give a page. Half a surrogate pair, which an entry may hold and a page may not, is shown as a question mark."""
+    return HTMLResponse(_environment().get_template(template).render(**values).encode("utf-8", "replace"), status)
 
 
 def address(path: str, **query: Any) -> str:

@@ -42,9 +42,9 @@ class PageRoute(APIRoute):
             except RequestValidationError as error:
                 first = error.errors()[0]
                 field = str(first["loc"][-1])
-                response = _error_page(request, 400, InputError.code, f"{field}: {first['msg']}")
+                response = error_page(request, 400, InputError.code, f"{field}: {first['msg']}")
             except HTTPException as error:  # the framework's own, such as of a part that is too large
-                response = _error_page(request, error.status_code, f"http.{error.status_code}", str(error.detail))
+                response = error_page(request, error.status_code, f"http.{error.status_code}", str(error.detail))
             for name, value in HEADERS.items():
                 response.headers.setdefault(name, value)
             return response
@@ -76,10 +76,13 @@ def _told(request: Request, error: PhronesisError) -> Response:
         if "hx-request" in request.headers:
             return Response(status_code=204, headers={"HX-Redirect": login})
         return RedirectResponse(login, status_code=303)
-    return _error_page(request, status_of(error), error.code, str(error))
+    return error_page(request, status_of(error), error.code, str(error))
 
 
-def _error_page(request: Request, status: int, code: str, message: str) -> Response:
+def error_page(request: Request, status: int, code: str, message: str) -> Response:
+    """Give the page that says what is wrong."""
     reception: Reception = request.app.state.reception
     words, theme = reception.words_and_theme(request)
-    return bare_page(words, theme, "error.html", status=status, code=code, message=message)
+    page = bare_page(words, theme, "error.html", status=status, code=code, message=message)
+    page.headers.update(HEADERS)
+    return page

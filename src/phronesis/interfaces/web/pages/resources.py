@@ -13,6 +13,7 @@ from phronesis.core.items import Item
 from phronesis.core.resources.records import DOCUMENT, DocumentRow
 from phronesis.core.resources.results import IngestedResource, Resource
 from phronesis.errors import InputError
+from phronesis.interfaces.uploads import stored_name
 from phronesis.interfaces.web.rendering import address, page
 from phronesis.interfaces.web.routing import back, make_router
 from phronesis.interfaces.web.visiting import Visiting, Visitor
@@ -124,17 +125,18 @@ def differences(before: Sequence[Item], after: Sequence[Item]) -> list[Differenc
 
 
 def _uploaded(visitor: Visitor, file: UploadFile, about: dict[str, Any]) -> IngestedResource:
-    """Take a file in by its bytes: readers look at its name and what is in it, as at a file of the disk."""
+    """Take a file in by its bytes: readers look at its ending and what is in it, as at a file of the disk."""
     name, most = Path(file.filename or "").name[-NAME:] or "document", visitor.memory.stages.documents.max_bytes
     body = file.file.read(most + 1)
     if len(body) > most:
         raise InputError(f"file: it has more than resources.max_bytes ({most:,}); split it, or raise the limit",
                          field="file")  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="phronesis-") as folder:
-        path = Path(folder, name)
+        path = Path(folder, stored_name(name))
         path.write_bytes(body)
         # The same name again is a new version of the same document, as with a file that is given by its path.
-        return visitor.memory.ingest_resource(path=path, **{**about, "uri": about["uri"] or f"upload:{name}"})
+        said = {"uri": about["uri"] or f"upload:{name}", "title": about.get("title") or name}
+        return visitor.memory.ingest_resource(path=path, **{**about, **said})
 
 
 def _version(held: Resource, number: int) -> DocumentRow | None:
