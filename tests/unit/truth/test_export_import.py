@@ -287,6 +287,10 @@ def test_paths_that_lead_nowhere(source: Memory, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         source.export(tmp_path / "folder")
     assert not list(tmp_path.glob(".folder*"))
+    for nowhere in ("", tmp_path / ("x" * 300)):
+        with pytest.raises(InputError, match="cannot be written") as refused:
+            source.export(nowhere)
+        assert refused.value.field == "path"
 
 
 def test_an_export_that_fails_leaves_the_old_file(source: Memory, tmp_path: Path) -> None:
