@@ -11,7 +11,7 @@ from phronesis.core.results import EditResult
 from phronesis.core.scope import LaneName
 from phronesis.derive.edits import UPDATE
 from phronesis.derive.erasure_plan import ERASE
-from phronesis.derive.rollback import find_undo
+from phronesis.derive.rollback import ROLLBACK, find_undo
 from phronesis.derive.writer import Writer, Written
 from phronesis.errors import InputError, NotFound, RollbackConflict, VersionConflict
 from phronesis.recall.browse import Browser, find_item
@@ -96,7 +96,7 @@ class Editor:
             raise NotFound(f"entry {target_id} changed nothing that could be rolled back", field="id")
         if undo.blockers and call.idempotency_key is None:
             raise _blocked(target_id, undo.blockers)  # with a key, it may be the same call again: the log decides
-        written = self._write(call, lane.lane_id, "rollback", {"target_id": target_id, "cascade": cascade})
+        written = self._write(call, lane.lane_id, ROLLBACK, {"target_id": target_id, "cascade": cascade})
         if written.pending:
             return EditResult(written.entry.id, pending=True)
         with self.database.transaction(call.tenant, "read") as unit:

@@ -89,7 +89,8 @@ class Writing(Inside):
     ) -> CommitResult:
         """Record one turn: ``{messages, tool_calls?, refs?, session_metadata?}``; ``get_turns`` shows it exactly so.
 
-        A message whose id its session holds already with the same words is reported in ``gated``, not stored twice.
+        A message whose id its session holds already with the same words is reported in ``gated``, not stored twice: one
+        that was deleted too (``unarchive`` brings it back), but not one that ``rollback`` took back.
         What it refers to becomes a document where the policy says so (``resources``): files and artifacts before this
         returns, pages that have to be fetched later.
         """
