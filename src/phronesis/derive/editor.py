@@ -9,6 +9,7 @@ from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
 from phronesis.core.results import EditResult
 from phronesis.core.scope import LaneName
+from phronesis.core.statements import STATED
 from phronesis.derive.edits import UPDATE
 from phronesis.derive.erasure_plan import ERASE
 from phronesis.derive.rollback import ROLLBACK, find_undo
@@ -56,9 +57,13 @@ class Editor:
     forms: Mapping[str, Form]
 
     def edit(self, call: Call, item_id: str, verb: str, payload: Mapping[str, Any]) -> EditResult:
-        """Record an edit of one item; NotFound when there is none, VersionConflict when it moved on."""
+        """Record an edit of one item; NotFound when there is none, VersionConflict when it moved on.
+
+        InputError when what it says cannot be true of the item.
+        """
         with self.database.transaction(call.tenant, "read") as unit:
             lane, item = find_item(unit, item_id)
+        _check_change(item, payload)
         expected = payload.get("expected_version")
         if expected is not None and expected != item.version and call.idempotency_key is None:
             raise _conflict(item, expected)
@@ -123,6 +128,11 @@ class Editor:
                 f"{target_id} is an erasure: what it removed is gone, and cannot be taken back", field="id"
             )
         return get_lane(unit, entry.lane_id)
+
+
+def _check_change(item: Item, payload: Mapping[str, Any]) -> None:
+    if "value" in payload and item.kind not in STATED:
+        raise InputError(f"value belongs to what is stated; an item of kind {item.kind} has none", field="value")
 
 
 def _conflict(item: Item, expected: int) -> VersionConflict:
