@@ -142,6 +142,17 @@ def test_what_a_caller_expected_stands_when_a_lane_is_derived_anew(memory: Memor
     assert memory.rebuild(verify=True).equal
 
 
+def test_an_end_before_the_beginning_is_refused(memory: Memory) -> None:
+    made = memory.add("tea", user_id="ada", kind="preference").items[0]
+    with pytest.raises(InputError, match=r"2026-04-01T.*2026-05-01T") as refused:
+        memory.update(made.id, valid_to="2026-04-01T00:00:00Z")
+    assert refused.value.field == "valid_to"
+    assert memory.get(made.id).version == 1
+    ended = memory.update(made.id, valid_to="2026-06-01T00:00:00Z")
+    memory.rollback(ended.entry_id)
+    assert memory.get(made.id).valid_to is None
+
+
 def test_a_correction_outlives_the_erasure_of_what_its_value_quotes(memory: Memory) -> None:
     phone = _learned(memory, "My phone number is +49 30 1234 56789", "phone")
     said = [{"role": "user", "content": "My phone number is +4930123456789", "metadata": {"note": "+4930123456789"}}]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from phronesis.core.changes import Delta, Fold
-from phronesis.core.instants import to_micros
+from phronesis.core.instants import isoformat, parse_moment, to_micros
 from phronesis.core.items import Item
 from phronesis.core.results import EditResult
 from phronesis.core.scope import LaneName
@@ -133,6 +133,14 @@ class Editor:
 def _check_change(item: Item, payload: Mapping[str, Any]) -> None:
     if "value" in payload and item.kind not in STATED:
         raise InputError(f"value belongs to what is stated; an item of kind {item.kind} has none", field="value")
+    if item.valid_from is not None and payload.get("valid_to") is not None:
+        end = parse_moment(payload["valid_to"], field="valid_to")
+        if end < item.valid_from:
+            raise InputError(
+                f"valid_to ({isoformat(end)}) lies before the item's valid_from ({isoformat(item.valid_from)}): it"
+                " would hold at no time; give a later one, or retract the item if it never held",
+                field="valid_to",
+            )
 
 
 def _conflict(item: Item, expected: int) -> VersionConflict:

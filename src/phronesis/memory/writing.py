@@ -126,12 +126,13 @@ class Writing(Inside):
     ) -> EditResult:
         """Give an item new words, a value, metadata (merged; None removes a key) or an end of validity.
 
-        History keeps the old, and `rollback` of the entry brings it back. With new words
+        History keeps the old, and `rollback` of the entry brings it back, an item without an end too. With new words
         and no ``value``, the value of an item under a key of docs/memory-types.md is read from the words; where they
         do not say it plainly, the item has none, and its words are compared with what is said later. What it is due
         stays. Under a key of your own the value stays until you give another.
 
-        VersionConflict when ``expected_version`` is given and is not the item's.
+        InputError when ``valid_to`` lies before the item's ``valid_from``; VersionConflict when ``expected_version`` is
+        given and is not the item's.
         """
         if content is None and value is None and metadata is None and valid_to is None:
             raise InputError("update needs content, value, metadata or valid_to", field="content")
