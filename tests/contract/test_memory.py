@@ -95,6 +95,42 @@ def test_the_same_message_is_stored_once(memory: Memory) -> None:
     assert [item.value for item in memory.get_all(user_id="ada", kinds=["preference"])] == ["tea"]
 
 
+def test_a_turn_that_was_taken_back_can_be_committed_again(memory: Memory) -> None:
+    turn = {"messages": [{"role": "user", "content": "I like tea", "id": "m1"}]}
+    first = memory.commit_turn("s", turn, user_id="ada")
+    undone = memory.rollback(first.entry_id)
+    again = memory.commit_turn("s", turn, user_id="ada")
+    assert (again.gated, [item.content for item in again.stored]) == ((), ["I like tea", "I like tea"])
+    assert _contents(memory, user_id="ada", kinds=["message"]) == ["I like tea"]
+    assert [item.value for item in memory.get_all(user_id="ada", kinds=["preference"])] == ["tea"]
+    once_more = memory.commit_turn("s", turn, user_id="ada")
+    assert [gated.rule for gated in once_more.gated] == ["duplicate_message"]
+    memory.rollback(again.entry_id)
+    memory.rollback(undone.entry_id)  # the first one is there again, and known again
+    assert memory.commit_turn("s", turn, user_id="ada").stored == ()
+    assert memory.rebuild(verify=True).equal
+
+
+@pytest.mark.parametrize("how", ["delete", "retract"])
+def test_a_message_that_was_put_away_is_not_stored_again(memory: Memory, how: str) -> None:
+    turn = {"messages": [{"role": "user", "content": "I like tea", "id": "m1"}]}
+    said = memory.commit_turn("s", turn, user_id="ada").stored[0]
+    getattr(memory, how)(said.id)
+    again = memory.commit_turn("s", turn, user_id="ada")
+    assert ([gated.rule for gated in again.gated], again.stored) == (["duplicate_message"], ())
+    assert said.id in again.gated[0].reason
+
+
+@pytest.mark.parametrize("wrong", [["log"], {"log": 1}, None, 3])
+def test_what_is_no_name_is_refused_by_its_field(memory: Memory, wrong: Any) -> None:
+    with pytest.raises(InputError) as refused:
+        memory.forget(user_id="ada", kinds=[wrong])
+    assert refused.value.field == "kinds"
+    with pytest.raises(InputError) as refused:
+        memory.ingest_source(text="x", source_type=wrong)
+    assert refused.value.field == "source_type"
+
+
 def test_search_finds_words_in_both_languages_and_names(memory: Memory) -> None:
     memory.add([{"role": "user", "content": "Grace Hopper drinks green tea", "name": "Ada"}], user_id="ada")
     memory.add("我喜欢绿茶和咖啡", user_id="ada")

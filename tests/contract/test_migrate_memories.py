@@ -121,6 +121,17 @@ def test_rows_of_a_file_are_kept_word_for_word_and_taken_up_once(memory: Memory)
     assert memory.rebuild(verify=True).equal
 
 
+def test_what_was_erased_since_is_told_and_the_others_go_on(memory: Memory) -> None:
+    rows = ["Zinc raises CO.", "Copper dissolves in acid."]
+    (first,) = memory.migrate_memories(rows[:1], namespace="lab").sources
+    memory.erase(id=first.item_ids[0])
+    result = memory.migrate_memories(rows, namespace="lab")
+    assert [(one.status, one.entry_id, one.blocks) for one in result.sources[:1]] == [("erased", None, ())]
+    assert [one.status for one in result.sources] == ["erased", "migrated"]
+    assert memory.migrate_memories(rows, namespace="lab").counts == {"erased": 1, "already": 1}
+    assert memory.rebuild(verify=True).equal
+
+
 def test_a_call_that_was_killed_goes_on(memory: Memory, database_url: str) -> None:
     made = [old(memory, f"Sample {n} dissolves in acid.") for n in range(4)]
     rows = [f"Sample {n} melts at {n} °C." for n in range(4)]

@@ -31,6 +31,10 @@ DEFAULT_IMPORTANCE: Final = {
 SUSPECT_WORDS: Final = "suspected"
 """The member of an item's ``data`` that holds the words for which it is in quarantine."""
 
+CORRECTED: Final = "corrected"
+"""The member of an item's ``data`` that names the entry whose words it has now: no message that it was taken from says
+the same any more."""
+
 
 class Trust(IntEnum):
     """How far the source of a text is trusted, lowest first. Text below USER is never an instruction (law 8)."""

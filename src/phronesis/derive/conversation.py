@@ -22,6 +22,7 @@ from phronesis.derive.governing import withheld_in
 from phronesis.derive.guarding import guarded, suspected
 from phronesis.derive.handler import Handler, Outcomes, Prepare
 from phronesis.derive.mentions import make_entity, make_mention
+from phronesis.derive.rollback import taken_back
 from phronesis.derive.summarising import with_summary
 from phronesis.storage.lane_view import LaneView
 
@@ -34,7 +35,8 @@ TRUST_OF_ROLE: Final = {
 def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     """Make the items of a turn and its rows.
 
-    A message whose id its session holds already, with the same words, is the same message and makes no second item.
+    A message whose id its session holds already, with the same words, is the same message and makes no second item: if
+    it was deleted, it stays so. What a rollback took back is not held, and may be said again.
     """
     payload = entry.payload
     messages: Sequence[Mapping[str, Any]] = payload.get("messages", ())
@@ -98,8 +100,11 @@ def _session_so_far(
 
 
 def _known_messages(view: LaneView, session_id: str, ids: Sequence[str]) -> dict[tuple[str, str], str]:
-    """Give the session's items by message id and the words that were said, whatever was edited since."""
-    found = view.messages_by_id(session_id, ids)
+    """Give the session's items by message id and the words that were said, whatever was edited since.
+
+    Those that a rollback took back are not among them; those that were archived or retracted are.
+    """
+    found = [item for item in view.messages_by_id(session_id, ids) if not taken_back(view, item)]
     changed = view.deltas([item.id for item in found if item.version > 1])
     known: dict[tuple[str, str], str] = {}
     for item in found:

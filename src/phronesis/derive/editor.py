@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from phronesis.core.changes import Delta, Fold
-from phronesis.core.instants import to_micros
+from phronesis.core.instants import isoformat, parse_moment, to_micros
 from phronesis.core.items import Item
 from phronesis.core.results import EditResult
 from phronesis.core.scope import LaneName
+from phronesis.core.statements import STATED
 from phronesis.derive.edits import UPDATE
 from phronesis.derive.erasure_plan import ERASE
-from phronesis.derive.rollback import find_undo
+from phronesis.derive.rollback import ROLLBACK, find_undo
 from phronesis.derive.writer import Writer, Written
 from phronesis.errors import InputError, NotFound, RollbackConflict, VersionConflict
 from phronesis.recall.browse import Browser, find_item
@@ -56,9 +57,13 @@ class Editor:
     forms: Mapping[str, Form]
 
     def edit(self, call: Call, item_id: str, verb: str, payload: Mapping[str, Any]) -> EditResult:
-        """Record an edit of one item; NotFound when there is none, VersionConflict when it moved on."""
+        """Record an edit of one item; NotFound when there is none, VersionConflict when it moved on.
+
+        InputError when what it says cannot be true of the item.
+        """
         with self.database.transaction(call.tenant, "read") as unit:
             lane, item = find_item(unit, item_id)
+        _check_change(item, payload)
         expected = payload.get("expected_version")
         if expected is not None and expected != item.version and call.idempotency_key is None:
             raise _conflict(item, expected)
@@ -96,7 +101,7 @@ class Editor:
             raise NotFound(f"entry {target_id} changed nothing that could be rolled back", field="id")
         if undo.blockers and call.idempotency_key is None:
             raise _blocked(target_id, undo.blockers)  # with a key, it may be the same call again: the log decides
-        written = self._write(call, lane.lane_id, "rollback", {"target_id": target_id, "cascade": cascade})
+        written = self._write(call, lane.lane_id, ROLLBACK, {"target_id": target_id, "cascade": cascade})
         if written.pending:
             return EditResult(written.entry.id, pending=True)
         with self.database.transaction(call.tenant, "read") as unit:
@@ -123,6 +128,19 @@ class Editor:
                 f"{target_id} is an erasure: what it removed is gone, and cannot be taken back", field="id"
             )
         return get_lane(unit, entry.lane_id)
+
+
+def _check_change(item: Item, payload: Mapping[str, Any]) -> None:
+    if "value" in payload and item.kind not in STATED:
+        raise InputError(f"value belongs to what is stated; an item of kind {item.kind} has none", field="value")
+    if item.valid_from is not None and payload.get("valid_to") is not None:
+        end = parse_moment(payload["valid_to"], field="valid_to")
+        if end < item.valid_from:
+            raise InputError(
+                f"valid_to ({isoformat(end)}) lies before the item's valid_from ({isoformat(item.valid_from)}): it"
+                " would hold at no time; give a later one, or retract the item if it never held",
+                field="valid_to",
+            )
 
 
 def _conflict(item: Item, expected: int) -> VersionConflict:

@@ -8,6 +8,7 @@ from phronesis.core.entries import Entry, is_erased
 from phronesis.core.instants import parse_moment
 from phronesis.core.items import Item
 from phronesis.derive.handler import Handler, Outcomes
+from phronesis.derive.rereading import corrected, reread
 from phronesis.storage.lane_view import LaneView
 
 UPDATE: Final = "update"
@@ -41,16 +42,14 @@ def apply_retract(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 
 def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    """Take new words, metadata (merged; None removes a key) or an end of validity."""
+    """Take new words with what they state, a value, metadata (merged; None removes a key) or an end of validity."""
     payload = entry.payload
     if is_erased(payload):
         return Changes()
     item = view.item(payload["item_id"])
     if item is None or is_stale(item, payload, outcomes):
         return Changes()
-    fields = edited_fields(item, payload)
-    if payload.get("content") is not None:
-        fields["content"] = payload["content"]
+    fields = edited_fields(item, payload) | corrected(item, entry, outcomes)
     return Changes(patches=[Patch(item.id, fields, payload.get("reason") or "updated")])
 
 
@@ -101,6 +100,6 @@ def is_stale(item: Item, payload: Mapping[str, Any], outcomes: Outcomes) -> bool
 HANDLERS: Final = (
     *(Handler(verb=verb, apply=apply_edit) for verb in SIMPLE),
     Handler(verb="retract", apply=apply_retract),
-    Handler(verb=UPDATE, apply=apply_update),
+    Handler(verb=UPDATE, apply=apply_update, prepare=reread, quick=True),
     Handler(verb="archive_all", apply=apply_archive_all),
 )

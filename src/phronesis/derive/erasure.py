@@ -30,6 +30,9 @@ from phronesis.truth.erasure import cut_out, read_logged
 
 MADE_BY: Final = "erasure/1"
 
+_KEPT: Final = frozenset({FAILED_ROLE, DECIDED_ROLE})
+"""Roles of outcomes that say what became of an entry, and hold nobody's words: no preparing makes them again."""
+
 
 def apply_erase(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     """Drop the lane's evidence and edges that come from what is gone, and ask for what has to be prepared again."""
@@ -80,7 +83,7 @@ class Erasure:
         anew, apart = payload.get("anew", ()), payload.get("apart", ())
         _keep_decisions(unit, lane)
         cut_out(unit, cut)
-        drop_outcomes(unit, [*cut, *anew], keep=FAILED_ROLE)
+        drop_outcomes(unit, [*cut, *anew], keep=_KEPT)
         for entry_id, role, n in apart:
             drop_outcome(unit, entry_id, role, n)
         if cut or anew or apart:
@@ -93,7 +96,7 @@ class Erasure:
         entry_ids = entries_of_lane(unit, lane.lane_id, before=entry.seq)
         parts = read_parts(unit, entry_ids)
         cut_out(unit, {entry_id: {part.n for part in parts[entry_id]} for entry_id in entry_ids})
-        drop_outcomes(unit, entry_ids, keep=FAILED_ROLE)
+        drop_outcomes(unit, entry_ids, keep=_KEPT)
         clear_lane(unit, lane.lane_id)
         mark_documents(unit, lane.lane_id, seq=lane.applied_seq)
         next_epoch(unit, lane.lane_id, forget_name=True)
@@ -141,7 +144,7 @@ class Preparation:
                 place = _Place(bench.database, bench.tenant, bench.lane_id, scratch=scratch, log=view.unit)
                 fresh = checked(prepare(place, older))
                 found.extend([_enclosed(older.id, made, len(found) + n) for n, made in enumerate(fresh)])
-                return older, fresh
+                return older, [*fresh, *(outcome for outcome in outcomes if outcome.role in _KEPT)]
 
             with replayed(view.unit, view.lane, stepper, until=entry.seq - 1, instead=instead):
                 return found
@@ -153,7 +156,7 @@ class Preparation:
             if outcome.role == PREPARE_AGAIN:
                 entry_id, made = _opened(outcome)
                 by_entry.setdefault(entry_id, []).append(outcome_row(made))
-        drop_outcomes(unit, entry.payload["entries"], keep=FAILED_ROLE)
+        drop_outcomes(unit, entry.payload["entries"], keep=_KEPT)
         for entry_id, rows in by_entry.items():
             put_outcomes(unit, lane.lane_id, entry_id, rows)
         self.replayer.replace(unit, lane)

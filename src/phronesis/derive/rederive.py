@@ -88,7 +88,8 @@ class _Today:
         payload = dict(entry.payload)
         if payload.pop("expected_version", None) is not None:
             met = bool(deltas_of_entry(self.live, entry.lane_id, entry.id))
-            return dataclasses.replace(entry, payload=payload), outcomes if met else _PASSED_OVER
+            fresh = self.fresh.get(entry.id, outcomes) if met else _PASSED_OVER
+            return dataclasses.replace(entry, payload=payload), fresh
         return entry, self.fresh.get(entry.id, outcomes)
 
 

@@ -11,6 +11,8 @@ from phronesis.core.undo import Undo, plan_undo, restored_fields
 from phronesis.derive.handler import Apply, Handler, Outcomes
 from phronesis.storage.lane_view import LaneView
 
+ROLLBACK: Final = "rollback"
+
 _EMPTY: Final = Undo(deltas=(), blockers=())
 
 
@@ -37,7 +39,13 @@ def undo_handler(folds: Mapping[str, Fold]) -> Handler:
         return _undone(view, entry, undo, folds)
 
     checked: Apply = apply
-    return Handler(verb="rollback", apply=checked)
+    return Handler(verb=ROLLBACK, apply=checked)
+
+
+def taken_back(view: LaneView, item: Item) -> bool:
+    """Tell whether a rollback undid the making of an item: to its lane it was never there."""
+    undone = item.status == "archived" and item.ended == "retracted" and item.ended_by is not None
+    return undone and view.verb_of(str(item.ended_by)) == ROLLBACK
 
 
 def _undone(view: LaneView, entry: Entry, undo: Undo, folds: Mapping[str, Fold]) -> Changes:

@@ -8,7 +8,7 @@ from phronesis.core.changes import Patch
 from phronesis.core.consolidating import Verdict
 from phronesis.core.entries import Entry
 from phronesis.core.ids import derived_id
-from phronesis.core.items import MEMBER_PREFIX, Item
+from phronesis.core.items import CORRECTED, MEMBER_PREFIX, Item
 from phronesis.core.proposals import Judgement, Proposal
 from phronesis.core.prospective import DUE
 from phronesis.core.relations import Edge, EvidenceRow, Polarity
@@ -99,7 +99,8 @@ class Working:
     def _confirm(self, one: Stated, item: Item, verdict: Verdict) -> None:
         """Count one more saying: a source of its own, and one confirmation for each session or entry that repeats."""
         if verdict.act == "UPDATE":
-            data = {name: member for name, member in item.data.items() if name != COMPARED} | dict(one.item.data)
+            kept = {name: member for name, member in item.data.items() if name not in (COMPARED, CORRECTED)}
+            data = kept | dict(one.item.data)
             self._patch(
                 item.id, {"content": one.item.content, "value": one.item.value, "data": data}, "said more fully"
             )

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from phronesis.core.canonical import plain
 from phronesis.core.ids import parse_id
 from phronesis.core.results import AddResult, CommitResult, EditResult
 from phronesis.core.scope import make_scope
@@ -89,7 +90,8 @@ class Writing(Inside):
     ) -> CommitResult:
         """Record one turn: ``{messages, tool_calls?, refs?, session_metadata?}``; ``get_turns`` shows it exactly so.
 
-        A message whose id its session holds already with the same words is reported in ``gated``, not stored twice.
+        A message whose id its session holds already with the same words is reported in ``gated``, not stored twice: one
+        that was deleted too (``unarchive`` brings it back), but not one that ``rollback`` took back.
         What it refers to becomes a document where the policy says so (``resources``): files and artifacts before this
         returns, pages that have to be fetched later.
         """
@@ -113,6 +115,7 @@ class Writing(Inside):
         id: str,  # noqa: A002 - the contract's name
         *,
         content: str | None = None,
+        value: Any = None,
         metadata: Mapping[str, Any] | None = None,
         valid_to: datetime | str | None = None,
         expected_version: int | None = None,
@@ -121,14 +124,21 @@ class Writing(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
-        """Give an item new words, metadata (merged; None removes a key) or an end of validity. History keeps the old.
+        """Give an item new words, a value, metadata (merged; None removes a key) or an end of validity.
 
-        VersionConflict when ``expected_version`` is given and is not the item's.
+        History keeps the old, and `rollback` of the entry brings it back, an item without an end too. With new words
+        and no ``value``, the value of an item under a key of docs/memory-types.md is read from the words; where they
+        do not say it plainly, the item has none, and its words are compared with what is said later. What it is due
+        stays. Under a key of your own the value stays until you give another.
+
+        InputError when ``valid_to`` lies before the item's ``valid_from``; VersionConflict when ``expected_version`` is
+        given and is not the item's.
         """
-        if content is None and metadata is None and valid_to is None:
-            raise InputError("update needs content, metadata or valid_to", field="content")
+        if content is None and value is None and metadata is None and valid_to is None:
+            raise InputError("update needs content, value, metadata or valid_to", field="content")
         payload = {
             "content": None if content is None else check_text(content, field="content"),
+            "value": plain(value, field="value"),
             "metadata": None if metadata is None else inputs.metadata(metadata),
             "valid_to": inputs.moment(valid_to, field="valid_to"),
             "expected_version": inputs.version(expected_version),

@@ -2,14 +2,25 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from phronesis.core.items import Item
+from phronesis.core.items import CORRECTED, Item
 from phronesis.recall.evidence import known_evidence
 from phronesis.storage.database import Unit
 from phronesis.storage.relations import origins_of
 
 
 def said_in(unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | None) -> dict[str, frozenset[str]]:
-    """Give, by item, the messages of the lane (ids of items) that items other than messages were taken from."""
+    """Give, by item, the messages of the lane (ids of items) that items other than messages were taken from.
+
+    One whose words, or whose message's, were corrected since is its own source besides: they say two things.
+    """
+    corrected = {item.id for item in items if CORRECTED in item.data}
+    return {
+        item: frozenset({item, *found}) if item in corrected or corrected & found else found
+        for item, found in _origins(unit, lane_id, items, as_of=as_of).items()
+    }
+
+
+def _origins(unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | None) -> dict[str, frozenset[str]]:
     taken = [item.id for item in items if item.kind != "message"]
     if as_of is None:
         return {item: frozenset(found) for item, found in origins_of(unit, lane_id, taken).items()} if taken else {}

@@ -142,12 +142,14 @@ def drop_outcome(unit: Unit, entry_id: str, role: str, n: int) -> None:
     )  # fmt: skip
 
 
-def drop_outcomes(unit: Unit, entry_ids: Iterable[str], *, keep: str) -> None:
-    """Delete entries' outcomes, but those of role ``keep``, and what is noted of their failures."""
+def drop_outcomes(unit: Unit, entry_ids: Iterable[str], *, keep: Collection[str]) -> None:
+    """Delete entries' outcomes, but those of the roles ``keep``, and what is noted of their failures."""
     for batch in batches(entry_ids):
         unit.run(
             sa.delete(outcomes).where(
-                outcomes.c.tenant_id == unit.tenant, outcomes.c.entry_id.in_(batch), outcomes.c.role != keep
+                outcomes.c.tenant_id == unit.tenant,
+                outcomes.c.entry_id.in_(batch),
+                outcomes.c.role.not_in(sorted(keep)),
             )
         )
         unit.run(sa.delete(failures).where(failures.c.tenant_id == unit.tenant, failures.c.entry_id.in_(batch)))

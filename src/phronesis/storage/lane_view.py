@@ -19,7 +19,7 @@ from phronesis.storage import conversations, deltas, erasing, relations, resourc
 from phronesis.storage.database import Unit
 from phronesis.storage.items import of_kinds, read_items, read_versions, read_where, weigh_kinds
 from phronesis.storage.lanes import Lane
-from phronesis.storage.log import entries_of_verb, read_outcomes
+from phronesis.storage.log import entries_of_verb, find_entry, read_outcomes
 from phronesis.storage.schema import items
 
 
@@ -132,6 +132,11 @@ class LaneView:
         """Give one delta of this lane, or None."""
         found = deltas.find_delta(self.unit, delta_id)
         return found[1] if found is not None and found[0] == self.lane_id else None
+
+    def verb_of(self, entry_id: str) -> str | None:
+        """Give the verb of an entry, or None where there is no such entry."""
+        row = find_entry(self.log or self.unit, entry_id)
+        return None if row is None else row.verb
 
     def last_recorded(self, verb: str, *, before: int, without: str) -> datetime | None:
         """Give when the last entry of a verb ahead of seq ``before`` was recorded; None when there was none.

@@ -15,6 +15,7 @@ without an outcome, or whose outcomes an erasure took, is given the one that say
 """
 
 import base64
+import errno
 import hashlib
 import os
 import tempfile
@@ -39,6 +40,9 @@ FORMAT: Final = "phronesis-export"
 VERSION: Final = 1
 PAGE: Final = 200
 """Entries read at a time: what is held in memory is one page and the entry being written."""
+
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What the system says where there is no more room: no other path of the same disk would help."""
 
 ENTRY_FIELDS: Final = ("seq", "entry_id", "verb", "handler_version", "actor", "recorded_at", "parent_id",
                        "idempotency", "paths", "hash")  # fmt: skip
@@ -73,7 +77,9 @@ def write_export(database: Database, tenant: str, path: str | os.PathLike[str], 
     except (PermissionError, IsADirectoryError, NotADirectoryError) as error:
         raise InputError(f"path: {target} cannot be written ({type(error).__name__})", field="path") from error
     except OSError as error:
-        raise StorageFull(f"the export could not be written ({error.strerror}); nothing was left behind") from error
+        if error.errno in _FULL:
+            raise StorageFull(f"the export could not be written ({error.strerror}); nothing was left behind") from error
+        raise InputError(f"path: {target} cannot be written ({error.strerror}); give another", field="path") from error
     return ExportResult(str(target), lanes=counts["lane"], entries=counts["entry"])
 
 

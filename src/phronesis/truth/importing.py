@@ -1,12 +1,13 @@
 """Taking an export into a store: what is there already is left alone, what is not is appended in its order.
 
-The whole file is checked before its first entry is stored. A lane's entries are staged in transactions of bounded
-size and count from the moment the last of them is there: whoever reads or writes meanwhile sees the lane as it was.
-Killed at any point, the same call goes on where it stopped.
+The whole file is checked before its first entry is stored, in itself and against what is here: where any lane
+conflicts, nothing of the file is taken. A lane's entries are staged in transactions of bounded size and count from the
+moment the last of them is there: whoever reads or writes meanwhile sees the lane as it was. Killed at any point, the
+same call goes on where it stopped.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,7 +18,7 @@ from phronesis.core.instants import to_micros
 from phronesis.core.results import ImportResult
 from phronesis.errors import Conflict, Erased, InputError
 from phronesis.storage.database import Database, Unit
-from phronesis.storage.lanes import GENESIS, Lane, ensure_tenant, find_lane, lock_lane
+from phronesis.storage.lanes import GENESIS, Lane, ensure_tenant, find_lane, find_secret, lock_lane
 from phronesis.storage.log import EntryRow, find_idempotent, insert_entry, put_outcomes, read_entries
 from phronesis.storage.transfer import find_numbered, insert_failure, last_seq, publish_lane, stage_lane
 from phronesis.truth.export_file import EntryRecord, LaneRecord, SecretRecord, read_export
@@ -47,10 +48,35 @@ class Importer:
     def run(self, path: str | os.PathLike[str]) -> ImportResult:
         """Import a file; see ``Memory.import_``. The lanes are not interpreted yet."""
         with _opened(path) as file:
-            for _record in read_export(file):
-                pass  # damaged, newer or broken: nothing of it is stored
+            self._check(file)  # damaged, newer, broken or at odds with what is here: nothing of it is stored
             file.seek(0)
             return self._take(file)
+
+    def _check(self, file: BinaryIO) -> None:
+        present = 0
+        fresh: list[EntryRow] = []
+        for record in read_export(file):
+            match record:
+                case SecretRecord():
+                    with self.database.transaction(self.tenant, "read") as unit:
+                        self._foreign = find_secret(unit) not in (None, record.secret)
+                case LaneRecord():
+                    with self.database.transaction(self.tenant, "read") as unit:
+                        _, present = _standing(unit, record)
+                    self._stored = {}
+                case EntryRecord() if record.row.seq <= present:
+                    self._compare(record.row, present)
+                case EntryRecord():
+                    fresh += [record.row] if record.row.idempotency is not None else []
+                    if len(fresh) == PAGE:
+                        self._check_keys(fresh)
+                        fresh = []
+        self._check_keys(fresh)
+
+    def _check_keys(self, fresh: Sequence[EntryRow]) -> None:
+        with self.database.transaction(self.tenant, "read") as unit:
+            for row in fresh:
+                self._key_of(unit, row)
 
     def _take(self, file: BinaryIO) -> ImportResult:
         lane: LaneRecord | None = None
@@ -85,18 +111,9 @@ class Importer:
         """Find or make the lane; gives the seq up to which its entries are there."""
         self._stored = {}
         with self.database.transaction(self.tenant, "append") as unit:
-            named = None if lane.lane_name is None else find_lane(unit, lane.lane_name)
-            held = find_numbered(unit, lane.lane_id)
-            if named is not None and named.lane_id != lane.lane_id:
-                raise _differs(lane, "holds entries of its own here")
+            held, present = _standing(unit, lane)
             if held is None:
                 stage_lane(unit, lane.lane_id, lane.kind, head_hash=GENESIS)
-                return 0
-            present = last_seq(unit, lane.lane_id)
-            if held.kind != lane.kind or (held.head_seq and held.name not in (None, lane.name)):
-                raise _differs(lane, "is another lane here")
-            if held.head_seq and held.name != lane.name and lane.head_seq > present:
-                raise Erased(f"lane {lane.lane_id} was erased here; what followed is not brought back", field="path")
             return present
 
     def _compare(self, row: EntryRow, present: int) -> None:
@@ -132,19 +149,25 @@ class Importer:
 
     def _store(self, unit: Unit, record: EntryRecord) -> None:
         row = record.row
-        key = None if self._foreign else row.idempotency
-        if key is not None and find_idempotent(unit, key) is not None:
-            raise Conflict(
-                f"the idempotency key of entry {row.entry_id} was used here for another call; import the file into"
-                " another tenant",
-                field="path",
-            )
+        key = self._key_of(unit, row)
         values = {name: getattr(row, name) for name in EntryRow.__dataclass_fields__}
         parts = [part_row(unit, self._secret, part) for part, _ in record.parts]
         insert_entry(unit, EntryRow(**{**values, "idempotency": key}), parts)
         put_outcomes(unit, row.lane_id, row.entry_id, record.outcomes)
         if record.failure is not None:
             insert_failure(unit, row.lane_id, row.entry_id, record.failure)
+
+    def _key_of(self, unit: Unit, row: EntryRow) -> str | None:
+        """Give the idempotency key that a new entry keeps; Conflict when it was used here for another call."""
+        key = None if self._foreign else row.idempotency
+        used = None if key is None else find_idempotent(unit, key)
+        if used is not None and used.entry_id != row.entry_id:
+            raise Conflict(
+                f"the idempotency key of entry {row.entry_id} was used here for another call; import the file into"
+                " another tenant",
+                field="path",
+            )
+        return key
 
     def _finish(self, lane: LaneRecord) -> None:
         """Let the lane's staged entries count, if there are any."""
@@ -169,6 +192,22 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield file
     except OSError as error:
         raise InputError(f"path: {path} cannot be read ({error.strerror})", field="path") from error
+
+
+def _standing(unit: Unit, lane: LaneRecord) -> tuple[Lane | None, int]:
+    """Give the lane of the file as it is here (None: it is not), and the seq up to which its entries are there."""
+    named = None if lane.lane_name is None else find_lane(unit, lane.lane_name)
+    held = find_numbered(unit, lane.lane_id)
+    if named is not None and named.lane_id != lane.lane_id:
+        raise _differs(lane, "holds entries of its own here")
+    if held is None:
+        return None, 0
+    present = last_seq(unit, lane.lane_id)
+    if held.kind != lane.kind or (held.head_seq and held.name not in (None, lane.name)):
+        raise _differs(lane, "is another lane here")
+    if held.head_seq and held.name != lane.name and lane.head_seq > present:
+        raise Erased(f"lane {lane.lane_id} was erased here; what followed is not brought back", field="path")
+    return held, present
 
 
 def _differs(lane: LaneRecord, how: str) -> Conflict:

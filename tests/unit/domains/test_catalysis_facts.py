@@ -92,6 +92,7 @@ def test_texts_are_cut_short() -> None:
         ("", None), ("copper-rich", None), ({"Cu": 3}, None), ({"Cu": 3, "Fe": 1}, None),
         ({}, None), (float("inf"), None), (["x", 1], None), (10**400, None),
         ([1e300, 1e-300], None), ("3 :", None),
+        ("75%", None), ("75 %", None), ("Cu:Zn = 75%", None), ("75% : 25%", 3.0),
     ],
 )  # fmt: skip
 def test_ratios(written: Any, expected: float | None) -> None:

@@ -184,6 +184,37 @@ def test_a_lane_with_other_entries_is_a_conflict(source: Memory, tmp_path: Path)
         assert copy.rebuild(verify=True).equal
 
 
+def _standing(memory: Memory) -> list[tuple[str | None, int]]:
+    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+        return sorted((lane.name, lane.head_seq) for lane in list_lanes(unit))
+
+
+def test_where_one_lane_conflicts_nothing_of_the_file_is_taken(source: Memory, tmp_path: Path) -> None:
+    for user in ("bob", "carol"):
+        source.add("hello", user_id=user)
+    source.export(tmp_path / "a.jsonl")
+    for user in ("alice", "bob", "carol"):  # the lanes stand in the order of their numbers, which are drawn
+        with opened(tmp_path, f"copy of {user}") as copy:
+            copy.add("mine", user_id=user)
+            with pytest.raises(Conflict, match="import it into an empty store"):
+                copy.import_(tmp_path / "a.jsonl")
+            assert _standing(copy) == [(user, 1)]
+
+
+def test_a_key_that_was_used_here_is_a_conflict_before_anything_is_taken(source: Memory, tmp_path: Path) -> None:
+    source.export(tmp_path / "a.jsonl")
+    with opened(tmp_path, "copy") as copy:
+        copy.import_(tmp_path / "a.jsonl")
+        copy.add("here", user_id="here", idempotency_key="one key")
+        for user in ("there", "nowhere", "alice"):
+            source.add("there", user_id=user, idempotency_key="one key" if user == "there" else None)
+        source.export(tmp_path / "b.jsonl")
+        before = _standing(copy)
+        with pytest.raises(Conflict, match="idempotency key"):
+            copy.import_(tmp_path / "b.jsonl")
+        assert _standing(copy) == before
+
+
 def test_stores_that_went_separate_ways_are_a_conflict(source: Memory, tmp_path: Path) -> None:
     source.export(tmp_path / "a.jsonl")
     with opened(tmp_path, "copy") as copy:
@@ -256,6 +287,10 @@ def test_paths_that_lead_nowhere(source: Memory, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         source.export(tmp_path / "folder")
     assert not list(tmp_path.glob(".folder*"))
+    for nowhere in ("", tmp_path / ("x" * 300)):
+        with pytest.raises(InputError, match="cannot be written") as refused:
+            source.export(nowhere)
+        assert refused.value.field == "path"
 
 
 def test_an_export_that_fails_leaves_the_old_file(source: Memory, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from phronesis.core.plain import Record
 from phronesis.core.results import Degraded
 from phronesis.errors import Violation
 
-MigrationStatus = Literal["migrated", "would_migrate", "already", "refused", "pending"]
+MigrationStatus = Literal["migrated", "would_migrate", "already", "refused", "erased", "pending"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,8 @@ class MigratedSource(Record):
     ``source`` is its citation (``mem:…``), the id that a file gave it, or its place there ("number 3"). ``blocks`` are
     the contents of the items that it became or would become, ``item_ids`` those items; ``diff`` the old text beside
     them. ``by`` is who rewrote it: the rules or a model. ``degraded``: a model was asked, and rules stood in.
-    ``refused`` left it as it was, ``violations`` say why; ``already``: an earlier call did it.
+    ``refused`` left it as it was, ``violations`` say why; ``already``: an earlier call did it;
+    ``erased``: an earlier call did it, and its words were erased since, which no call brings back.
     """
 
     source: str

@@ -56,9 +56,10 @@ class Forgetter:
         known = self.kinds
         if kinds is None:
             return known
-        if isinstance(kinds, str) or not isinstance(kinds, Sequence) or not set(kinds) <= set(known) or not kinds:
+        listed = kinds if isinstance(kinds, Sequence) and not isinstance(kinds, str) else ()
+        if not listed or any(kind not in known for kind in listed):
             raise InputError(f"kinds must be a list of kinds that are forgotten ({', '.join(known)})", field="kinds")
-        return [kind for kind in known if kind in kinds]
+        return [kind for kind in known if kind in listed]
 
     def would_do(
         self, tenant: str, name: LaneName, payload: Mapping[str, Any], at: datetime

@@ -18,7 +18,7 @@ from phronesis.derive.handler import DEGRADED_ROLE
 from phronesis.derive.migrating.migrate import MIGRATE, REFUSED, TAKEN_OUT, WRITTEN_ROLE, Rewriter, memory_of
 from phronesis.derive.migrating.sources import OldRow
 from phronesis.derive.writer import Writer, Written
-from phronesis.errors import IdempotencyConflict, Violation
+from phronesis.errors import Erased, IdempotencyConflict, Violation
 from phronesis.storage.database import Database
 from phronesis.storage.deltas import deltas_of_entry
 from phronesis.storage.log import read_outcomes
@@ -71,8 +71,15 @@ class Migrator:
     def migrate(self, call: Call, source: Source) -> MigratedSource:
         """Record the migration of a memory and give what came of it; again the same where it was done before.
 
-        One that was refused is tried again when somebody else rewrites now: another model, newer rules.
+        One that was refused is tried again when somebody else rewrites now: another model, newer rules. One whose words
+        were erased since stays so.
         """
+        try:
+            return self._migrated(call, source)
+        except Erased:
+            return self._told(source, "erased", blocks=())
+
+    def _migrated(self, call: Call, source: Source) -> MigratedSource:
         key = derived_id(MIGRATE, source.key)
         try:
             found, how = self._outcome(call, source, self._write(call, source, key))

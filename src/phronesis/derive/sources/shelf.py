@@ -27,7 +27,7 @@ class Shelf(Mapping[str, Source]):
         return _made(*_PLACES[source_type])
 
     def __contains__(self, source_type: object) -> bool:
-        return source_type in _PLACES
+        return isinstance(source_type, str) and source_type in _PLACES
 
     def __iter__(self) -> Iterator[str]:
         return iter(_PLACES)

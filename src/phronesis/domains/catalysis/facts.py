@@ -12,7 +12,7 @@ MODIFIER: Final = ("modifier", "small_molecule_modifier")
 """Two names of one field; the first that is filled counts."""
 
 _COLONS: Final = str.maketrans("∶/", "::")
-_PART: Final = r"(\d{1,12}(?:\.\d{1,12})?)%?"
+_PART: Final = r"(\d{1,12}(?:\.\d{1,12})?)(%?)"
 _RATIO: Final = re.compile(
     rf"(?:([a-z]{{1,3}}|m1)\s*[:/-]\s*([a-z]{{1,3}}|m2)\s*[=:]?\s*)?{_PART}(?:\s*(?::|to|比)\s*{_PART})?", re.IGNORECASE
 )
@@ -66,7 +66,7 @@ def atomic_ratio(written: object, m1: str = "", m2: str = "") -> float | None:
     """Give M1:M2 as a number, None for what is no ratio of two positive amounts.
 
     Read are "3:1", "3/1", "3∶1", "75%:25%", "3 to 1", "3", "Cu:Zn = 3:1" (the other way round too), 3, [3, 1] and
-    {"Cu": 3, "Zn": 1}.
+    {"Cu": 3, "Zn": 1}. "75%" alone is not: of all atoms, or of the other metal?
     """
     if isinstance(written, Mapping):
         parts = {folded_name(str(name)): amount for name, amount in written.items()}
@@ -82,9 +82,9 @@ def atomic_ratio(written: object, m1: str = "", m2: str = "") -> float | None:
 
 def _ratio_of_text(text: str, m1: str, m2: str) -> float | None:
     found = _RATIO.fullmatch(unicodedata.normalize("NFKC", text[:MAX_FIELD]).translate(_COLONS).strip())
-    if found is None:
+    if found is None or (found[4] and found[5] is None):
         return None
-    ratio = _quotient(_number(found[3]), _number(found[4] or 1))
+    ratio = _quotient(_number(found[3]), _number(found[5] or 1))
     if found[1] is None or ratio is None:
         return ratio
     metals, named = (folded_name(m1), folded_name(m2)), (folded_name(found[1]), folded_name(found[2]))

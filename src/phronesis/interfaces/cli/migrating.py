@@ -16,7 +16,8 @@ from phronesis.interfaces.cli.text import clean, cut, on_one_line, read_text
 
 _SAID: Final = {
     "migrated": "rewritten", "would_migrate": "would be rewritten", "already": "rewritten before",
-    "refused": "left as they were", "pending": "recorded, and rewritten later",
+    "refused": "left as they were", "erased": "erased since they were rewritten",
+    "pending": "recorded, and rewritten later",
 }  # fmt: skip
 _QUOTED: Final = 100
 """Characters that are shown of a statement that was taken out."""

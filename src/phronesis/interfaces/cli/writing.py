@@ -78,13 +78,14 @@ def add(
 @click.command()
 @click.argument("item_id", metavar="ID")
 @click.argument("text", required=False)
+@click.option("--value", metavar="JSON", type=JsonValue(text=True), help="Its value, if TEXT does not plainly say it.")
 @click.option("--metadata", metavar="JSON", type=JsonValue(), help="Merged into what is there; null removes a key.")
 @click.option("--valid-to", metavar="TIME", help="Until when it held.")
 @click.option("--expected-version", metavar="N", type=int, help="Refuse if somebody else changed it meanwhile.")
 @click.option("--reason", metavar="TEXT", help="Kept in the history.")
 @with_store
 def update(item_id: str, *, text: str | None, reason: str | None, store: Store, **changes: Any) -> None:
-    """Give a memory new words, metadata or an end.
+    """Give a memory new words, a value, metadata or an end.
 
     Its history keeps what it was. TEXT is '-' when it comes from standard input.
     """

@@ -164,6 +164,7 @@ class UpdateMemory(One, Write):
     """``Memory.update``."""
 
     content: str | None = Field(None, description="The new words.")
+    value: Any = Field(None, description="What the new words say under the memory's key, where they do not plainly.")
     metadata: dict[str, Any] | None = Field(None, description="Merged with what is there; null removes a member.")
     valid_to: Time | None = Field(None, description="When it stopped being true. ISO 8601.")
     expected_version: Annotated[int, Field(ge=1)] | None = Field(

@@ -59,6 +59,7 @@ class Change(Body):
     """What an item is given; the header If-Match says of which version."""
 
     content: str | None = None
+    value: Any = None
     metadata: Object | None = None
     valid_to: str | None = None
     reason: str | None = None

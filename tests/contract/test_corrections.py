@@ -1,0 +1,167 @@
+"""What is corrected by hand is what counts from then on: what is said later is compared with the words as they are."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from phronesis import Memory
+from phronesis.core.items import Item
+from phronesis.errors import InputError
+
+START = datetime(2026, 5, 1, 10, tzinfo=UTC)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+
+@pytest.fixture
+def memory(database_url: str) -> Iterator[Memory]:
+    with Memory.open(database_url, policy={"embedder": "none"}, clock=Clock()) as memory:
+        yield memory
+
+
+def _learned(memory: Memory, words: str, key: str, **message: str) -> Item:
+    said = [{"role": "user", "content": words, **message}]
+    (item,) = [one for one in memory.add(said, user_id="ada").items if one.key == key]
+    return item
+
+
+def _held(memory: Memory, key: str) -> list[tuple[str, Any]]:
+    return [(item.content, item.value) for item in memory.get_all(user_id="ada") if item.key == key]
+
+
+def test_a_corrected_item_has_the_value_of_its_new_words(memory: Memory) -> None:
+    home = _learned(memory, "I live in Oslo", "home_city")
+    (corrected,) = memory.update(home.id, content="I live in Bergen").items
+    assert (corrected.content, corrected.value) == ("I live in Bergen", "Bergen")
+    assert memory.rebuild(verify=True).equal
+
+
+def test_the_old_value_said_again_is_no_confirmation_of_the_corrected_item(memory: Memory) -> None:
+    home = _learned(memory, "I live in Oslo", "home_city")
+    memory.update(home.id, content="I live in Bergen")
+    memory.add("I live in Oslo", user_id="ada")
+    assert _held(memory, "home_city") == [("I live in Oslo", "Oslo")]
+    assert memory.get(home.id).ended == "superseded"
+    assert memory.rebuild(verify=True).equal
+
+
+def test_the_new_value_said_again_confirms_the_corrected_item(memory: Memory) -> None:
+    home = _learned(memory, "I live in Oslo", "home_city")
+    memory.update(home.id, content="I live in Bergen")
+    memory.add("I live in Bergen", user_id="ada")
+    assert [item.id for item in memory.get_all(user_id="ada") if item.key == "home_city"] == [home.id]
+    assert memory.rebuild(verify=True).equal
+
+
+def test_what_the_words_no_longer_say_cannot_be_taken_back(memory: Memory) -> None:
+    drink = _learned(memory, "I like tea", "likes")
+    memory.update(drink.id, content="I like green coffee")
+    memory.add("I don't like tea anymore", user_id="ada")
+    assert _held(memory, "likes") == [("I like green coffee", "green coffee")]
+    memory.add("I don't like green coffee anymore", user_id="ada")
+    assert _held(memory, "likes") == []
+    assert memory.rebuild(verify=True).equal
+
+
+def test_the_compared_form_follows_the_words(memory: Memory) -> None:
+    birthday = _learned(memory, "My birthday is 3 May 1990", "birthday")
+    assert birthday.data["compared"] == "1990-05-03"
+    (corrected,) = memory.update(birthday.id, content="My birthday is 4 May 1990").items
+    assert (corrected.value, corrected.data["compared"]) == ("4 May 1990", "1990-05-04")
+
+
+def test_words_of_which_no_value_is_read_are_compared_themselves(memory: Memory) -> None:
+    home = _learned(memory, "I live in Oslo", "home_city")
+    (corrected,) = memory.update(home.id, content="Somewhere by the sea, far up north").items
+    assert corrected.value is None
+    memory.add("I live in Oslo", user_id="ada")
+    assert _held(memory, "home_city") == [("I live in Oslo", "Oslo")]
+    memory.rollback(memory.update(home.id, content="I live in Bergen").entry_id)
+    assert (memory.get(home.id).content, memory.get(home.id).value) == ("Somewhere by the sea, far up north", None)
+    assert memory.rebuild(verify=True).equal
+
+
+def test_who_said_it_is_still_whom_it_is_about(memory: Memory) -> None:
+    home = _learned(memory, "I live in Oslo", "home_city", name="Grace")
+    assert home.subject == "Grace"
+    assert memory.update(home.id, content="I live in Bergen").items[0].value == "Bergen"
+    other = _learned(memory, "My sister Anna lives in Oslo", "home_city")
+    assert memory.update(other.id, content="My sister Anna lives in Bergen").items[0].value == "Bergen"
+
+
+def test_a_caller_says_the_value_too(memory: Memory) -> None:
+    home = _learned(memory, "I live in Oslo", "home_city")
+    (corrected,) = memory.update(home.id, content="At home in the town of seven hills", value="Bergen").items
+    assert corrected.value == "Bergen"
+    memory.add("I live in Bergen", user_id="ada")
+    assert _held(memory, "home_city") == [("At home in the town of seven hills", "Bergen")]
+    assert memory.update(home.id, value="Rome").items[0].value == "Rome"
+    assert memory.rebuild(verify=True).equal
+
+
+def test_a_value_under_a_key_of_the_callers_own_stays_until_the_caller_says_another(memory: Memory) -> None:
+    made = memory.add("Five points", user_id="ada", kind="fact", key="loyalty.points", value=5).items[0]
+    assert memory.update(made.id, content="Five points by now").items[0].value == 5
+    assert memory.update(made.id, content="Six points", value=6).items[0].value == 6
+
+
+def test_only_what_is_stated_has_a_value(memory: Memory) -> None:
+    message = memory.add("hello there", user_id="ada").items[0]
+    with pytest.raises(InputError, match="value") as refused:
+        memory.update(message.id, value="x")
+    assert refused.value.field == "value"
+
+
+def test_the_same_words_again_change_nothing(memory: Memory) -> None:
+    made = memory.add("At home by the sea", user_id="ada", kind="profile", key="home_city", value="Bergen").items[0]
+    assert memory.update(made.id, content=made.content).items == ()
+    assert memory.get(made.id).value == "Bergen"
+
+
+def test_a_corrected_item_is_found_beside_the_message_it_was_taken_from(memory: Memory) -> None:
+    home = _learned(memory, "I live in Oslo", "home_city")
+    memory.update(home.id, content="I live in Bergen")
+    found = [one.item.content for one in memory.search("Where do I live?", user_id="ada")]
+    assert sorted(found) == ["I live in Bergen", "I live in Oslo"]
+
+
+def test_what_a_caller_expected_stands_when_a_lane_is_derived_anew(memory: Memory) -> None:
+    home = _learned(memory, "I live in Oslo", "home_city")
+    memory.update(home.id, content="I live in Bergen", expected_version=1)
+    memory.rederive(user_id="ada")
+    assert (memory.get(home.id).content, memory.get(home.id).value) == ("I live in Bergen", "Bergen")
+    assert memory.rebuild(verify=True).equal
+
+
+def test_an_end_before_the_beginning_is_refused(memory: Memory) -> None:
+    made = memory.add("tea", user_id="ada", kind="preference").items[0]
+    with pytest.raises(InputError, match=r"2026-04-01T.*2026-05-01T") as refused:
+        memory.update(made.id, valid_to="2026-04-01T00:00:00Z")
+    assert refused.value.field == "valid_to"
+    assert memory.get(made.id).version == 1
+    ended = memory.update(made.id, valid_to="2026-06-01T00:00:00Z")
+    memory.rollback(ended.entry_id)
+    assert memory.get(made.id).valid_to is None
+
+
+def test_a_correction_outlives_the_erasure_of_what_its_value_quotes(memory: Memory) -> None:
+    phone = _learned(memory, "My phone number is +49 30 1234 56789", "phone")
+    said = [{"role": "user", "content": "My phone number is +4930123456789", "metadata": {"note": "+4930123456789"}}]
+    again = next(item for item in memory.add(said, user_id="ada").items if item.kind == "message")
+    version = memory.get(phone.id).version
+    memory.update(phone.id, content="My phone number is +49 30 123 456 789", expected_version=version)
+    assert memory.get(phone.id).version == version + 1 > 2
+    memory.erase(id=again.id)
+    held = memory.get(phone.id)
+    assert (held.content, held.data["compared"]) == ("My phone number is +49 30 123 456 789", "+4930123456789")
+    assert held.version == 2
+    assert memory.rebuild(verify=True).equal
