@@ -10,6 +10,7 @@ from typing import Final, get_args
 from phronesis.core.proposals import Cardinality
 from phronesis.core.statements import plain_form
 from phronesis.core.values import NORMALISERS, normal_value
+from phronesis.derive.extracting.script import simplified
 from phronesis.errors import PhronesisError
 from phronesis.truth.inputs import STATED_KINDS
 
@@ -94,9 +95,9 @@ def folded(key: str) -> str:
 def compared(row: MemoryType, value: str, *, at: datetime | None = None) -> str | None:
     """Give a value in the form of its row; None where that is no other than its plain form.
 
-    ``at`` is when it was said, against which dates are read.
+    ``at`` is when it was said, against which dates are read. Chinese is compared in simplified characters: 綠茶 is 绿茶.
     """
-    form = plain_form(normal_value(row.form, value, at=at))
+    form = plain_form(normal_value(row.form, simplified(value), at=at))
     return None if form == plain_form(value) else form
 
 

@@ -15,7 +15,6 @@ from phronesis.derive.extracting.gate import MAX_REFUSALS, Gate, refusal
 from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryTypes, compared, load_memory_types
 from phronesis.derive.extracting.reading import Reading
-from phronesis.derive.extracting.script import simplified
 from phronesis.derive.extracting.tables import Language, load_language
 
 RULES_VERSION: Final = "extract-rules/5"
@@ -89,4 +88,4 @@ class Rules:
         row = self.types.find(one.key, one.kind)
         if row is None or one.value is None:
             return one
-        return replace(one, compared=compared(row, simplified(one.value), at=at))  # 臺北 is 台北
+        return replace(one, compared=compared(row, one.value, at=at))

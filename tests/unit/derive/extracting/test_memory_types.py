@@ -4,8 +4,15 @@ from datetime import UTC, datetime
 
 import pytest
 
+from phronesis.core.statements import plain_form
 from phronesis.core.values import NORMALISERS
-from phronesis.derive.extracting.memory_types import MemoryType, folded, load_memory_types, parse_memory_types
+from phronesis.derive.extracting.memory_types import (
+    MemoryType,
+    compared,
+    folded,
+    load_memory_types,
+    parse_memory_types,
+)
 from phronesis.derive.extracting.rules import Rules
 from phronesis.errors import PhronesisError
 from phronesis.truth.inputs import STATED_KINDS
@@ -79,3 +86,11 @@ def test_a_page_that_cannot_be_read_names_the_row(page: str, said: str) -> None:
 )
 def test_one_key_for_what_is_spelled_in_two_ways(key: str, one: str) -> None:
     assert folded(key) == one
+
+
+@pytest.mark.parametrize(("one", "other"), [("綠茶", "绿茶"), ("臺北", "台北"), ("Green tea", "green  TEA")])
+def test_values_that_are_spelled_otherwise_compare_alike(one: str, other: str) -> None:
+    row = TYPES.find("likes", "preference")
+    assert row is not None
+    forms = {compared(row, value) or plain_form(value) for value in (one, other)}
+    assert len(forms) == 1
