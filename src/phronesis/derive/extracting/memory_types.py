@@ -95,7 +95,7 @@ def folded(key: str) -> str:
 def compared(row: MemoryType, value: str, *, at: datetime | None = None) -> str | None:
     """Give a value in the form of its row; None where that is no other than its plain form.
 
-    ``at`` is when it was said, against which dates are read. Chinese is compared in simplified characters: 綠茶 is 绿茶.
+    ``at`` is when it was said, against which dates are read. Chinese is compared in simplified characters.
     """
     form = plain_form(normal_value(row.form, simplified(value), at=at))
     return None if form == plain_form(value) else form
