@@ -135,6 +135,8 @@ class TraitBook:
             lane = get_lane(unit, lane_of_item(unit, item.id) or 0)
             rows = known_evidence(unit, lane.lane_id, [item.id], as_of=as_of).get(item.id, [])
             memories = read_items(unit, lane, [row.source_key for row in rows])
+            if as_of is not None:
+                memories = {item.id: item for item in known_at(unit, lane.lane_id, memories.values(), as_of)}
         ordered = sorted(rows, key=lambda row: (row.recorded_at, row.occurred_at or row.recorded_at, row.source_key))
         return [told(row, memories.get(row.source_key)) for row in ordered if row.polarity in ("support", "contra")]
 
