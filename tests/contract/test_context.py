@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -218,3 +219,14 @@ def test_what_was_taken_from_a_recent_turn_is_not_shown_twice(memory: Memory) ->
     assert {row["reason"] for row in package.explain["dropped"] if row["slot"] == "evidence"} == {"shown already"}
     other = compose(memory, "When does the harbour open?", session="other")
     assert 0 < sum(evidence.item.id in {fact, *ids} for evidence in other.evidence) < 3  # not what is said twice
+
+
+def test_what_is_held_today_disputes_nothing_in_the_past(memory: Memory) -> None:
+    home, other = (state(memory, f"Likes {city}.", subject="user", key="likes") for city in ("Lyon", "Oslo"))
+    joined(memory, contradicts=[(home, other), (other, home)])
+    then = datetime.now(UTC)
+    assert memory.search("Lyon", user_id="alice", as_of=then)[0].conflicts == (other,)
+    joined(memory, held=[other])
+    assert [one.conflicts for one in memory.search("Lyon", user_id="alice", as_of=then)] == [()]
+    assert "Oslo" not in compose(memory, "Lyon?", as_of=then).text
+    assert "disputed by" not in compose(memory, "Lyon?", as_of=then).text

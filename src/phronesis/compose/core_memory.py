@@ -92,7 +92,7 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
     if not policy.shows_disputes(wanted):
         weaker = outweighed(unit, lanes, ids)
         held = [item for item in held if item.pinned or item.id not in weaker]
-    disputes = live_disputes(unit, lanes, ids) if policy.shows_disputes(wanted) else {}
+    disputes = live_disputes(unit, lanes, ids, as_of=wanted.as_of) if policy.shows_disputes(wanted) else {}
     blocks = [
         Block(text=text, citations=(f"policy:{n}",), label="Policies") for n, text in enumerate(policy.policies, 1)
     ]

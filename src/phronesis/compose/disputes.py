@@ -10,6 +10,7 @@ from phronesis.core.results import Evidence
 from phronesis.core.traits.recalling import recalled
 from phronesis.recall.browse import items_by_id
 from phronesis.recall.evidence import sources_of
+from phronesis.recall.past import drawn_by, live_at
 from phronesis.storage.database import Unit
 from phronesis.storage.eligible import Wanted
 from phronesis.storage.items import read_items
@@ -43,17 +44,19 @@ def side_by_side(
     return list(out.values())
 
 
-def live_disputes(unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str]) -> dict[str, list[str]]:
-    """Give the ids of the items that contradict each of these, and that nothing has ended."""
+def live_disputes(
+    unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str], *, as_of: int | None = None
+) -> dict[str, list[str]]:
+    """Give the ids of the items that contradict each of these, and that nothing has ended, or had ``as_of`` a time."""
     found: dict[str, list[str]] = {}
     for lane in lanes if item_ids else ():
-        for one, other in contradicting(unit, lane.lane_id):
+        for one, other, _ in drawn_by(unit, lane.lane_id, contradicting(unit, lane.lane_id), as_of):
             found.setdefault(one, []).append(other)
             found.setdefault(other, []).append(one)
     found = {item_id: found[item_id] for item_id in item_ids if item_id in found}
     others = [other for named in found.values() for other in named]
-    read = [item for lane in lanes if others for item in read_items(unit, lane, others).values()]
-    shown = {item.id for item in read if item.live and recalled(item)}
+    live = [item for lane in lanes if others for item in live_at(unit, lane, others, as_of).values()]
+    shown = {item.id for item in live if recalled(item)}
     return {item_id: sorted({*named} & shown) for item_id, named in found.items()}
 
 
