@@ -110,7 +110,7 @@ class Assembler:
                 lanes = visible_lanes(unit, request.scope)
                 evidence = side_by_side(unit, lanes, evidence, request.wanted, apart=apart)
                 if not self.core.shows_disputes(request.wanted):
-                    weaker = outweighed(unit, lanes, [one.item.id for one in evidence])
+                    weaker = outweighed(unit, lanes, [one.item.id for one in evidence], request.wanted)
                     evidence = [dataclasses.replace(one, conflicts=()) for one in evidence if one.item.id not in weaker]
                 derived = [one.item.id for one in evidence if one.item.kind != "message"]
                 for lane in lanes:

@@ -116,5 +116,5 @@ def _allowed(unit: Unit, lane: Lane, ids: Iterable[str], wanted: Wanted) -> Mapp
         and item.quarantine is None
         and recalled(item)
         and (wanted.kinds is None or item.kind in wanted.kinds)
-        and all(getattr(item, name) == value for name, value in wanted.attributes.items())
+        and wanted.carries(item)
     }
