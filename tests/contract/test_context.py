@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -218,3 +219,49 @@ def test_what_was_taken_from_a_recent_turn_is_not_shown_twice(memory: Memory) ->
     assert {row["reason"] for row in package.explain["dropped"] if row["slot"] == "evidence"} == {"shown already"}
     other = compose(memory, "When does the harbour open?", session="other")
     assert 0 < sum(evidence.item.id in {fact, *ids} for evidence in other.evidence) < 3  # not what is said twice
+
+
+def test_what_is_held_today_disputes_nothing_in_the_past(memory: Memory) -> None:
+    home, other = (state(memory, f"Likes {city}.", subject="user", key="likes") for city in ("Lyon", "Oslo"))
+    joined(memory, contradicts=[(home, other), (other, home)])
+    then = datetime.now(UTC)
+    assert memory.search("Lyon", user_id="alice", as_of=then)[0].conflicts == (other,)
+    joined(memory, held=[other])
+    assert [one.conflicts for one in memory.search("Lyon", user_id="alice", as_of=then)] == [()]
+    assert "Oslo" not in compose(memory, "Lyon?", as_of=then).text
+    assert "disputed by" not in compose(memory, "Lyon?", as_of=then).text
+
+
+def test_a_context_of_an_agent_holds_what_that_agent_was_told(database_url: str) -> None:
+    policy = {"embedder": "none", "policies": ["Be kind."], "core": {"pin": ["allergy"]}}
+    with Memory.open(database_url, policy=policy, tenant="acme") as memory:
+        state(memory, "Is called Ally.", subject="user", key="name", value="Ally", agent_id="a1")
+        for agent, name in (("a1", "Ally"), (None, "Al"), ("a2", "Alice Doe")):
+            told: dict[str, Any] = {"agent_id": agent, "subject": "user"}
+            state(memory, f"Is allergic to nuts, {name} says.", key="allergy", value=f"nuts {name}", **told)
+            state(memory, f"Answer {name} briefly.", "preference", key="reply_style", value=name, **told)
+            state(memory, f"Call {name}'s landlord.", "task", due=datetime.now(UTC), **told)
+            memory.pin(state(memory, f"{name}'s door code changes weekly.", "fact", agent_id=agent))
+            state(memory, f"When writing letters: sign as {name}.", "procedure", agent_id=agent)
+        state(memory, "Ally owns a boat.", subject="Ally", key="possession", agent_id="a2")
+        package = compose(memory, "Write a letter.", agent_id="a2")
+        assert "Ally owns a boat." in package.text  # who the user is, every agent was told
+        assert [block.text for block in package.system_blocks if block.label == "Policies"] == ["Be kind."]
+        shown = [memory.get(one) for one in package.shown_ids()]
+        assert {one.agent_id for one in shown} == {"a2"}
+        assert {one.kind for one in shown} == {"profile", "preference", "task", "fact", "procedure"}
+        everything = compose(memory, "Write a letter.").text
+        assert all(f"sign as {name}." in everything for name in ("Ally", "Alice Doe", "Al"))
+        assert "Is called Ally." in everything
+
+
+def test_what_another_agent_was_told_disputes_nothing_of_an_agents(database_url: str) -> None:
+    for side in ("both", "best"):
+        policy = {"embedder": "none", "conflict": {"default": "keep_both", "disputes": side}}
+        with Memory.open(database_url, policy=policy, tenant=side) as memory:
+            for agent, city in (("a1", "Lyon"), ("a2", "Oslo")):
+                turn = {"messages": [{"role": "user", "content": f"I live in {city}."}]}
+                memory.commit_turn(agent, turn, user_id="alice", agent_id=agent)
+            assert "disputed by" in compose(memory, "Where do I live?").text or side == "best"
+            told = compose(memory, "Where do I live?", agent_id="a1").text
+            assert ("Lyon" in told, "Oslo" in told, "disputed by" in told) == (True, False, False)

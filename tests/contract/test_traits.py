@@ -462,6 +462,7 @@ def test_the_past_is_read_as_it_was_known(told: Told) -> None:
     told.reflect(upgrades=[])
     told.memory.correct_trait(told.ids["b"], content="Drinks coffee")
     told.memory.retract(told.ids["a"])
+    told.memory.update(told.ids["a-0"], content="It was never a")
     then += timedelta(seconds=1)
     assert told.memory.get_user_traits(USER, as_of=then) == before
     assert told.memory.get_trait_evidence(told.ids["a"], as_of=then) == rows

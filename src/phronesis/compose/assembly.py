@@ -20,10 +20,10 @@ from phronesis.core.results import Evidence
 from phronesis.models.token_counter import TokenCounter
 from phronesis.recall.browse import Browser
 from phronesis.recall.lanes import visible_lanes
+from phronesis.recall.once import origins_at
 from phronesis.recall.planning.entities import candidates, names_held
 from phronesis.storage.database import Unit
 from phronesis.storage.lanes import Lane
-from phronesis.storage.relations import origins_of
 from phronesis.storage.resources import has_documents
 
 CHARACTERS_PER_TOKEN: Final = 4
@@ -110,11 +110,12 @@ class Assembler:
                 lanes = visible_lanes(unit, request.scope)
                 evidence = side_by_side(unit, lanes, evidence, request.wanted, apart=apart)
                 if not self.core.shows_disputes(request.wanted):
-                    weaker = outweighed(unit, lanes, [one.item.id for one in evidence])
+                    weaker = outweighed(unit, lanes, [one.item.id for one in evidence], request.wanted)
                     evidence = [dataclasses.replace(one, conflicts=()) for one in evidence if one.item.id not in weaker]
                 derived = [one.item.id for one in evidence if one.item.kind != "message"]
                 for lane in lanes:
-                    origins |= origins_of(unit, lane.lane_id, [*derived, *loaded.summary.noted])
+                    taken = [*derived, *loaded.summary.noted]
+                    origins |= origins_at(unit, lane.lane_id, taken, request.wanted.as_of)
         return Candidates(
             user_message=request.message,
             system_blocks=loaded.core.blocks,

@@ -14,7 +14,7 @@ from phronesis.core.context import Block
 from phronesis.core.items import KINDS, Item, Trust
 from phronesis.core.prospective import COMING, in_words, lapsed
 from phronesis.core.traits.recalling import recalled
-from phronesis.recall.about_user import is_about, names_of_user
+from phronesis.recall.about_user import is_about, names_of_user, told_names
 from phronesis.recall.browse import items_of
 from phronesis.recall.prospective import due_items
 from phronesis.storage.database import Unit
@@ -74,10 +74,12 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
     By hand anything may be pinned. Otherwise only what is about the user, or about nobody: what somebody else prefers
     is found when it is asked for. A trait that may not be recalled is not shown, pinned or not. What is due, or will be
     within a day, stands behind the standing instructions and what is pinned, the most urgent first.
+
+    The attributes that are wanted narrow all of it, what is pinned too. Policies are the team's, whichever agent asks.
     """
     asked = dataclasses.replace(wanted, recalled=True)
     found = {item.id: item for item in _items(unit, lanes, policy, asked) if recalled(item)}
-    names = names_of_user(found.values(), lanes)
+    names = told_names(unit, lanes, wanted) if wanted.attributes else names_of_user(found.values(), lanes)
     due = [item for item in due_items(unit, lanes, asked, now, COMING) if not lapsed(item, now)][: policy.due]
     told = {item.id for item in due}
     held = [item for item in found.values() if item.id not in told and (item.pinned or is_about(item, names))]
@@ -90,9 +92,9 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
     held = [*first, *due, *held[len(first) :]]
     ids = [item.id for item in held]
     if not policy.shows_disputes(wanted):
-        weaker = outweighed(unit, lanes, ids)
+        weaker = outweighed(unit, lanes, ids, wanted)
         held = [item for item in held if item.pinned or item.id not in weaker]
-    disputes = live_disputes(unit, lanes, ids) if policy.shows_disputes(wanted) else {}
+    disputes = live_disputes(unit, lanes, ids, wanted) if policy.shows_disputes(wanted) else {}
     blocks = [
         Block(text=text, citations=(f"policy:{n}",), label="Policies") for n, text in enumerate(policy.policies, 1)
     ]

@@ -10,6 +10,7 @@ from phronesis.core.results import Evidence
 from phronesis.core.traits.recalling import recalled
 from phronesis.recall.browse import items_by_id
 from phronesis.recall.evidence import sources_of
+from phronesis.recall.past import drawn_by, live_at
 from phronesis.storage.database import Unit
 from phronesis.storage.eligible import Wanted
 from phronesis.storage.items import read_items
@@ -43,26 +44,29 @@ def side_by_side(
     return list(out.values())
 
 
-def live_disputes(unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str]) -> dict[str, list[str]]:
-    """Give the ids of the items that contradict each of these, and that nothing has ended."""
+def live_disputes(unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str], wanted: Wanted) -> dict[str, list[str]]:
+    """Give the ids of the items that contradict each of these, and that nothing has ended, at the time asked for.
+
+    Those of other attributes than are wanted are left out.
+    """
     found: dict[str, list[str]] = {}
     for lane in lanes if item_ids else ():
-        for one, other in contradicting(unit, lane.lane_id):
+        for one, other, _ in drawn_by(unit, lane.lane_id, contradicting(unit, lane.lane_id), wanted.as_of):
             found.setdefault(one, []).append(other)
             found.setdefault(other, []).append(one)
     found = {item_id: found[item_id] for item_id in item_ids if item_id in found}
     others = [other for named in found.values() for other in named]
-    read = [item for lane in lanes if others for item in read_items(unit, lane, others).values()]
-    shown = {item.id for item in read if item.live and recalled(item)}
+    live = [item for lane in lanes if others for item in live_at(unit, lane, others, wanted.as_of).values()]
+    shown = {item.id for item in live if recalled(item) and wanted.carries(item)}
     return {item_id: sorted({*named} & shown) for item_id, named in found.items()}
 
 
-def outweighed(unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str]) -> frozenset[str]:
-    """Give those of the items that a live one disputes which is the better: of more trust, then said later.
+def outweighed(unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str], wanted: Wanted) -> frozenset[str]:
+    """Give those of the items that a live one disputes which is wanted and better: of more trust, then said later.
 
     Of two that are equal in both, the one with the later id is.
     """
-    disputes = live_disputes(unit, lanes, item_ids)
+    disputes = live_disputes(unit, lanes, item_ids, wanted)
     named = {one for item_id, others in disputes.items() for one in (item_id, *others)}
     items = {one.id: one for lane in lanes if named for one in read_items(unit, lane, named).values()}
 
@@ -92,7 +96,8 @@ def _both_ways(found: Sequence[Evidence]) -> dict[str, list[str]]:
 def _fetched(unit: Unit, lanes: Sequence[Lane], ids: Sequence[str], wanted: Wanted) -> dict[str, Evidence]:
     out: dict[str, Evidence] = {}
     for lane in lanes if ids else ():
-        items = [item for item in items_by_id(unit, [lane], ids, wanted).values() if recalled(item)]
+        items = [item for item in items_by_id(unit, [lane], ids, wanted).values()
+                 if recalled(item) and wanted.carries(item)]  # fmt: skip
         sources = sources_of(unit, lane.lane_id, items, as_of=wanted.as_of)
         out |= {item.id: Evidence(item, 0.0, sources=tuple(sources[item.id])) for item in items}
     return out

@@ -7,9 +7,11 @@ from typing import Any
 from phronesis.core.context import Block
 from phronesis.core.entries import is_erased
 from phronesis.core.ids import item_id
+from phronesis.core.results import Turn
 from phronesis.recall.browse import turns_of
+from phronesis.storage.conversations import repeats_of_entries
 from phronesis.storage.database import Unit
-from phronesis.storage.items import read_items, read_states
+from phronesis.storage.items import ItemState, read_items, read_states
 from phronesis.storage.lanes import Lane
 
 
@@ -33,7 +35,8 @@ def recent_turns(
     """Give the last turns of a session.
 
     A message that was archived or retracted since is left out, unless a time is asked for; what is in quarantine is
-    data, whoever said it. Where its item still says the same words, a block cites it, so that it is not shown again.
+    data, whoever said it. Of what a client sent again the message that it repeats decides. Where its item still says
+    the same words, a block cites it, so that it is not shown again.
     """
     blocks: list[Block] = []
     count, where = 0, None
@@ -42,19 +45,35 @@ def recent_turns(
         if not turns:
             continue
         count, where = count + len(turns), where or lane
-        said = [(item_id(turn.entry_id, "message", str(n)), message)
-                for turn in turns for n, message in enumerate(turn.messages)]  # fmt: skip
-        states = read_states(unit, lane, [identity for identity, _ in said])
+        said, states = _said(unit, lane, turns)
         edited = read_items(unit, lane, [identity for identity, state in states.items() if state.version > 1])
         for identity, message in said:
             state = states.get(identity)
             text = "" if is_erased(message) else message_words(message)
-            held = state is not None and state.held
-            if not text.strip() or (state is not None and not state.live and not held and as_of is None):
+            if not text.strip() or (state is not None and not state.kept and as_of is None):
                 continue
+            held = state is not None and state.held
             same = state is not None and not held and (state.version == 1 or edited[identity].content == text)
             blocks.append(_block(message, text, (f"mem:{identity}",) if same else (), held=held))
     return RecentTurns(blocks, count, where)
+
+
+def _said(
+    unit: Unit, lane: Lane, turns: Sequence[Turn]
+) -> tuple[list[tuple[str, Mapping[str, Any]]], dict[str, ItemState]]:
+    """Give the messages of turns, each with the id of its item, and the state of these items.
+
+    A message that its session held already has no item of its own: its item is that of the message it repeats.
+    """
+    places = {(turn.entry_id, n): message for turn in turns for n, message in enumerate(turn.messages)}
+    ids = {place: item_id(place[0], "message", str(place[1])) for place in places}
+    states = read_states(unit, lane, ids.values())
+    unknown = {entry for (entry, n), message in places.items() if ids[entry, n] not in states and "id" in message}
+    if unknown:
+        repeated = {(row.entry_id, row.n): row.item_id for row in repeats_of_entries(unit, sorted(unknown))}
+        ids |= repeated
+        states |= read_states(unit, lane, [one for one in repeated.values() if one not in states])
+    return [(ids[place], message) for place, message in places.items()], states
 
 
 def message_words(message: Mapping[str, Any]) -> str:

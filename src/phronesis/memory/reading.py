@@ -105,7 +105,9 @@ class Reading(Inside):
         session said before; its recent turns; evidence; the message. No rendering exceeds ``token_budget`` (default:
         the policy's).
         The words under ``goal``, ``task`` and ``topic`` of ``agent_state`` join the question. ``plan`` is carried out
-        instead of a new one: what ``plan`` gave, perhaps changed; its scope and times are those of this call.
+        instead of a new one: what ``plan`` gave, perhaps changed; its scope and times are those of this call. With
+        ``agent_id`` it holds what that agent recorded alone, of pinned items too; policies, and the session's turns and
+        summary, are in it whoever asks.
 
         It is noted, beside memory, that the session was shown these items, so that what it says of them later is no new
         evidence (law 7), and that they were of use. With ``dry_run`` neither is: for a person who looks on.
@@ -117,7 +119,7 @@ class Reading(Inside):
         budget = stages.budget
         if token_budget is not None:
             budget = scaled(budget, inputs.limit(token_budget, most=MAX_BUDGET, field="token_budget"))
-        wanted = self._wanted(as_of=as_of, valid_at=valid_at)
+        wanted = self._wanted(attributes=scope.attributes, as_of=as_of, valid_at=valid_at)
         request = Request(
             session_id=session, message=check_text(user_message, field="user_message"), scope=scope, budget=budget,
             agent_state=inputs.metadata(agent_state, field="agent_state"),

@@ -21,7 +21,7 @@ from phronesis.errors import NotFound
 from phronesis.recall.cursors import read_cursor, write_cursor
 from phronesis.recall.evidence import known_evidence, sources_of
 from phronesis.recall.lanes import visible_lanes
-from phronesis.recall.past import held_at, known_at
+from phronesis.recall.past import edges_at, held_at, known_at
 from phronesis.storage import conversations
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.deltas import deltas_of_entry, deltas_of_items
@@ -75,6 +75,7 @@ class Browser:
             lane, item = _find_at(unit, item_id, wanted)
             rows = known_evidence(unit, lane.lane_id, [item_id], as_of=wanted.as_of).get(item_id, [])
             edges = read_edges(unit, lane.lane_id, [item_id]) + read_edges(unit, lane.lane_id, [item_id], incoming=True)
+            edges = edges_at(unit, lane, edges, wanted.as_of)
             sources = sources_of(unit, lane.lane_id, [item], as_of=wanted.as_of)[item_id]
             kept = [source for source in sources if find_entry(unit, source.entry_id) is not None]
             return Explanation(
@@ -187,7 +188,7 @@ def items_by_id(unit: Unit, lanes: Sequence[Lane], ids: Iterable[str], wanted: W
     listed = list(ids)
     out: dict[str, Item] = {}
     for lane in lanes if listed else ():
-        found = list(read_items(unit, lane, listed).values())
+        found = [item for item in read_items(unit, lane, listed).values() if item.quarantine is None]
         if wanted.as_of is not None:
             found = known_at(unit, lane.lane_id, found, wanted.as_of)
         if wanted.valid_at is not None:

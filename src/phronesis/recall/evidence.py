@@ -72,10 +72,11 @@ def sources_of(
 
     The entry that made a learned item is the act of learning, not a source of it: without evidence it has none. What
     was taken from messages has those messages, each with the words it was taken from; what was learned from memories
-    has those, as they were first said.
+    has those, as they were first said. ``as_of`` a time (microseconds) the items are given as they were then, and
+    nothing that came later is a source.
     """
     rows = known_evidence(unit, lane_id, [item.id for item in items if item.kind != "message"], as_of=as_of)
-    edited = _edits(unit, lane_id, [item for item in items if item.kind not in LEARNED_KINDS], rows)
+    edited = _edits(unit, lane_id, [item for item in items if item.kind not in LEARNED_KINDS], rows, as_of)
     learned_of = {item.id for item in items if item.kind in LEARNED_KINDS}
     quoted = _quoted(unit, lane_id, [row for found in rows.values() for row in found
                                      if row.span_start is not None or row.item_id in learned_of])  # fmt: skip
@@ -95,14 +96,21 @@ def sources_of(
 
 
 def _edits(
-    unit: Unit, lane_id: int, items: Sequence[Item], rows: Mapping[str, Sequence[EvidenceRow]]
+    unit: Unit, lane_id: int, items: Sequence[Item], rows: Mapping[str, Sequence[EvidenceRow]], as_of: int | None
 ) -> Mapping[str, Sequence[Delta]]:
-    """Give what `_stated` asks for of the items that state themselves."""
+    """Give what `_stated` asks for of the items that state themselves, up to a time (microseconds)."""
     stated = [item.id for item in items
               if item.version > 1 and not any(row.polarity == "source" for row in rows.get(item.id, ()))]  # fmt: skip
-    edits: dict[str, Sequence[Delta]] = dict(edits_of_items(unit, lane_id, stated)) if stated else {}
+    edits = _by(edits_of_items(unit, lane_id, stated), as_of) if stated else {}
     unsure = [one for one, found in edits.items() if not all(_words_came(delta) for delta in found)]
-    return {**edits, **deltas_of_items(unit, lane_id, unsure)} if unsure else edits
+    return {**edits, **_by(deltas_of_items(unit, lane_id, unsure), as_of)} if unsure else edits
+
+
+def _by(found: Mapping[str, Sequence[Delta]], moment: int | None) -> Mapping[str, Sequence[Delta]]:
+    """Give the deltas, by item, that were recorded by ``moment``; all for None."""
+    if moment is None:
+        return found
+    return {one: [delta for delta in deltas if to_micros(delta.recorded_at) <= moment] for one, deltas in found.items()}
 
 
 def _words_came(delta: Delta) -> bool:

@@ -22,13 +22,20 @@ def said_in(unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | Non
 
 def _origins(unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | None) -> dict[str, frozenset[str]]:
     taken = [item.id for item in items if item.kind != "message"]
+    found = origins_at(unit, lane_id, taken, as_of) if taken else {}
+    return {item: frozenset(messages) for item, messages in found.items()}
+
+
+def origins_at(unit: Unit, lane_id: int, ids: Sequence[str], as_of: int | None) -> dict[str, list[str]]:
+    """Give the ids of the items that each of some items was taken from, as was known ``as_of`` a time."""
     if as_of is None:
-        return {item: frozenset(found) for item, found in origins_of(unit, lane_id, taken).items()} if taken else {}
-    rows = known_evidence(unit, lane_id, taken, as_of=as_of) if taken else {}
-    return {
-        item: frozenset(row.source_item_id for row in found if row.polarity == "source" and row.source_item_id)
-        for item, found in rows.items()
-    }
+        return origins_of(unit, lane_id, ids)
+    out: dict[str, list[str]] = {}
+    for item, rows in known_evidence(unit, lane_id, ids, as_of=as_of).items():
+        found = sorted(row.source_item_id for row in rows if row.polarity == "source" and row.source_item_id)
+        if found:
+            out[item] = found
+    return out
 
 
 def once(ranked: Sequence[str], said: Mapping[str, Collection[str]]) -> list[str]:

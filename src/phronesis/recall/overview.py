@@ -78,7 +78,7 @@ def _disputes(unit: Unit, lanes: Sequence[Lane], limit: int) -> list[Dispute]:
     """Give the pairs of live items that contradict each other, each pair once, the latest first."""
     out: list[Dispute] = []
     for lane in lanes:
-        pairs = {frozenset(pair) for pair in contradicting(unit, lane.lane_id) if pair[0] != pair[1]}
+        pairs = {frozenset((one, other)) for one, other, _ in contradicting(unit, lane.lane_id) if one != other}
         named = sorted({one for pair in pairs for one in pair})
         live = {item.id: item for item in read_items(unit, lane, named).values() if item.live and recalled(item)}
         for pair in pairs:

@@ -8,7 +8,7 @@ from typing import Final
 from phronesis.core.instants import from_micros, to_micros
 from phronesis.core.items import Item
 from phronesis.core.prospective import PROSPECTIVE, surfaces, urgency
-from phronesis.recall.about_user import NAMES, is_about, names_of_user
+from phronesis.recall.about_user import is_about, names_of_user, told_names
 from phronesis.recall.browse import items_of
 from phronesis.storage.database import Unit
 from phronesis.storage.eligible import Wanted
@@ -17,7 +17,6 @@ from phronesis.storage.lanes import Lane
 MAX_OPEN: Final = 1_000
 """Due items read of each lane, the most important first: more than anybody has open, and no more than a read bears."""
 
-_MAX_NAMES: Final = 60
 _LAST: Final = datetime.max.replace(tzinfo=UTC) - timedelta(seconds=1)
 
 
@@ -39,6 +38,5 @@ def due_items(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, now: datetime, 
     ]
     names = names_of_user((), lanes)
     if not all(is_about(item, names) for item in found):  # somebody else's, or the user's under another name
-        told = dataclasses.replace(wanted, filters={"key": {"in": list(NAMES)}}, kinds=("profile", "preference"))
-        names = names_of_user(items_of(unit, lanes, told, limit=_MAX_NAMES, weightiest=True), lanes)
+        names = told_names(unit, lanes, wanted)
     return sorted((item for item in found if is_about(item, names)), key=urgency)

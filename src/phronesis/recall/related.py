@@ -9,7 +9,7 @@ from phronesis.core.items import Item
 from phronesis.core.results import Evidence
 from phronesis.core.traits.recalling import recalled
 from phronesis.recall.evidence import sources_of
-from phronesis.recall.past import known_at
+from phronesis.recall.past import drawn_by, known_at, live_at
 from phronesis.storage.database import Unit
 from phronesis.storage.eligible import Wanted
 from phronesis.storage.items import read_items
@@ -56,7 +56,7 @@ def with_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], a
     before: dict[str, list[Evidence]] = {}
     past = asks_for_past(asked.text) and not asked.wanted.filters
     for lane in lanes:
-        conflicts |= _conflicts(unit, lane, derived)
+        conflicts |= _conflicts(unit, lane, derived, asked.wanted.as_of)
         if past:
             before |= _before(unit, lane, found, asked.wanted)
     shown = {one.item.id for one in found}
@@ -68,15 +68,15 @@ def with_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], a
     return out[: asked.limit]
 
 
-def _conflicts(unit: Unit, lane: Lane, ids: Sequence[str]) -> dict[str, list[str]]:
-    """Give, by item, the items that say otherwise and hold as well."""
+def _conflicts(unit: Unit, lane: Lane, ids: Sequence[str], as_of: int | None) -> dict[str, list[str]]:
+    """Give, by item, the items that say otherwise and hold as well, or did ``as_of`` a time."""
     edges = read_edges(unit, lane.lane_id, ids, types=("contradicts",))
-    others = read_items(unit, lane, [edge.to_id for edge in edges]).values()
-    live = {item.id for item in others if item.live and recalled(item)}
-    own = {item.id for item in read_items(unit, lane, [edge.from_id for edge in edges]).values() if item.live}
+    edges = drawn_by(unit, lane.lane_id, edges, as_of)
+    ends = {one for edge in edges for one in (edge.from_id, edge.to_id)}
+    live = live_at(unit, lane, sorted(ends), as_of)
     out: dict[str, list[str]] = {}
     for edge in edges:
-        if edge.to_id in live and edge.from_id in own:
+        if edge.from_id in live and edge.to_id in live and recalled(live[edge.to_id]):
             out.setdefault(edge.from_id, []).append(edge.to_id)
     return out
 
@@ -86,6 +86,7 @@ def _before(unit: Unit, lane: Lane, found: Sequence[Evidence], wanted: Wanted) -
     for _ in range(MAX_STEPS):
         ends = {ids[-1] if ids else start: start for start, ids in line.items()}
         edges = read_edges(unit, lane.lane_id, ends, types=("supersedes",))
+        edges = drawn_by(unit, lane.lane_id, edges, wanted.as_of)
         taken = {older for ids in line.values() for older in ids}
         added = [edge for edge in edges if edge.to_id not in taken and edge.to_id not in line]
         for edge in added:
@@ -104,7 +105,7 @@ def _before(unit: Unit, lane: Lane, found: Sequence[Evidence], wanted: Wanted) -
 
 def _allowed(unit: Unit, lane: Lane, ids: Iterable[str], wanted: Wanted) -> Mapping[str, Item]:
     """Give those of the items that the search may show: superseded ones, of its kinds and attributes."""
-    items = list(read_items(unit, lane, ids).values())
+    items = [item for item in read_items(unit, lane, ids).values() if item.quarantine is None]
     if wanted.as_of is not None:
         items = known_at(unit, lane.lane_id, items, wanted.as_of)
     return {
@@ -115,5 +116,5 @@ def _allowed(unit: Unit, lane: Lane, ids: Iterable[str], wanted: Wanted) -> Mapp
         and item.quarantine is None
         and recalled(item)
         and (wanted.kinds is None or item.kind in wanted.kinds)
-        and all(getattr(item, name) == value for name, value in wanted.attributes.items())
+        and wanted.carries(item)
     }

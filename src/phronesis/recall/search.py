@@ -230,7 +230,7 @@ class Searcher:
                 if query.wanted.valid_at is not None:
                     found = [item for item in found if held_at(item, query.wanted.valid_at)]
             items.update({item.id: item for item in found})
-            sources.update(sources_of(unit, lane.lane.lane_id, found))
+            sources.update(sources_of(unit, lane.lane.lane_id, found, as_of=query.wanted.as_of))
             said.update(said_in(unit, lane.lane.lane_id, found, as_of=query.wanted.as_of))
         by_item = {lanes[hit.lane].index.item_ids[hit.row]: hit for hit in hits}
         hits = [by_item[one] for one in once([one for one in by_item if one in items], said)][: query.limit]

@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -15,7 +15,7 @@ from phronesis.core.traits.records import CYCLE, RANKS, ReflectionCycle, Trait, 
 from phronesis.core.traits.seen import CONTEXTS
 from phronesis.core.traits.strength import TRAIT
 from phronesis.recall.evidence import known_evidence
-from phronesis.recall.past import held_at, known_at
+from phronesis.recall.past import drawn_by, held_at, known_at, live_at
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.eligible import Wanted, newest_items
 from phronesis.storage.items import count_changes, lane_of_item, live_by_stage, read_items, read_where
@@ -135,6 +135,8 @@ class TraitBook:
             lane = get_lane(unit, lane_of_item(unit, item.id) or 0)
             rows = known_evidence(unit, lane.lane_id, [item.id], as_of=as_of).get(item.id, [])
             memories = read_items(unit, lane, [row.source_key for row in rows])
+            if as_of is not None:
+                memories = {item.id: item for item in known_at(unit, lane.lane_id, memories.values(), as_of)}
         ordered = sorted(rows, key=lambda row: (row.recorded_at, row.occurred_at or row.recorded_at, row.source_key))
         return [told(row, memories.get(row.source_key)) for row in ordered if row.polarity in ("support", "contra")]
 
@@ -187,25 +189,18 @@ def _found(unit: Unit, lane: Lane, wanted: Wanted, stages: Sequence[str]) -> lis
 
 def _without_sides(unit: Unit, lane: Lane, found: Sequence[Item], as_of: int | None) -> list[Item]:
     """Leave out the sides of traits that live: they are told of with these."""
-    wholes = _known(unit, lane, {str(item.data["side_of"]) for item in found if item.data.get("side_of")}, as_of)
+    wholes = live_at(unit, lane, {str(item.data["side_of"]) for item in found if item.data.get("side_of")}, as_of)
     return [item for item in found if item.data.get("side_of") not in wholes]
 
 
-def _known(unit: Unit, lane: Lane, ids: Iterable[str], as_of: int | None) -> dict[str, Item]:
-    """Give those of some items that live, as of a time."""
-    found = list(read_items(unit, lane, sorted(ids)).values())
-    if as_of is not None:
-        found = known_at(unit, lane.lane_id, found, as_of)
-    return {item.id: item for item in found if item.live}
-
-
 def _as_traits(unit: Unit, lane: Lane, found: Sequence[Item], as_of: int | None) -> list[Trait]:
-    sides = _known(unit, lane, {one for item in found for one in item.data.get("sides", ())}, as_of)
+    sides = live_at(unit, lane, {one for item in found for one in item.data.get("sides", ())}, as_of)
     every = [*found, *sides.values()]
     ids = [item.id for item in every]
     rows = known_evidence(unit, lane.lane_id, ids, as_of=as_of)
     edges = read_edges(unit, lane.lane_id, ids, incoming=True, types=("parent_of",))
-    above = _known(unit, lane, {edge.from_id for edge in edges}, as_of)
+    edges = drawn_by(unit, lane.lane_id, edges, as_of)
+    above = live_at(unit, lane, {edge.from_id for edge in edges}, as_of)
     parents: dict[str, list[str]] = {}
     for edge in edges:
         if edge.from_id in above:

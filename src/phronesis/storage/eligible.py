@@ -81,6 +81,10 @@ class Wanted:
         indexed = {"session_id", "run_id"} & self.attributes.keys()
         return not self.past and not indexed and (self.kinds is None or "message" in self.kinds)
 
+    def carries(self, item: Item) -> bool:
+        """Whether an item has the attributes that are wanted."""
+        return all(getattr(item, name) == value for name, value in self.attributes.items())
+
     def conditions(self) -> list[sa.ColumnElement[bool]]:
         """Give the conditions on a lane's items.
 

@@ -52,11 +52,16 @@ def each_item(unit: Unit, lane: Lane, ids: Iterable[str]) -> Iterator[Item]:
 
 @dataclass(frozen=True, slots=True)
 class ItemState:
-    """Whether ordinary reads show an item, whether it waits in quarantine, and its version: 1 if never changed."""
+    """Whether an item is neither archived nor ended, whether it is in quarantine, and its version; 1: never changed."""
 
-    live: bool
+    kept: bool
     held: bool
     version: int
+
+    @property
+    def live(self) -> bool:
+        """Whether ordinary reads show it."""
+        return self.kept and not self.held
 
 
 def read_states(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, ItemState]:
@@ -65,8 +70,7 @@ def read_states(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, ItemSta
     for batch in batches(dict.fromkeys(ids)):
         bound = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, batch)}
         for item_id, status, ended, quarantine, version in fetch(unit, _states(unit.dialect), bound):
-            kept, held = status == "active" and ended is None, quarantine is not None
-            out[item_id] = ItemState(kept and not held, kept and held, version)
+            out[item_id] = ItemState(status == "active" and ended is None, quarantine is not None, version)
     return out
 
 

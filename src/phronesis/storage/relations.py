@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
@@ -48,16 +48,24 @@ def _edges_of(dialect: str, incoming: bool, by_type: bool) -> sa.Select[Any]:
     return sa.select(*_EDGE_COLUMNS).select_from(nodes.outerjoin(edges, sa.and_(in_lane, end == nodes.c.value)))
 
 
-_CONTRADICTING: Final = sa.select(edges.c.from_id, edges.c.to_id).where(
+class Contradiction(NamedTuple):
+    """Two items of which one contradicts the other, and the entry that drew the edge."""
+
+    one: str
+    other: str
+    entry_id: str
+
+
+_CONTRADICTING: Final = sa.select(edges.c.from_id, edges.c.to_id, edges.c.entry_id).where(
     edges.c.tenant_id == sa.bindparam("t"), edges.c.lane_id == sa.bindparam("l"), edges.c.type == sa.bindparam("e"),
     edges.c.from_kind == sa.bindparam("k"), edges.c.to_kind == sa.bindparam("k"),
 )  # fmt: skip
 
 
-def contradicting(unit: Unit, lane_id: int) -> list[tuple[str, str]]:
+def contradicting(unit: Unit, lane_id: int) -> list[Contradiction]:
     """Give the pairs of items of which one contradicts the other, in a fixed order: there are few."""
     bound = {"t": unit.tenant, "l": lane_id, "e": "contradicts", "k": "item"}
-    return sorted((row[0], row[1]) for row in fetch(unit, _CONTRADICTING, bound))
+    return sorted(Contradiction(*row) for row in fetch(unit, _CONTRADICTING, bound))
 
 
 def read_evidence(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> dict[str, list[EvidenceRow]]:

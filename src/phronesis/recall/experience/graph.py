@@ -12,12 +12,11 @@ from phronesis.core.experience.walking import ARTIFACT, Link, Node
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
 from phronesis.recall.experience.asked import Asked, stands
-from phronesis.recall.past import known_at
+from phronesis.recall.past import drawn_by, known_at
 from phronesis.storage.database import Unit
 from phronesis.storage.experience import EdgeEnd, holders, strongest_edges
 from phronesis.storage.items import read_items
 from phronesis.storage.lanes import Lane
-from phronesis.storage.log import find_entries
 
 LAYERS: Final = {L1: 1, PATTERN: 2, PRINCIPLE: 3}
 SIMILAR: Final = "similar"
@@ -114,13 +113,7 @@ class LaneGraph:
         return list(out.values())
 
     def _then(self, lane: Lane, ends: Sequence[EdgeEnd]) -> Sequence[EdgeEnd]:
-        """Give the edges that an entry recorded by then drew; what was taken away since is not brought back."""
-        moment = self.asked.wanted.as_of
-        if moment is None or not ends:
-            return ends
-        rows = find_entries(self.unit, lane.lane_id, sorted({end.entry_id for end in ends}))
-        drawn = {row.entry_id for row in rows if row.recorded_at <= moment}
-        return [end for end in ends if end.entry_id in drawn]
+        return drawn_by(self.unit, lane.lane_id, ends, self.asked.wanted.as_of)
 
 
 def usefulness_of(item: Item) -> float:

@@ -1,0 +1,136 @@
+"""Reads ``as_of`` a time tell what was known then: no source, edge, dispute or word of later."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from phronesis import Memory
+from phronesis.core.results import Explanation
+
+LIN: Mapping[str, Any] = {"user_id": "lin"}
+DAY = timedelta(days=1)
+
+
+@dataclasses.dataclass
+class Days:
+    """A clock that stands still until a test turns it."""
+
+    now: datetime = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def next(self) -> datetime:
+        """Turn it to the next day; give the last moment before."""
+        self.now += DAY
+        return self.now - timedelta(hours=1)
+
+
+@pytest.fixture
+def days() -> Days:
+    return Days()
+
+
+@pytest.fixture
+def memory(database_url: str, days: Days) -> Iterator[Memory]:
+    policy = {"embedder": "none", "conflict": {"default": "keep_both"}}
+    with Memory.open(database_url, policy=policy, tenant="acme", clock=days) as opened:
+        yield opened
+
+
+def say(memory: Memory, text: str, session: str = "s") -> list[str]:
+    """Give the ids of what a message stated that nobody had said before."""
+    done = memory.commit_turn(session, {"messages": [{"role": "user", "content": text}]}, **LIN)
+    return [item.id for item in done.stored if item.kind != "message"]
+
+
+def test_what_was_said_again_later_is_no_source(memory: Memory, days: Days) -> None:
+    [stated] = say(memory, "I live in Paris.", "one")
+    first = days.next()
+    assert say(memory, "I live in Paris.", "two") == []
+    for then, sessions in ((first, ["one"]), (days.next(), ["one", "two"])):
+        [found] = memory.search("Paris", as_of=then, kinds=["profile"], **LIN)
+        assert [source.session_id for source in found.sources] == sessions
+        assert [source.session_id for source in memory.explain(stated, as_of=then).sources] == sessions
+        pack = memory.retrieve(memory.plan("Where do I live?", as_of=then, **LIN))
+        assert {source.session_id for one in pack for source in one.sources} == {*sessions}
+
+
+def test_an_edited_item_cites_the_edit_of_then(memory: Memory, days: Days) -> None:
+    fact = memory.add("The office is in Rome.", kind="fact", **LIN).items[0].id
+    told = []
+    for city in ("Milan", "Turin"):
+        before = days.next()
+        edit = memory.update(fact, content=f"The office is in {city}.").entry_id
+        told.append((before, edit))
+    made, (rome, to_milan), (milan, to_turin) = memory.get(fact).entry_id, *told
+    expected = {
+        rome: [(made, "Rome")], milan: [(made, "Rome"), (to_milan, "Milan")],
+        days.next(): [(made, "Rome"), (to_turin, "Turin")],
+    }  # fmt: skip
+    for then, sources in expected.items():
+        quoted = [(entry, f"The office is in {city}.") for entry, city in sources]
+        [found] = memory.search("office", as_of=then, **LIN)
+        assert found.item.content == quoted[-1][1]
+        assert [(one.entry_id, one.quote) for one in found.sources] == quoted
+        assert [(one.entry_id, one.quote) for one in memory.explain(fact, as_of=then).sources] == quoted
+
+
+def joined(explained: Explanation, item: str) -> bool:
+    return any(item in (edge["from_id"], edge["to_id"]) for edge in explained.edges)
+
+
+@pytest.mark.parametrize("retracted", [False, True])
+def test_a_later_dispute_is_not_told_and_one_of_then_is(memory: Memory, days: Days, *, retracted: bool) -> None:
+    paris, first = say(memory, "I live in Paris."), days.next()
+    berlin, second = say(memory, "I live in Berlin."), days.next()
+    disputed = {first: (), second: (*berlin,)}
+    if retracted:
+        memory.retract(*berlin)
+        disputed[days.next()] = ()
+    for then, others in disputed.items():
+        [found] = [one for one in memory.search("Paris", as_of=then, kinds=["profile"], **LIN) if one.item.id in paris]
+        assert found.conflicts == others
+        told = memory.compose_context("t", "Where do I live?", as_of=then, **LIN).text
+        assert ("disputed by" in told, f"mem:{berlin[0]}" in told) == (bool(others), bool(others))
+    assert not joined(memory.explain(paris[0], as_of=first), berlin[0])
+    assert joined(memory.explain(paris[0], as_of=second), berlin[0])
+
+
+def read(memory: Memory, ids: list[str], then: datetime) -> dict[str, Any]:
+    """Give what the verbs tell of a time; scores are those of the words that are there today."""
+    found = memory.search("Where do I live? office tea", as_of=then, limit=50, **LIN)
+    package = memory.compose_context("s", "Where do I live? And the office?", as_of=then, dry_run=True, **LIN)
+    pack = memory.retrieve(memory.plan("Where do I live? And the office?", as_of=then, limit=50, **LIN))
+    explained = [memory.explain(one, as_of=then).to_dict() for one in ids]
+    return {
+        "search": {one.item.id: (one.item, one.sources, one.conflicts) for one in found},
+        "retrieve": {one.item.id: (one.item, one.sources, one.conflicts) for one in pack},
+        "context": [package.system_blocks, package.recent_turns, {*package.shown_ids()}],
+        "evidence": {one.item.id: (one.sources, one.conflicts) for one in package.evidence},
+        "explain": explained,
+        "history": [memory.history(one, as_of=then) for one in ids],
+        "list": memory.get_all(as_of=then, **LIN).items,
+    }
+
+
+def test_a_read_as_of_a_time_tells_what_the_read_of_that_time_told(memory: Memory, days: Days) -> None:
+    ids = say(memory, "I live in Paris.") + say(memory, "I like green tea.")
+    ids.append(memory.add("The office is in Rome.", kind="fact", **LIN).items[0].id)
+    then = days.next()
+    told = {then: read(memory, ids, then)}
+    say(memory, "I live in Paris.", "other")
+    say(memory, "I live in Berlin.")
+    say(memory, "I don't like green tea.")
+    memory.update(ids[2], content="The office is in Milan.")
+    then = days.next()
+    told[then] = read(memory, ids, then)
+    memory.update(ids[2], content="The office is in Turin.")
+    memory.retract(ids[0])
+    memory.archive(ids[1])
+    days.next()
+    for then, expected in told.items():
+        assert read(memory, ids, then) == expected
