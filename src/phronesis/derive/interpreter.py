@@ -18,7 +18,7 @@ from phronesis.storage.database import Database, Unit
 from phronesis.storage.lanes import Lane, get_lane, lock_lane
 from phronesis.storage.log import count_failure, find_entry, put_outcomes, read_entries, read_outcomes
 from phronesis.truth.parts import split
-from phronesis.truth.reader import load_entries
+from phronesis.truth.reader import fit, load_entries
 from phronesis.truth.recorder import Draft, Recorder
 
 MAX_TRIES: Final = 3
@@ -213,9 +213,14 @@ class Interpreter:
 
 
 def checked(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """What a replay will read back: plain JSON with rounded floats. That nothing was found is an outcome too."""
+    """What a replay will read back: plain JSON with rounded floats, its texts fit for every database.
+
+    What is quoted of an entry is quoted from words that may hold what no database takes; a model may answer with such.
+    That nothing was found is an outcome too.
+    """
     found = [
-        Outcome(role=o.role, made_by=o.made_by, n=o.n, body=plain(o.body, field=f"outcome {o.role}")) for o in outcomes
+        Outcome(role=o.role, made_by=o.made_by, n=o.n, body=fit(plain(o.body, field=f"outcome {o.role}")))
+        for o in outcomes
     ]
     if len({(one.role, one.n) for one in found}) < len(found):  # one would be stored, and both applied
         raise PhronesisError("two outcomes of one role have the same number")

@@ -16,6 +16,7 @@ from phronesis.core.items import TIME_FIELDS, Item, Trust
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.results import RederiveResult
 from phronesis.derive.handler import FAILED_ROLE, Bench, Handler, Outcomes, Registry
+from phronesis.derive.interpreter import checked
 from phronesis.derive.lane_difference import difference
 from phronesis.derive.replay import replayed
 from phronesis.derive.step import Stepper
@@ -68,7 +69,7 @@ def _prepared(bench: Bench, entry: Entry, registry: Registry) -> Iterator[tuple[
                 continue
             prepare = registry[older.verb].prepare
             if prepare is not None:
-                yield older, list(prepare(bench, older))
+                yield older, checked(prepare(bench, older))
         after = page[-1].seq
 
 
