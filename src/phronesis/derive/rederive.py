@@ -19,6 +19,7 @@ from phronesis.derive.handler import FAILED_ROLE, Bench, Handler, Outcomes, Regi
 from phronesis.derive.interpreter import checked
 from phronesis.derive.lane_difference import difference
 from phronesis.derive.replay import replayed
+from phronesis.derive.retry import REDERIVE
 from phronesis.derive.step import Stepper
 from phronesis.storage.database import Unit
 from phronesis.storage.deltas import deltas_of_entry
@@ -26,7 +27,7 @@ from phronesis.storage.lane_view import LaneView
 from phronesis.storage.log import read_outcomes
 from phronesis.truth.reader import load_entries
 
-VERB: Final = "rederive"
+VERB: Final = REDERIVE
 ROLE: Final = "rederived"
 MADE_BY: Final = "rederive/1"
 PAGE: Final = 200

@@ -1,0 +1,112 @@
+"""Taking up what failed, whatever its verb: what a retry does is done, and what it cannot do it does not say it did."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from custom_store import failing, open_with, write
+from phronesis import Memory
+from phronesis.core.results import Check
+from phronesis.derive import erasure, rederive, typed_items
+from phronesis.derive.handler import Handler
+from phronesis.errors import Conflict, EntryFailed, HandlerMissing, NotFound
+
+WORDS = "my secret is abracadabra-zebra"
+
+
+@pytest.fixture
+def memory(database_url: str) -> Iterator[Memory]:
+    with Memory.open(database_url, policy={"embedder": "none"}) as memory:
+        memory._background.stop()
+        yield memory
+
+
+@contextmanager
+def broken(owner: Any, name: str) -> Iterator[None]:
+    with mock.patch.object(owner, name, side_effect=RuntimeError("boom")):
+        yield
+
+
+def said_of(memory: Memory, name: str) -> Check:
+    return next(check for check in memory.doctor().checks if check.name == name)
+
+
+def failed_rederive(memory: Memory) -> str:
+    memory.add("I live in Oslo", user_id="alice")
+    with broken(rederive, "difference"), pytest.raises(EntryFailed, match="call rederive again") as told:
+        memory.rederive(user_id="alice")
+    return str(told.value.details["entry_id"])
+
+
+# --- rederive -------------------------------------------------------------------------------------------------------
+
+
+def test_a_rederive_that_failed_is_called_again(memory: Memory) -> None:
+    entry_id = failed_rederive(memory)
+    with pytest.raises(Conflict, match="call rederive again"):
+        memory.retry(entry_id)
+    assert not memory.add("I like tea", user_id="alice").pending
+    assert memory.jobs().failed == 1
+    told = said_of(memory, "failed")
+    assert (told.ok, told.command) == (False, None)
+    assert "call rederive again" in str(told.remedy)
+    memory.rederive(user_id="alice")
+    assert memory.jobs().failed == 0
+    assert said_of(memory, "failed").ok
+    assert memory.rebuild(verify=True).equal
+
+
+def test_a_retry_of_it_that_is_in_the_log_fails_and_the_lane_goes_on(memory: Memory) -> None:
+    entry_id = failed_rederive(memory)
+    retry = write(memory, "retry", {"entry_id": entry_id}, wait=False)
+    assert "flush" in str(said_of(memory, "pending").remedy)
+    assert not memory.add("I like tea", user_id="alice").pending
+    memory.flush()
+    assert [job.entry_id for job in memory.jobs() if job.state == "failed"] == [entry_id]
+    with pytest.raises(Conflict, match="call rederive again"):
+        memory.retry(retry.entry.id)
+    assert memory.rebuild(verify=True).equal
+
+
+def test_a_retry_of_what_nothing_here_knows_waits_and_doctor_says_so(database_url: str) -> None:
+    novel = Handler(verb="novel", apply=failing(typed_items.apply, lambda _entry: True))
+    with open_with(database_url, [novel]) as newer:
+        newer._background.stop()
+        with pytest.raises(EntryFailed) as told:
+            write(newer, "novel", {"kind": "fact", "content": "tea is hot"})
+        entry_id = str(told.value.details["entry_id"])
+    with open_with(database_url, []) as older:
+        older._background.stop()
+        with pytest.raises(HandlerMissing):
+            older.retry(entry_id)
+        assert older.jobs().pending == 0
+        write(older, "retry", {"entry_id": entry_id}, wait=False)
+        told_of = said_of(older, "pending")
+        assert (told_of.ok, told_of.code) == (False, "entry.no_handler")
+        assert "newer Phronesis" in str(told_of.remedy)
+    with open_with(database_url, [Handler(verb="novel", apply=typed_items.apply)]) as newer:
+        newer.flush()
+        assert [item.content for item in newer.get_all(user_id="alice")] == ["tea is hot"]
+
+
+# --- erasures -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", ["item", "user"])
+def test_an_erasure_that_failed_is_called_again(memory: Memory, target: str) -> None:
+    item = memory.add(WORDS, user_id="alice", kind="fact").items[0]
+    wanted = {"id": item.id} if target == "item" else {"user_id": "alice"}
+    with broken(erasure.Erasure, "carry_out"), pytest.raises(EntryFailed, match="call erase again") as told:
+        memory.erase(**wanted)
+    with pytest.raises(Conflict, match="call erase again"):
+        memory.retry(str(told.value.details["entry_id"]))
+    assert memory.get(item.id).content == WORDS
+    assert memory.jobs().failed == 1
+    assert memory.erase(**wanted).clean
+    with pytest.raises(NotFound):
+        memory.get(item.id)
+    assert memory.jobs().failed == 0
+    assert memory.rebuild(verify=True).equal
