@@ -28,10 +28,10 @@ def while_pending(memory: Memory, item_id: str, meanwhile: Callable[[], Any]) ->
     carried_out = Eraser._carried_out
     done: list[Any] = []
 
-    def later(self: Eraser, *given: Any) -> Any:
+    def later(self: Eraser, *given: Any, **named: Any) -> Any:
         if not done:
             done.append(meanwhile())
-        return carried_out(self, *given)
+        return carried_out(self, *given, **named)
 
     with mock.patch.object(Eraser, "_carried_out", later):
         assert memory.erase(id=item_id).clean
