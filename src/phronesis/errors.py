@@ -310,7 +310,7 @@ class ServerUnavailable(PhronesisError):
 
 
 class EntryFailed(PhronesisError):
-    """An entry is in the log but could not be interpreted; ``retry`` takes its id."""
+    """An entry is in the log but could not be interpreted; the message says what to call, mostly ``retry(id)``."""
 
     code = "entry.failed"
 

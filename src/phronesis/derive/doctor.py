@@ -8,10 +8,13 @@ from datetime import datetime
 from typing import Final
 
 from phronesis.config.roles import RULES
+from phronesis.core.entries import is_erased
 from phronesis.core.instants import to_micros
 from phronesis.core.results import Check, DoctorReport, PolicyValue
 from phronesis.derive.handler import DEGRADED_ROLE, Registry
 from phronesis.derive.jobs import failed_entries, without_vector
+from phronesis.derive.retry import VERB as RETRY
+from phronesis.derive.retry import called_again, remedy_of
 from phronesis.errors import (
     HandlerMissing,
     IndexUnavailable,
@@ -36,7 +39,7 @@ from phronesis.storage.migrate import HEAD, read_version
 from phronesis.storage.migrate import REMEDY as UPGRADE
 from phronesis.storage.transfer import last_seq
 from phronesis.truth.chain import Break
-from phronesis.truth.reader import check_chain, load_entries
+from phronesis.truth.reader import check_chain, load_entries, load_entry
 
 ENOUGH_BYTES: Final = 100_000_000
 """Free space below which a store will soon stop taking writes."""
@@ -213,22 +216,27 @@ class Doctor:
         yield Check("pending", not count, detail, remedy, level="warning", code="entries.pending", command=WORK)
 
     def _stuck(self, unit: Unit, lane: Lane) -> str | None:
-        """Say why a lane's next entry cannot be interpreted here, if it cannot."""
+        """Say why a lane's next entry cannot be interpreted here, if it cannot: a retry as its original cannot."""
         entry = load_entries(unit, lane, after=lane.applied_seq, until=lane.head_seq, limit=1)[0]
         try:
             self.registry[entry.verb].apply_of(entry.handler_version)
+            if entry.verb == RETRY and not is_erased(entry.payload):
+                original = load_entry(unit, entry.payload["entry_id"])
+                self.registry[original.verb].apply_of(original.handler_version)
         except HandlerMissing as error:
             return error.message
         return None
 
     def _failed(self, tenant: str) -> Iterator[Check]:
         with self.database.transaction(tenant, "read") as unit:
-            open_ones = [entry.id for entry in failed_entries(unit)]
+            open_ones = failed_entries(unit)
+        named = open_ones[:NAMED]
         detail = f"{len(open_ones)} entries could not be interpreted{': ' if open_ones else ''}"
-        remedy = f"mend the cause, then call retry('{open_ones[0]}')" if open_ones else None
-        command = " && ".join(f"phronesis retry {entry_id}" for entry_id in open_ones[:NAMED])
-        yield Check("failed", not open_ones, detail + ", ".join(open_ones[:NAMED]), remedy, code="entries.failed",
-                    command=command)  # fmt: skip
+        remedy = f"mend the cause, then {remedy_of(open_ones[0])}" if open_ones else None
+        retried = [entry.id for entry in named if called_again(entry.verb, entry.payload) is None]
+        command = " && ".join(f"phronesis retry {entry_id}" for entry_id in retried) or None
+        yield Check("failed", not open_ones, detail + ", ".join(entry.id for entry in named), remedy,
+                    code="entries.failed", command=command)  # fmt: skip
 
     def _embedder(self, tenant: str) -> Iterator[Check]:
         with self.database.transaction(tenant, "read") as unit:

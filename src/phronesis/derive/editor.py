@@ -4,13 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from phronesis.core.canonical import decode
 from phronesis.core.changes import Delta, Fold
 from phronesis.core.instants import isoformat, parse_moment, to_micros
 from phronesis.core.items import Item
 from phronesis.core.results import EditResult
 from phronesis.core.scope import LaneName
 from phronesis.core.statements import STATED
-from phronesis.derive.edits import UPDATE
+from phronesis.derive.edits import DECIDED_ROLE, UPDATE
 from phronesis.derive.erasure_plan import ERASE
 from phronesis.derive.rollback import ROLLBACK, find_undo
 from phronesis.derive.writer import Writer, Written
@@ -21,7 +22,7 @@ from phronesis.storage.deltas import deltas_of_entry, find_delta
 from phronesis.storage.eligible import Wanted
 from phronesis.storage.lane_view import LaneView
 from phronesis.storage.lanes import Lane, find_lane, get_lane
-from phronesis.storage.log import find_entry
+from phronesis.storage.log import find_entry, read_outcomes
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class Editor:
         if expected is not None and not result.items:  # nothing changed: it was so already, or it had moved on
             then = Wanted(as_of=to_micros(written.entry.recorded_at))
             item = self.browser.get(call.tenant, item_id, then)
-            if item.version != expected:
+            if item.version != expected or self._was_stale(call.tenant, written.entry.id):
                 raise _conflict(item, expected)
         return result
 
@@ -112,6 +113,14 @@ class Editor:
             raise _blocked(target_id, undo.blockers)
         return EditResult(written.entry.id, tuple(self.browser.made_by(call.tenant, written.entry)))
 
+    def _was_stale(self, tenant: str, entry_id: str) -> bool:
+        """Whether an erasure found that an edit had not changed anything: versions are counted otherwise since."""
+        with self.database.transaction(tenant, "read") as unit:
+            return any(
+                row["role"] == DECIDED_ROLE and not decode(row["body"])["met"]
+                for row in read_outcomes(unit, [entry_id])[entry_id]
+            )
+
     def _write(self, call: Call, lane_id: int, verb: str, payload: Mapping[str, Any]) -> Written:
         return self.writer.write(
             call.tenant, lane_id, verb=verb, payload=payload, actor=call.actor,
@@ -144,8 +153,12 @@ def _check_change(item: Item, payload: Mapping[str, Any]) -> None:
 
 
 def _conflict(item: Item, expected: int) -> VersionConflict:
+    found = (
+        f"the item is at version {item.version}" if item.version != expected
+        else "the item was at another version then, by a count that an erasure has changed since"
+    )  # fmt: skip
     return VersionConflict(
-        f"expected_version {expected}, but the item is at version {item.version}; read it again and decide",
+        f"expected_version {expected}, but {found}; read it again and decide",
         field="expected_version",
         details={"item_id": item.id, "version": item.version},
     )

@@ -1,10 +1,11 @@
 """Erasing by id, session or user: record it, carry it out, look for what is left, and certify."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
-from phronesis.core.ids import parse_id
+from phronesis.core.ids import child_entry_id, parse_id
 from phronesis.core.instants import from_micros
 from phronesis.core.results import ErasureCertificate
 from phronesis.core.scope import LaneName, make_scope
@@ -21,7 +22,16 @@ from phronesis.derive.erasure_plan import (
     plan_session,
 )
 from phronesis.derive.interpreter import Interpreter
-from phronesis.errors import IndexUnavailable, InputError, NotFound, StorageBusy
+from phronesis.derive.retry import has_failed
+from phronesis.errors import (
+    EntryFailed,
+    HandlerMissing,
+    IndexUnavailable,
+    InputError,
+    NotFound,
+    StorageBusy,
+    StorageError,
+)
 from phronesis.index.mirror import Mirror
 from phronesis.index.tokens import clear_caches
 from phronesis.recall.browse import find_item
@@ -30,7 +40,7 @@ from phronesis.storage.database import Database, Unit
 from phronesis.storage.erasing import count_items, is_named
 from phronesis.storage.index_marks import followed_spaces
 from phronesis.storage.lanes import Lane, find_lane, get_lane, lock_lane
-from phronesis.storage.log import EntryRow
+from phronesis.storage.log import EntryRow, find_entry
 from phronesis.storage.probes import Probes
 from phronesis.storage.scanner import scan
 from phronesis.storage.shown import forget_shown
@@ -38,6 +48,8 @@ from phronesis.storage.usage import forget_usage
 from phronesis.storage.used import forget_used
 from phronesis.truth.erasure import left_of, words_of
 from phronesis.truth.recorder import Recorder
+
+logger = logging.getLogger(__name__)
 
 MAX_TRIES: Final = 5
 """How often to try to find a lane with nothing pending, when others keep writing to it."""
@@ -124,9 +136,12 @@ class Eraser:
     mirror: Mirror | None = None
 
     def erase(self, call: Call, target: Target, *, reason: str | None = None) -> ErasureCertificate:
-        """Erase and certify; NotFound when there is nothing (any more), StorageBusy when others keep writing."""
+        """Erase and certify; NotFound when there is nothing (any more), StorageBusy when others keep writing.
+
+        EntryFailed when the words could not be removed. What could not be done besides is outstanding.
+        """
         order = self._ordered(call, target, reason)
-        rows = self._carried_out(call.tenant, order.rows)
+        rows = self._carried_out(call.tenant, order.rows, words=True)
         for _ in range(MAX_SWEEPS):
             rows += self._carried_out(call.tenant, self._late(call, order))
         for row in rows:
@@ -135,10 +150,16 @@ class Eraser:
         outside = self._erased_outside(call.tenant, [row.lane_id for row in rows])
         return self._certificate(call.tenant, order, rows, outside)
 
-    def _carried_out(self, tenant: str, rows: dict[int, EntryRow]) -> list[EntryRow]:
-        for lane_id, row in rows.items():
-            self.interpreter.drain(tenant, lane_id, until=row.seq)
-            self.interpreter.drain(tenant, lane_id)  # what has to be prepared again
+    def _carried_out(self, tenant: str, rows: dict[int, EntryRow], *, words: bool = False) -> list[EntryRow]:
+        """Carry out what was recorded, with what has to be prepared again; ``words``: the first takes them."""
+        for n, (lane_id, row) in enumerate(rows.items()):
+            if words and n == 0:
+                self.interpreter.drain(tenant, lane_id, until=row.seq)
+            try:
+                self.interpreter.drain(tenant, lane_id, until=row.seq)
+                self.interpreter.drain(tenant, lane_id)
+            except (EntryFailed, StorageError, HandlerMissing) as error:  # the words are gone: the certificate says it
+                logger.warning("erase entry %s is not carried out to its end: %s", row.entry_id, error.code)
         return list(rows.values())
 
     def _ordered(self, call: Call, target: Target, reason: str | None) -> _Order:
@@ -224,6 +245,7 @@ class Eraser:
             residue = [*left_of(unit, order.plan.cut), *found.residue, *outside.residue]
             if order.plan.everything and is_named(unit, order.lane_id):
                 residue.append(f"lanes/{order.lane_id}: name")
+            outstanding = (*outside.outstanding, *_undone(unit, rows))
         return ErasureCertificate(
             erasure_entry_ids=tuple(row.entry_id for row in rows),
             entries_touched=len(order.plan.cut),
@@ -235,12 +257,25 @@ class Eraser:
             texts_held_elsewhere=found.held_elsewhere,
             rows_scanned=found.rows,
             files_scanned=found.files,
-            clean=not residue and not outside.outstanding,
+            clean=not residue and not outstanding,
             residue=tuple(residue),
             not_scanned=(*BEYOND[self.database.dialect], *outside.beyond),
             at=from_micros(rows[0].recorded_at),
-            outstanding=tuple(outside.outstanding),
+            outstanding=outstanding,
         )
+
+
+def _undone(unit: Unit, rows: Sequence[EntryRow]) -> Iterator[str]:
+    """Name what erase entries, and those that prepare again what leaned on the words, have left to be done."""
+    for row in rows:
+        for found in (row, find_entry(unit, child_entry_id(row.entry_id, 0))):
+            if found is None:
+                continue
+            what = f"lane {found.lane_id}: what leaned on the erased words (entry {found.entry_id}, {found.verb})"
+            if has_failed(unit, found.entry_id):
+                yield f"{what} failed; mend the cause, then call retry('{found.entry_id}')"
+            elif get_lane(unit, found.lane_id).applied_seq < found.seq:
+                yield f"{what} waits; flush or a worker does it"
 
 
 def _lane_of(unit: Unit, target: Target) -> Lane:

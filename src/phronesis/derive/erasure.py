@@ -103,8 +103,11 @@ class Erasure:
 
 
 def _keep_decisions(unit: Unit, lane: Lane) -> None:
-    """Record which edits met the version that they expected, before the versions are counted anew."""
-    for entry in read_logged(unit, lane):
+    """Record which edits met the version that they expected, before the versions are counted anew.
+
+    Those behind the erasure are not decided yet: they will meet the versions that it leaves, or not.
+    """
+    for entry in read_logged(unit, lane, until=lane.applied_seq):
         if entry.envelope.get("expected_version") is not None:
             body = {"met": bool(deltas_of_entry(unit, lane.lane_id, entry.entry_id))}
             put_outcomes(unit, lane.lane_id, entry.entry_id, [outcome_row(Outcome(DECIDED_ROLE, MADE_BY, body))])

@@ -12,13 +12,14 @@ from phronesis.core.ids import child_entry_id
 from phronesis.core.instants import to_micros
 from phronesis.core.results import Degraded
 from phronesis.derive.handler import FAILED_ROLE, Bench, Effect, Prepare, by_role
+from phronesis.derive.retry import remedy_of
 from phronesis.derive.step import Applied, Stepper, degraded_in
 from phronesis.errors import EntryFailed, HandlerMissing, PhronesisError, StorageError, StorageRefused
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.lanes import Lane, get_lane, lock_lane
 from phronesis.storage.log import count_failure, find_entry, put_outcomes, read_entries, read_outcomes
 from phronesis.truth.parts import split
-from phronesis.truth.reader import load_entries
+from phronesis.truth.reader import fit, load_entries, load_entry
 from phronesis.truth.recorder import Draft, Recorder
 
 MAX_TRIES: Final = 3
@@ -209,13 +210,18 @@ class Interpreter:
             put_outcomes(unit, lane.lane_id, entry.id, [outcome_row(set_aside)])
             self.stepper.step(unit, locked, entry, [set_aside], log=unit)
         if last:
-            raise _entry_failed(entry.id, code, tries) from error
+            raise _entry_failed(entry, code, tries) from error
 
 
 def checked(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """What a replay will read back: plain JSON with rounded floats. That nothing was found is an outcome too."""
+    """What a replay will read back: plain JSON with rounded floats, its texts fit for every database.
+
+    What is quoted of an entry is quoted from words that may hold what no database takes; a model may answer with such.
+    That nothing was found is an outcome too.
+    """
     found = [
-        Outcome(role=o.role, made_by=o.made_by, n=o.n, body=plain(o.body, field=f"outcome {o.role}")) for o in outcomes
+        Outcome(role=o.role, made_by=o.made_by, n=o.n, body=fit(plain(o.body, field=f"outcome {o.role}")))
+        for o in outcomes
     ]
     if len({(one.role, one.n) for one in found}) < len(found):  # one would be stored, and both applied
         raise PhronesisError("two outcomes of one role have the same number")
@@ -228,14 +234,14 @@ def _raise_if_failed(unit: Unit, lane_id: int, seq: int) -> None:
     for row in read_outcomes(unit, [entry.entry_id])[entry.entry_id]:
         if row["role"] == FAILED_ROLE:
             told = decode(row["body"])
-            raise _entry_failed(entry.entry_id, told["code"], told["tries"])
+            raise _entry_failed(load_entry(unit, entry.entry_id), told["code"], told["tries"])
 
 
-def _entry_failed(entry_id: str, code: str, tries: int) -> EntryFailed:
+def _entry_failed(entry: Entry, code: str, tries: int) -> EntryFailed:
     return EntryFailed(
         f"the entry is in the log, but interpreting it failed {tries} times ({code}); after mending the cause"
-        f" call retry('{entry_id}')",
-        details={"entry_id": entry_id, "cause": code},
+        f" {remedy_of(entry)}",
+        details={"entry_id": entry.id, "cause": code},
     )
 
 

@@ -9,8 +9,7 @@ from phronesis.core.jobs import Job
 from phronesis.core.scope import LaneName
 from phronesis.derive.handler import FAILED_ROLE
 from phronesis.derive.reflecting.reflector import Reflector
-from phronesis.derive.retry import VERB as RETRY
-from phronesis.derive.retry import retry_of
+from phronesis.derive.retry import is_made_good, stands_for_another
 from phronesis.models.embedders import Embedders
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.documents import count_without_vector
@@ -22,11 +21,11 @@ from phronesis.truth.reader import load_entry
 
 
 def failed_entries(unit: Unit) -> list[Entry]:
-    """Give the entries that were set aside and that nobody took up again."""
+    """Give the entries that were set aside, and of which nobody has done since what they were to do."""
     found = [load_entry(unit, entry_id) for entry_id in entries_with_outcome(unit, FAILED_ROLE)]
     return [
         entry for entry in found
-        if entry.verb != RETRY and not is_erased(entry.payload) and retry_of(unit, entry) is None
+        if not stands_for_another(entry) and not is_erased(entry.payload) and not is_made_good(unit, entry)
     ]  # fmt: skip
 
 

@@ -16,8 +16,10 @@ from phronesis.core.items import TIME_FIELDS, Item, Trust
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.results import RederiveResult
 from phronesis.derive.handler import FAILED_ROLE, Bench, Handler, Outcomes, Registry
+from phronesis.derive.interpreter import checked
 from phronesis.derive.lane_difference import difference
 from phronesis.derive.replay import replayed
+from phronesis.derive.retry import REDERIVE
 from phronesis.derive.step import Stepper
 from phronesis.storage.database import Unit
 from phronesis.storage.deltas import deltas_of_entry
@@ -25,7 +27,7 @@ from phronesis.storage.lane_view import LaneView
 from phronesis.storage.log import read_outcomes
 from phronesis.truth.reader import load_entries
 
-VERB: Final = "rederive"
+VERB: Final = REDERIVE
 ROLE: Final = "rederived"
 MADE_BY: Final = "rederive/1"
 PAGE: Final = 200
@@ -68,7 +70,7 @@ def _prepared(bench: Bench, entry: Entry, registry: Registry) -> Iterator[tuple[
                 continue
             prepare = registry[older.verb].prepare
             if prepare is not None:
-                yield older, list(prepare(bench, older))
+                yield older, checked(prepare(bench, older))
         after = page[-1].seq
 
 

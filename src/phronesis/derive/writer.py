@@ -3,16 +3,19 @@
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from phronesis.core.entries import Entry
 from phronesis.core.scope import LaneName
 from phronesis.derive.interpreter import Interpreter, NotAtOnce
 from phronesis.derive.step import Applied
-from phronesis.errors import StorageBusy, StorageFull
+from phronesis.errors import HandlerMissing, PhronesisError, StorageError, StorageFull
 from phronesis.storage.database import Unit
 from phronesis.storage.lanes import Lane
 from phronesis.truth.recorder import Recorded, Recorder
+
+LATER: Final = (StorageError, HandlerMissing)
+"""What keeps a lane from being interpreted and is no failure of an entry: doctor tells of it."""
 
 logger = logging.getLogger(__name__)
 
@@ -47,9 +50,10 @@ class Writer:
     ) -> Written:
         """Record an entry, durable on return; with ``wait`` interpreted too.
 
-        What older entries of the lane left pending is interpreted first. When there is room for the entry but not for
-        what follows from it, it is left pending. EntryFailed when this entry failed for
-        good: it stays in the log, and ``retry`` takes it up again.
+        What older entries of the lane left pending is interpreted first. Once the entry is on disk, nothing that keeps
+        the lane from being interpreted raises (no room, a lock, a damaged part or an unknown verb of an older entry):
+        saying that nothing was stored would have the caller store it twice. It is left pending, as the lane is.
+        EntryFailed when this entry failed for good: it stays in the log, and ``retry`` takes it up again.
         """
         version = self.interpreter.stepper.registry[verb].version
         done: list[Applied | None] = []
@@ -75,8 +79,18 @@ class Writer:
             return Written(entry, None, recorded.repeated, pending=recorded.lane.applied_seq < entry.seq)
         try:
             applied = self.interpreter.drain(tenant, entry.lane_id, until=entry.seq, known=(recorded.lane, entry))
-        except (StorageFull, StorageBusy) as error:
-            # The entry is on disk: saying that nothing was stored would have the caller store it twice.
-            logger.warning("entry %s is recorded and will be interpreted later: %s", entry.id, error.code)
+        except LATER as error:
+            _left_pending(entry, error)
             return Written(entry, None, recorded.repeated, pending=True)
         return Written(entry, applied, recorded.repeated, pending=False)
+
+    def follow(self, tenant: str, written: Written) -> None:
+        """Interpret what an entry asked for besides itself, as far as that can be done now; the rest stays pending."""
+        try:
+            self.interpreter.drain(tenant, written.entry.lane_id)
+        except LATER as error:
+            _left_pending(written.entry, error)
+
+
+def _left_pending(entry: Entry, error: PhronesisError) -> None:
+    logger.warning("entry %s is recorded; its lane will be interpreted later: %s", entry.id, error.code)

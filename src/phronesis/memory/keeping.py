@@ -20,8 +20,7 @@ from phronesis.core.text import check_text
 from phronesis.derive.eraser import Target
 from phronesis.derive.rederive import VERB as REDERIVE
 from phronesis.derive.rederive import effect
-from phronesis.derive.retry import VERB as RETRY
-from phronesis.derive.retry import failed_original, refuse_second_retry
+from phronesis.derive.retry import failed_original, refuse_second_retry, taking_up
 from phronesis.errors import IndexUnavailable, InputError, NotFound
 from phronesis.memory.inside import Inside
 from phronesis.models.embedder import Embedder
@@ -50,8 +49,10 @@ class Keeping(Inside):
     ) -> EditResult:
         """Interpret an entry again that failed, at the end of its lane: what it gives is known from now on.
 
-        It is a new entry; ``items`` are what it made. NotFound when there is no such entry, Conflict when it did not
-        fail or was taken up again before, EntryFailed when it fails once more.
+        It is a new entry; ``items`` are what it made. What an erasure left undone (what leaned on the words in another
+        lane, or was to be prepared again) is done without making any. NotFound when there is no such entry, Conflict
+        when it did not fail, was taken up again before, or is to be called again itself: a rederive, an erasure of
+        words. EntryFailed when it fails once more.
         """
         asked = parse_id(entry_id, field="entry_id")
         call = self._call(actor, idempotency_key, wait)
@@ -59,7 +60,9 @@ class Keeping(Inside):
             original = failed_original(unit, asked)
             if idempotency_key is None:
                 refuse_second_retry(unit, original)
-        written = self._write(call, original.lane_id, RETRY, {"entry_id": original.id})
+        self._stages.writer.interpreter.stepper.registry[original.verb].apply_of(original.handler_version)
+        verb, payload = taking_up(original)
+        written = self._write(call, original.lane_id, verb, payload)
         items = () if written.pending else tuple(self._stages.browser.made_by(self._tenant, written.entry))
         return EditResult(written.entry.id, items, pending=written.pending)
 

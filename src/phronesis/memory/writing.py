@@ -103,7 +103,7 @@ class Writing(Inside):
         call = self._call(actor, idempotency_key, wait)
         written = self._write(call, scope.write_lane, "turn", payload)
         if call.wait and written.applied is not None and at_hand(written.applied.children):
-            self._stages.writer.interpreter.drain(self._tenant, written.entry.lane_id)
+            self._stages.writer.follow(self._tenant, written)
         made, ended = self._learned(written)
         return CommitResult(
             written.entry.id, made, self._gated(written), ended, pending=written.pending,

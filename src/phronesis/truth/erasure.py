@@ -74,10 +74,10 @@ class Logged:
         return going
 
 
-def read_logged(unit: Unit, lane: Lane) -> Iterator[Logged]:
-    """Give every entry of a lane, in order."""
-    after = 0
-    while page := read_entries(unit, lane.lane_id, after=after, until=lane.head_seq, limit=PAGE):
+def read_logged(unit: Unit, lane: Lane, *, until: int | None = None) -> Iterator[Logged]:
+    """Give every entry of a lane, in order, or those up to a seq."""
+    after, end = 0, lane.head_seq if until is None else until
+    while page := read_entries(unit, lane.lane_id, after=after, until=end, limit=PAGE):
         parts = read_parts(unit, [row.entry_id for row in page])
         yield from (_logged(unit, row, parts[row.entry_id]) for row in page)
         after = page[-1].seq

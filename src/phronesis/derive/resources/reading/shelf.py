@@ -65,7 +65,7 @@ def _known(raw: RawDocument) -> RawDocument:
     if raw.data is not None:
         text = decoded(raw.data, forms.split_type(raw.media_type)[1])
     elif text is not None and "\0" in text[:_TITLE]:
-        raise InputError("document: its text holds NUL; pass what is no text as bytes", field="document")
+        raise InputError("document: its text holds NUL, so it is no text; take a file in by its path", field="document")
     if not (text or "").strip():
         raise InputError("document: it is empty; it needs some words", field="document")
     text = text or ""

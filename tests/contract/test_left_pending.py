@@ -1,0 +1,91 @@
+"""An entry that is on disk is told as recorded, whatever stands in the way of its interpretation: nobody repeats it."""
+
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+import sqlalchemy as sa
+
+from custom_store import open_with, write
+from phronesis import Memory
+from phronesis.derive import typed_items
+from phronesis.derive.handler import Handler
+from phronesis.derive.interpreter import Interpreter
+from phronesis.errors import HandlerMissing, IntegrityError, StorageBusy, StorageError
+from phronesis.storage.truth_tables import blobs
+
+NOVEL = Handler(verb="novel", apply=typed_items.apply)
+LONG = "tea is hot " * 20_000
+
+
+def alone(memory: Memory) -> Memory:
+    memory._background.stop()
+    return memory
+
+
+def damaged(memory: Memory, body: bytes | None = None) -> bytes:
+    with memory.stages.database.transaction(memory.tenant, "append") as unit:
+        before = bytes(unit.run(sa.select(blobs.c.body).where(blobs.c.tenant_id == memory.tenant)).scalar_one())
+        unit.run(sa.update(blobs).where(blobs.c.tenant_id == memory.tenant).values(body=body or b"\0"))
+    return before
+
+
+def test_behind_an_entry_that_nothing_here_knows(database_url: str) -> None:
+    with open_with(database_url, [NOVEL]) as newer:
+        write(alone(newer), "novel", {"kind": "fact", "content": "of the future"}, wait=False)
+    with open_with(database_url, []) as older:
+        done: list[Any] = [
+            alone(older).add("tea is hot", user_id="alice"),
+            older.commit_turn("s", {"messages": [{"role": "user", "content": "hello"}]}, user_id="alice"),
+            older.add("tea is hot", user_id="alice", idempotency_key="k"),
+            older.add("tea is hot", user_id="alice", idempotency_key="k"),
+        ]
+        assert [one.pending for one in done] == [True] * 4
+        assert done[2].entry_id == done[3].entry_id
+        assert older.jobs().pending == 4
+        with pytest.raises(HandlerMissing):
+            older.flush()
+    with open_with(database_url, [NOVEL]) as newer:
+        newer.flush()
+        assert len(newer.get_all(user_id="alice", kinds=["message", "fact"])) == 4
+        assert newer.rebuild(verify=True).equal
+
+
+def test_behind_an_entry_that_is_damaged(database_url: str) -> None:
+    with Memory.open(database_url, policy={"embedder": "none"}) as memory:
+        alone(memory).add(LONG, user_id="alice", wait=False)
+        whole = damaged(memory)
+        done = memory.add("hello", user_id="alice")
+        assert done.pending
+        assert memory.jobs().pending == 2
+        assert not memory.doctor().ok
+        with pytest.raises(IntegrityError):
+            memory.flush()
+        damaged(memory, whole)
+        memory.flush()
+        assert len(memory.get_all(user_id="alice")) == 2
+
+
+@pytest.mark.parametrize("error", [StorageBusy("locked"), StorageError("the database went away")])
+def test_what_a_turn_refers_to_is_taken_in_later(database_url: str, tmp_path: Path, error: Exception) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("Kettles boil at a hundred degrees.")
+    drain = Interpreter.drain
+
+    def half(self: Interpreter, *given: Any, **named: Any) -> Any:
+        if named.get("until") is None:
+            raise error
+        return drain(self, *given, **named)
+
+    policy = {"embedder": "none", "resources": {"files": "copy", "file_roots": [str(tmp_path)]}}
+    turn = {"messages": [{"role": "user", "content": "see the notes"}],
+            "refs": [{"type": "file", "uri": notes.as_uri()}]}  # fmt: skip
+    with Memory.open(database_url, policy=policy) as memory:
+        alone(memory)
+        with mock.patch.object(Interpreter, "drain", half):
+            done = memory.commit_turn("s", turn, user_id="alice")
+        assert (done.pending, len(done.stored)) == (False, 1)
+        assert memory.jobs().pending == 1
+        memory.flush()
+        assert len(memory.get_all(user_id="alice", kinds=["document"])) == 1
