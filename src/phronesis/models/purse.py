@@ -61,7 +61,8 @@ class Purse:
         if allowed.tokens_per_call is not None and most > allowed.tokens_per_call:
             raise ModelBudgetSpent(
                 f"the call may take {most:,} tokens, limits.tokens_per_call is {allowed.tokens_per_call:,};"
-                " raise it, or lower the role's max_tokens"
+                " raise it, or lower the role's max_tokens",
+                field="limits.tokens_per_call",
             )
         if allowed.tokens_per_day is None and allowed.cost_per_day is None:
             return
