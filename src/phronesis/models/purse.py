@@ -17,11 +17,11 @@ class Ledger(Protocol):
     """Where calls are written down."""
 
     def record(self, tenant: str, call: ModelCall) -> None:
-        """Write a call down."""
+        """Write a call down, at once or a moment later. It never fails and never waits."""
         ...
 
     def spent(self, tenant: str, *, since: datetime, role: str | None = None) -> Spent:
-        """Give what a tenant's calls have taken since a moment."""
+        """Give what a tenant's calls have taken since a moment, whether they are written down yet or not."""
         ...
 
 
