@@ -206,6 +206,23 @@ def test_a_server_that_goes_in_the_middle_of_work_loses_nothing(memory: Memory, 
     assert memory.rebuild(verify=True).equal
 
 
+def test_a_server_that_hangs_is_waited_for_once(tmp_path: Path, server: ModelServer) -> None:
+    hung = policy(server.base_url, timeout=2.0)
+    hung["roles"] = {"embed": hung["roles"]["embed"]}
+    with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=hung) as memory:
+        memory._background.stop()
+        memory.add("When you deploy, run the smoke tests first.", user_id="u", kind="procedure")
+        memory.ingest_resource(text="# Deploying\nUse the make target.", uri="doc:1", user_id="u")
+        server.answers(servers.slow(60, names()))
+        message, state = "What does the documentation say about how to deploy?", {"task": "deploy with make"}
+        package = memory.compose_context("s", message, state, user_id="u")
+        assert {one["role"] for one in package.explain["retrieved"]["degraded"]} == {"embed"}
+        found = memory.search("deploy", user_id="u")
+        assert [(one.role, one.reason) for one in found.degraded] == [("embed", "model.unavailable")]
+        assert found
+        assert len(server.requests) == 1
+
+
 def test_a_search_waits_for_no_writer_though_its_models_are_in_the_ledger(tmp_path: Path, server: ModelServer) -> None:
     path = tmp_path / "memory.db"
     limited = {**policy(server.base_url), "limits": {"tokens_per_day": 1_000_000}}

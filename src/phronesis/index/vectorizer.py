@@ -141,6 +141,7 @@ class Vectorizer:
     def _encode(self, tenant: str, lane_id: int, embedder: Embedder, todo: list[Unembedded], *, home: Home) -> bool:
         """Make a batch's vectors; False when another model's have taken their place meanwhile."""
         vectors = encoded(embedder, todo)
+        self.embedders.reached(embedder)
         with self.database.transaction(tenant, "derive") as unit:
             lock_lane(unit, lane_id)  # an erasure may have gone first: what it removed gets no vector
             left = existing_documents(unit, lane_id, todo, home=home)
