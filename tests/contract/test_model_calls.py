@@ -8,12 +8,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
+from phronesis.core.instants import to_micros
 from phronesis.core.model_calls import ModelCall, Spent, day_of
 from phronesis.errors import StorageReadOnly
 from phronesis.memory import Memory
 from phronesis.storage.database import Database, connect
 from phronesis.storage.model_calls import StoredLedger
+from phronesis.storage.schema import model_calls
 
 NOON = datetime(2026, 5, 1, 12, 30, 15, 7, tzinfo=UTC)
 CALL = ModelCall(
@@ -57,6 +60,52 @@ def test_calls_are_written_when_they_are_settled_and_counted_before(database: Da
     for one in (ledger, other):
         assert one.spent("acme", since=NOON) == one.spent("rival", since=NOON) == Spent(1, 1_010, 0.25)
     assert ledger.settle()
+
+
+def rows_of(database: Database, tenant: str = "acme") -> list[tuple[Any, ...]]:
+    with database.transaction(tenant, "read") as unit:
+        columns = [model_calls.c[name] for name in ("at", "role", "model", "status", "calls", "milliseconds")]
+        query = sa.select(*columns).where(model_calls.c.tenant_id == tenant).order_by(*columns)
+        return [tuple(row) for row in unit.run(query)]
+
+
+def test_calls_of_days_that_are_over_are_one_row_for_each_role_and_model(database: Database) -> None:
+    ledger = StoredLedger(database)
+    for n in range(20):
+        role, model = ("embed", "lab/v") if n % 4 else ("extract", "lab/m")
+        call = dataclasses.replace(CALL, call_id=f"a{n}", at=NOON + timedelta(minutes=n), role=role, model=model,
+                                   status="ok" if n % 3 else "model.unavailable")  # fmt: skip
+        ledger.record("acme", call)
+    ledger.record("rival", CALL)
+    ledger.settle()
+    assert len(rows_of(database)) == 20
+    first, midnight = ledger.spent("acme", since=day_of(NOON)), to_micros(day_of(NOON))
+    for day in (1, 2):
+        for one in (StoredLedger(database), ledger):  # two processes
+            call = dataclasses.replace(CALL, call_id=f"{day}{id(one)}", at=NOON + timedelta(days=day))
+            one.record("acme", call)
+            one.settle()
+    folded = [row for row in rows_of(database) if row[3] == "day"]
+    assert folded == [
+        (midnight, "embed", "lab/v", "day", 15, 180), (midnight, "extract", "lab/m", "day", 5, 60),
+        (midnight + 86_400_000_000, "extract", "local/m", "day", 2, 24),
+    ]  # fmt: skip
+    assert len(rows_of(database)) == 5
+    assert len(rows_of(database, "rival")) == 1
+    assert ledger.spent("acme", since=day_of(NOON)) == first.plus(Spent(4, 4_040, 1.0))
+    assert ledger.spent("acme", since=day_of(NOON), role="embed") == Spent(15, 15_150, 3.75)
+    assert ledger.spent("acme", since=day_of(NOON) + timedelta(days=2)) == Spent(2, 2_020, 0.5)
+
+
+def test_what_waits_for_long_is_folded_and_counts(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("phronesis.storage.model_calls.MAX_WAITING", 10)
+    ledger = StoredLedger(database)
+    for n in range(25):
+        ledger.record("acme", dataclasses.replace(CALL, call_id=f"c{n}"))
+    assert ledger.spent("acme", since=day_of(NOON)) == Spent(25, 25_250, 6.25)
+    ledger.settle()
+    assert 1 < len(rows_of(database)) <= 10
+    assert StoredLedger(database).spent("acme", since=day_of(NOON)) == Spent(25, 25_250, 6.25)
 
 
 class Watched:
