@@ -130,6 +130,7 @@ def test_every_statement_names_its_tenant_for_every_table(database_url: str, tmp
             ledger = StoredLedger(memory.stages.database)
             ledger.record("acme", CALL)
             ledger.spent("acme", since=CALL.at, role="extract")
+            ledger.settle()
     ours = [(statement, bound) for statement, bound in seen if touches_tables(statement)]
     touched = {name for name in TABLES if any(name in statement for statement, _ in ours)}
     assert touched == TABLES

@@ -1,14 +1,22 @@
 """The ledger of model calls is kept by tenant, and sums up what was spent."""
 
+import contextlib
 import dataclasses
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
+from phronesis.core.instants import to_micros
 from phronesis.core.model_calls import ModelCall, Spent, day_of
+from phronesis.errors import StorageReadOnly
+from phronesis.memory import Memory
 from phronesis.storage.database import Database, connect
 from phronesis.storage.model_calls import StoredLedger
+from phronesis.storage.schema import model_calls
 
 NOON = datetime(2026, 5, 1, 12, 30, 15, 7, tzinfo=UTC)
 CALL = ModelCall(
@@ -39,3 +47,149 @@ def test_what_was_spent_since_a_moment_by_tenant_and_role(database: Database) ->
 
 def test_a_day_begins_at_midnight() -> None:
     assert day_of(NOON) == datetime(2026, 5, 1, tzinfo=UTC)
+
+
+def test_calls_are_written_when_they_are_settled_and_counted_before(database: Database) -> None:
+    woken: list[bool] = []
+    ledger, other = StoredLedger(database, wake=lambda: woken.append(True)), StoredLedger(database)
+    ledger.record("acme", CALL)
+    ledger.record("rival", CALL)
+    assert (len(woken), ledger.spent("acme", since=NOON)) == (2, Spent(1, 1_010, 0.25))
+    assert other.spent("acme", since=NOON) == Spent()
+    assert ledger.settle(patient=False)
+    for one in (ledger, other):
+        assert one.spent("acme", since=NOON) == one.spent("rival", since=NOON) == Spent(1, 1_010, 0.25)
+    assert ledger.settle()
+
+
+def rows_of(database: Database, tenant: str = "acme") -> list[tuple[Any, ...]]:
+    with database.transaction(tenant, "read") as unit:
+        columns = [model_calls.c[name] for name in ("at", "role", "model", "status", "calls", "milliseconds")]
+        query = sa.select(*columns).where(model_calls.c.tenant_id == tenant).order_by(*columns)
+        return [tuple(row) for row in unit.run(query)]
+
+
+def test_calls_of_days_that_are_over_are_one_row_for_each_role_and_model(database: Database) -> None:
+    ledger = StoredLedger(database)
+    for n in range(20):
+        role, model = ("embed", "lab/v") if n % 4 else ("extract", "lab/m")
+        call = dataclasses.replace(CALL, call_id=f"a{n}", at=NOON + timedelta(minutes=n), role=role, model=model,
+                                   status="ok" if n % 3 else "model.unavailable")  # fmt: skip
+        ledger.record("acme", call)
+    ledger.record("rival", CALL)
+    ledger.settle()
+    assert len(rows_of(database)) == 20
+    first, midnight = ledger.spent("acme", since=day_of(NOON)), to_micros(day_of(NOON))
+    for day in (1, 2):
+        for one in (StoredLedger(database), ledger):  # two processes
+            call = dataclasses.replace(CALL, call_id=f"{day}{id(one)}", at=NOON + timedelta(days=day))
+            one.record("acme", call)
+            one.settle()
+    folded = [row for row in rows_of(database) if row[3] == "day"]
+    assert folded == [
+        (midnight, "embed", "lab/v", "day", 15, 180), (midnight, "extract", "lab/m", "day", 5, 60),
+        (midnight + 86_400_000_000, "extract", "local/m", "day", 2, 24),
+    ]  # fmt: skip
+    assert len(rows_of(database)) == 5
+    assert len(rows_of(database, "rival")) == 1
+    assert ledger.spent("acme", since=day_of(NOON)) == first.plus(Spent(4, 4_040, 1.0))
+    assert ledger.spent("acme", since=day_of(NOON), role="embed") == Spent(15, 15_150, 3.75)
+    assert ledger.spent("acme", since=day_of(NOON) + timedelta(days=2)) == Spent(2, 2_020, 0.5)
+
+
+def test_what_waits_for_long_is_folded_and_counts(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("phronesis.storage.model_calls.MAX_WAITING", 10)
+    ledger = StoredLedger(database)
+    for n in range(25):
+        ledger.record("acme", dataclasses.replace(CALL, call_id=f"c{n}"))
+    assert ledger.spent("acme", since=day_of(NOON)) == Spent(25, 25_250, 6.25)
+    ledger.settle()
+    assert 1 < len(rows_of(database)) <= 10
+    assert StoredLedger(database).spent("acme", since=day_of(NOON)) == Spent(25, 25_250, 6.25)
+
+
+class Watched:
+    """A database; ``then`` happens when a transaction is over, and ``failing`` instead of one that writes."""
+
+    def __init__(self, database: Database, then: Callable[[], Any] = lambda: None) -> None:
+        self.database, self.then = database, then
+        self.failing: Exception | None = None
+
+    @contextlib.contextmanager
+    def transaction(self, tenant: str, mode: Any, *, patient: bool = True) -> Iterator[Any]:
+        if self.failing is not None and mode != "read":
+            raise self.failing
+        with self.database.transaction(tenant, mode, patient=patient) as unit:
+            yield unit
+        if mode != "read":
+            self.then()
+
+
+def test_a_call_that_is_being_written_is_counted_once(database: Database) -> None:
+    seen: list[Spent] = []
+    watched: Any = Watched(database)
+    ledger = StoredLedger(watched)
+    watched.then = lambda: seen.append(ledger.spent("acme", since=NOON))
+    ledger.record("acme", CALL)
+    assert ledger.settle()
+    assert seen == [Spent(1, 1_010, 0.25)]
+
+
+def test_calls_that_cannot_be_written_wait_and_count(database: Database) -> None:
+    watched: Any = Watched(database)
+    ledger = StoredLedger(watched)
+    watched.failing = StorageReadOnly("no")
+    ledger.record("acme", CALL)
+    assert ledger.settle()  # nobody is in the way: it is not worth a new try before the next call
+    assert ledger.spent("acme", since=NOON) == Spent(1, 1_010, 0.25)
+    watched.failing = None
+    ledger.record("acme", dataclasses.replace(CALL, call_id="c2"))
+    ledger.settle()
+    assert StoredLedger(database).spent("acme", since=NOON) == Spent(2, 2_020, 0.5)
+
+
+def test_calls_wait_for_no_other_writer(database: Database) -> None:
+    ledger = StoredLedger(database)
+    begun, go = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with database.transaction("acme", "derive"):
+            begun.set()
+            go.wait(20)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        assert begun.wait(20)
+        ledger.record("acme", CALL)
+        assert ledger.settle(patient=False) is (database.dialect != "sqlite")  # which has one writer at a time
+        assert ledger.spent("acme", since=NOON) == Spent(1, 1_010, 0.25)
+    finally:
+        go.set()
+        writer.join()
+    assert ledger.settle()
+    assert StoredLedger(database).spent("acme", since=NOON) == Spent(1, 1_010, 0.25)
+
+
+@pytest.mark.parametrize("how", ["thread", "flush", "close"])
+def test_a_memory_writes_its_calls(database_url: str, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    written = threading.Event()
+    settled = StoredLedger.settle
+
+    def settle(ledger: StoredLedger, *, patient: bool = True) -> bool:
+        done = settled(ledger, patient=patient)
+        written.set()
+        return done
+
+    with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as memory:
+        if how != "thread":
+            monkeypatch.setattr(memory.stages.ledger, "wake", None)
+        monkeypatch.setattr(StoredLedger, "settle", settle)
+        memory.stages.ledger.record("acme", CALL)
+        if how == "flush":
+            memory.flush()
+        if how != "close":
+            assert written.wait(20)
+            assert StoredLedger(memory.stages.database).spent("acme", since=NOON).calls == 1
+    with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as again:
+        assert again.stages.ledger.spent("acme", since=NOON).calls == 1

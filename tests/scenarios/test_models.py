@@ -1,9 +1,11 @@
 """The whole path over a model server that misbehaves: every fault is recorded, nothing is lost, nothing hangs."""
 
+import contextlib
 import hashlib
 import json
 import logging
 import socket
+import sqlite3
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -19,7 +21,6 @@ from phronesis.derive.extracting.rules import RULES_VERSION
 from phronesis.errors import InputError, PhronesisError
 from phronesis.memory import Memory
 from phronesis.storage.log import read_outcomes
-from phronesis.storage.model_calls import StoredLedger
 
 KEY = "sk-kept-in-a-variable-0123456789"
 SAID = "the vault of Ålesund opens at 七点"
@@ -94,7 +95,7 @@ def roles_of(memory: Memory, entry_id: str) -> dict[str, int]:
 
 
 def spent(memory: Memory, role: str) -> Spent:
-    return StoredLedger(memory.stages.database).spent(memory.tenant, since=LONG_AGO, role=role)
+    return memory.stages.ledger.spent(memory.tenant, since=LONG_AGO, role=role)
 
 
 def test_three_roles_by_one_server(memory: Memory, server: ModelServer) -> None:
@@ -203,6 +204,42 @@ def test_a_server_that_goes_in_the_middle_of_work_loses_nothing(memory: Memory, 
     assert memory.flush() == 2
     assert memory.search("who likes black tea?", user_id="u").degraded == ()
     assert memory.rebuild(verify=True).equal
+
+
+def test_a_server_that_hangs_is_waited_for_once(tmp_path: Path, server: ModelServer) -> None:
+    hung = policy(server.base_url, timeout=2.0)
+    hung["roles"] = {"embed": hung["roles"]["embed"]}
+    with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=hung) as memory:
+        memory._background.stop()
+        memory.add("When you deploy, run the smoke tests first.", user_id="u", kind="procedure")
+        memory.ingest_resource(text="# Deploying\nUse the make target.", uri="doc:1", user_id="u")
+        server.answers(servers.slow(60, names()))
+        message, state = "What does the documentation say about how to deploy?", {"task": "deploy with make"}
+        package = memory.compose_context("s", message, state, user_id="u")
+        assert {one["role"] for one in package.explain["retrieved"]["degraded"]} == {"embed"}
+        found = memory.search("deploy", user_id="u")
+        assert [(one.role, one.reason) for one in found.degraded] == [("embed", "model.unavailable")]
+        assert found
+        assert len(server.requests) == 1
+
+
+def test_a_search_waits_for_no_writer_though_its_models_are_in_the_ledger(tmp_path: Path, server: ModelServer) -> None:
+    path = tmp_path / "memory.db"
+    limited = {**policy(server.base_url), "limits": {"tokens_per_day": 1_000_000}}
+    with Memory.open(f"sqlite:///{path}", policy=limited) as memory:
+        memory.add("Alice likes green tea", user_id="u")
+        memory.flush()
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            began, before = time.monotonic(), memory.stages.roster.spent("default").calls
+            assert memory.search("who likes green tea?", user_id="u").degraded == ()
+            assert memory.compose_context("s", "who likes tea?", user_id="u").render("text")
+            assert time.monotonic() - began < 20
+            assert memory.stages.roster.spent("default").calls > before
+            other.execute("ROLLBACK")
+        calls = memory.stages.roster.spent("default").calls
+    with Memory.open(f"sqlite:///{path}", policy={"embedder": "none"}) as again:
+        assert again.stages.roster.spent("default").calls == calls
 
 
 def test_doctor_says_who_does_what_and_tries_each(memory: Memory, server: ModelServer) -> None:

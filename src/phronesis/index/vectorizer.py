@@ -6,10 +6,8 @@ from itertools import accumulate
 from threading import Lock
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-
-from phronesis.index.projections import compared
+from phronesis.errors import PhronesisError
+from phronesis.index.encoding import encoded
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.storage.database import Database, Unit
@@ -40,6 +38,7 @@ class Vectorizer:
     database: Database
     embedders: Embedders
     _done: dict[tuple[str, int], tuple[str, int, int]] = field(default_factory=dict)
+    _failed: set[tuple[str, int]] = field(default_factory=set)
     _turns: tuple[Lock, ...] = field(default_factory=lambda: tuple(Lock() for _ in range(TURNS)))
 
     def serves(self, tenant: str) -> bool:
@@ -51,6 +50,10 @@ class Vectorizer:
 
         The first model a tenant is embedded with becomes active; another one only by ``reembed``. Nothing is made
         for a model that is not loaded here.
+
+        A lane that fails does not keep the others from theirs: what an encoder raises of its own accord is raised at
+        the end, the first of it. What a server or the store says would be said of every lane; it ends the run, and the
+        next one comes to that lane last.
         """
         with self.database.transaction(tenant, "read") as unit:
             lanes = list_lanes(unit)
@@ -58,17 +61,29 @@ class Vectorizer:
         if embedder is None:
             return 0
         made = 0
-        for lane in lanes:
+        faults: list[Exception] = []
+        for lane in sorted(lanes, key=lambda lane: (tenant, lane.lane_id) in self._failed):
             mark = (embedder.name, lane.epoch, lane.documents_seq)
             done = self._done.get((tenant, lane.lane_id))
             if done == mark or lane.documents_seq == 0:
                 continue
             # What had its vectors when this process last looked has them still: only an epoch takes any away.
             start = done[2] + 1 if done is not None and done[:2] == mark[:2] else 0
-            made += self._lane(tenant, lane.lane_id, embedder, stopped, start=start)
+            try:
+                made += self._lane(tenant, lane.lane_id, embedder, stopped, start=start)
+            except PhronesisError:
+                self._failed.add((tenant, lane.lane_id))
+                raise
+            except Exception as error:  # noqa: BLE001 - an encoder may raise anything; it is raised at the end
+                self._failed.add((tenant, lane.lane_id))
+                faults.append(error)
+                continue
             if stopped():
                 return made
+            self._failed.discard((tenant, lane.lane_id))
             self._done[tenant, lane.lane_id] = mark
+        if faults:
+            raise faults[0]
         return made
 
     def embed(self, tenant: str, lane_id: int, kind: str) -> int:
@@ -125,7 +140,8 @@ class Vectorizer:
 
     def _encode(self, tenant: str, lane_id: int, embedder: Embedder, todo: list[Unembedded], *, home: Home) -> bool:
         """Make a batch's vectors; False when another model's have taken their place meanwhile."""
-        vectors = _encoded(embedder, todo)
+        vectors = encoded(embedder, todo)
+        self.embedders.reached(embedder)
         with self.database.transaction(tenant, "derive") as unit:
             lock_lane(unit, lane_id)  # an erasure may have gone first: what it removed gets no vector
             left = existing_documents(unit, lane_id, todo, home=home)
@@ -156,18 +172,6 @@ class Vectorizer:
             drop_other_models(unit, embedder.name)
         self.embedders.moved(tenant, embedder.name)
         return made
-
-
-def _encoded(embedder: Embedder, todo: list[Unembedded]) -> npt.NDArray[np.float32]:
-    """Encode each as it is used: what is compared with others of its kind as a question, the rest as a document."""
-    out = np.zeros((len(todo), embedder.dimension), np.float32)
-    questions = [n for n, one in enumerate(todo) if compared(one.part)]
-    passages = [n for n, one in enumerate(todo) if not compared(one.part)]
-    for n in questions:
-        out[n] = embedder.embed_query(todo[n].text)
-    if passages:
-        out[passages] = embedder.embed_documents([todo[n].text for n in passages])
-    return out
 
 
 def _short(todo: list[Unembedded]) -> list[Unembedded]:

@@ -110,8 +110,11 @@ class Memory(
         An index outside the database is told what it has not been told; IndexUnavailable when it is not reached.
         """
         stages = self._open_stages()
-        self._drain()
-        made = stages.vectorizer.run(self._tenant)
-        if stages.mirror is not None:
-            stages.mirror.follow(self._tenant)
+        try:
+            self._drain()
+            made = stages.vectorizer.run(self._tenant)
+            if stages.mirror is not None:
+                stages.mirror.follow(self._tenant)
+        finally:
+            stages.ledger.settle()
         return made

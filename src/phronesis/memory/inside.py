@@ -4,6 +4,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from phronesis.compose.assembly import Assembler
@@ -49,6 +50,7 @@ from phronesis.storage.database import Database
 from phronesis.storage.eligible import Wanted, check_kinds
 from phronesis.storage.filters import compile_filters
 from phronesis.storage.lanes import list_behind
+from phronesis.storage.model_calls import StoredLedger
 from phronesis.storage.shown import ShownContexts
 from phronesis.storage.usage import Usage
 from phronesis.storage.used import UsedMemories
@@ -91,6 +93,7 @@ class Stages:
     forgetter: Forgetter
     keeper: Keeper
     roster: Roster
+    ledger: StoredLedger
     clock: Callable[[], datetime]
 
 
@@ -106,6 +109,8 @@ class Inside:
         self._background = Background(self._work, name=f"phronesis-{tenant}")
         self._counts_due = False
         self._notes = Background(self._settle, name=f"phronesis-{tenant}-notes")
+        if owner:
+            stages.ledger.wake = partial(self._notes.wake, pressing=True)
 
     @property
     def stages(self) -> Stages:
@@ -134,6 +139,7 @@ class Inside:
                 if self._stages.mirror is not None:
                     self._stages.mirror.index.close()
                 self._stages.usage.close()
+                self._stages.ledger.settle()
                 self._stages.database.close()
 
     def _open_stages(self) -> Stages:
@@ -143,6 +149,8 @@ class Inside:
 
     def _settle(self, _stopped: Callable[[], bool]) -> None:
         """Write what readers left behind: they do not wait for that."""
+        if not self._stages.ledger.settle(patient=False):
+            self._notes.wake()  # somebody else is writing: again in a moment
         self._stages.shown.settle(self._tenant, patient=False)
         if self._counts_due:
             self._counts_due = False

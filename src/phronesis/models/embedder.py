@@ -7,9 +7,16 @@ from typing import Final, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelError, ModelRefused, ModelUnavailable
+
 Floats = npt.NDArray[np.float32]
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+_OF_THE_SERVER: Final = frozenset({"api_key", "model", "base_url"})
+"""Fields of a ModelRefused that are the same for every text."""
+_FAILED: Final = 500
+"""The HTTP status that llama.cpp's server gives a text longer than its batch, among servers' other failures."""
 
 
 @runtime_checkable
@@ -51,3 +58,14 @@ def encodable(text: str, *, characters: int) -> str:
     C encoders end a text at NUL and refuse lone surrogates; NUL becomes a space so that it still parts words.
     """
     return _SURROGATE.sub("\ufffd", text[:characters].replace("\0", " ")).strip()
+
+
+def may_be_the_text(error: ModelError) -> bool:
+    """Tell whether an encoder's error may come of the text, so that another one would have its vector."""
+    if isinstance(error, ModelRefused):
+        return error.field not in _OF_THE_SERVER
+    if isinstance(error, ModelUnavailable):
+        return error.details.get("status") == _FAILED
+    if isinstance(error, ModelBudgetSpent):
+        return error.field == "limits.tokens_per_call"
+    return isinstance(error, AnswerRejected)

@@ -1,11 +1,17 @@
 """The encoders that this process has loaded, and which of them a tenant's searches use."""
 
 import threading
+import time
+from collections.abc import Callable
+from typing import Final
 
-from phronesis.errors import InputError
-from phronesis.models.embedder import Embedder
+from phronesis.errors import InputError, ModelUnavailable
+from phronesis.models.embedder import Embedder, Floats, may_be_the_text
 from phronesis.models.hashing_embedder import HashingEmbedder
 from phronesis.models.local_embedders import load_local_embedder
+
+PAUSE_SECONDS: Final = 10.0
+"""How long an encoder that was not reached is left alone: searches go by words meanwhile, without waiting for it."""
 
 
 def load_embedder(choice: str) -> Embedder | None:
@@ -20,8 +26,10 @@ class Embedders:
     whose model is not loaded here is searched by words alone until it is, or until ``reembed``.
     """
 
-    def __init__(self, default: Embedder | None) -> None:
+    def __init__(self, default: Embedder | None, *, seconds: Callable[[], float] = time.monotonic) -> None:
         self.default = default
+        self._seconds = seconds
+        self._away_until: dict[str, float] = {}
         self._loaded = {} if default is None else {default.name: default}
         self._serving: dict[str, str] = {}
         self._lock = threading.Lock()
@@ -40,6 +48,24 @@ class Embedders:
     def serving(self, tenant: str) -> Embedder | None:
         """Give the encoder of a tenant's queries, as far as this process has seen."""
         return self._loaded.get(self._serving.get(tenant, ""), self.default)
+
+    def question(self, encoder: Embedder, text: str) -> Floats:
+        """Give the vector of a question that somebody waits with, or its ModelError.
+
+        An encoder that was not reached a moment ago, nor since, is not asked: ModelUnavailable at once.
+        """
+        if self._seconds() < self._away_until.get(encoder.name, float("-inf")):
+            raise ModelUnavailable(f"the encoder {encoder.name} was not reached a moment ago; it is asked again soon")
+        try:
+            return encoder.embed_query(text)
+        except ModelUnavailable as error:
+            if not may_be_the_text(error):
+                self._away_until[encoder.name] = self._seconds() + PAUSE_SECONDS
+            raise
+
+    def reached(self, encoder: Embedder) -> None:
+        """Note that an encoder has answered: searches ask it again."""
+        self._away_until.pop(encoder.name, None)
 
     def moved(self, tenant: str, active: str) -> bool:
         """Note which model the database calls active; True when queries must be encoded with another one now."""

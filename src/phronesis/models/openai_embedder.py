@@ -30,8 +30,9 @@ class OpenAIEmbedder:
     """An encoder at a server. Thread-safe; close it when done.
 
     ``dimension`` is asked for with every request, of a model that can give shorter vectors; None takes what comes.
-    ``limits_for`` gives the bounds of each request. ``characters`` is what is kept of one text: a smaller model wants
-    less. ``http`` shares connections with other roles of the gateway, and is then closed by whoever opened it.
+    ``limits_for`` gives the bounds of each request of a call that brings none. ``characters`` is what is kept of one
+    text: a smaller model wants less. ``http`` shares connections with other roles of the gateway, and is then closed by
+    whoever opened it.
     """
 
     def __init__(
@@ -65,10 +66,13 @@ class OpenAIEmbedder:
     @property
     def dimension(self) -> int:
         """Numbers per vector. The first time, when it was not given, the server is asked: ModelError."""
+        return self._measured(None)
+
+    def _measured(self, limits: Limits | None) -> int:
         if self._dimension is None:
             with self._probing:
                 if self._dimension is None:
-                    self._dimension = self._vectors([_PROBE], dimension=None).shape[1]
+                    self._dimension = self._vectors([_PROBE], dimension=None, limits=limits).shape[1]
         return self._dimension
 
     @property
@@ -76,17 +80,18 @@ class OpenAIEmbedder:
         """``none``, ``e5``, ``qwen3`` or ``nomic``."""
         return self._scheme
 
-    def embed_documents(self, texts: Sequence[str]) -> Floats:
+    def embed_documents(self, texts: Sequence[str], *, limits: Limits | None = None) -> Floats:
         """Give a float32 matrix (n, dimension), rows of L2 length 1; a text without content has a zero row.
 
+        ``limits`` bound all of it, the question how long vectors are included.
         ModelUnavailable, ModelRefused, AnswerRejected (vectors missing, of another length, not numbers),
         ModelCancelled.
         """
-        return self._embedded(texts, PREFIXES[self._scheme][1])
+        return self._embedded(texts, PREFIXES[self._scheme][1], limits)
 
-    def embed_query(self, text: str) -> Floats:
+    def embed_query(self, text: str, *, limits: Limits | None = None) -> Floats:
         """Give a float32 vector (dimension,) of L2 length 1, or zeros for a text without content; as above."""
-        vector: Floats = self._embedded([text], PREFIXES[self._scheme][0])[0]
+        vector: Floats = self._embedded([text], PREFIXES[self._scheme][0], limits)[0]
         return vector
 
     def close(self) -> None:
@@ -94,20 +99,21 @@ class OpenAIEmbedder:
         if not self._shared:
             self._http.close()
 
-    def _embedded(self, texts: Sequence[str], prefix: str) -> Floats:
+    def _embedded(self, texts: Sequence[str], prefix: str, limits: Limits | None) -> Floats:
         clean = [encodable(text, characters=self._characters) for text in texts]
         filled = [row for row, text in enumerate(clean) if text]
-        dimension = self.dimension
+        dimension = self._measured(limits)
         matrix = np.zeros((len(clean), dimension), np.float32)
         for rows in _batches(filled, clean):
-            matrix[rows] = self._vectors([prefix + clean[row] for row in rows], dimension=dimension)
+            matrix[rows] = self._vectors([prefix + clean[row] for row in rows], dimension=dimension, limits=limits)
         return matrix
 
-    def _vectors(self, texts: Sequence[str], *, dimension: int | None) -> Floats:
+    def _vectors(self, texts: Sequence[str], *, dimension: int | None, limits: Limits | None) -> Floats:
         body: dict[str, Any] = {"model": self._model, "input": texts, "encoding_format": "float"}
         if self._asked is not None:
             body["dimensions"] = self._asked
-        answer = self._http.post("/embeddings", body, limits=self._limits_for())
+        bounds = self._limits_for() if limits is None else limits
+        answer = self._http.post("/embeddings", body, limits=bounds)
         entries = answer.get("data") if isinstance(answer, dict) else None
         if not isinstance(entries, list) or len(entries) != len(texts):
             raise unreadable(self._gateway.name, f"does not hold {len(texts)} vectors")

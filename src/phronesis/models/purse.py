@@ -17,11 +17,11 @@ class Ledger(Protocol):
     """Where calls are written down."""
 
     def record(self, tenant: str, call: ModelCall) -> None:
-        """Write a call down."""
+        """Write a call down, at once or a moment later. It never fails and never waits."""
         ...
 
     def spent(self, tenant: str, *, since: datetime, role: str | None = None) -> Spent:
-        """Give what a tenant's calls have taken since a moment."""
+        """Give what a tenant's calls have taken since a moment, whether they are written down yet or not."""
         ...
 
 
@@ -61,7 +61,8 @@ class Purse:
         if allowed.tokens_per_call is not None and most > allowed.tokens_per_call:
             raise ModelBudgetSpent(
                 f"the call may take {most:,} tokens, limits.tokens_per_call is {allowed.tokens_per_call:,};"
-                " raise it, or lower the role's max_tokens"
+                " raise it, or lower the role's max_tokens",
+                field="limits.tokens_per_call",
             )
         if allowed.tokens_per_day is None and allowed.cost_per_day is None:
             return

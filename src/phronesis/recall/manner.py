@@ -15,6 +15,7 @@ from phronesis.core.scoring.further import Wording
 from phronesis.errors import ModelError
 from phronesis.index.tokens import term_hash, tokenize
 from phronesis.models.embedder import Embedder
+from phronesis.models.embedders import Embedders
 from phronesis.recall.relational import names_in
 
 Vector = npt.NDArray[np.float32]
@@ -27,9 +28,12 @@ _DAY: Final = 1
 
 @dataclass(slots=True)
 class Encodings:
-    """Vectors of questions of one call, by encoder and text: two stores are searched, and one question is encoded."""
+    """What became of the questions of one call, by encoder and text.
 
-    made: dict[tuple[str, str], Vector] = field(default_factory=dict)
+    Two stores are searched, and one question is encoded, or not to be had: whoever asks in this call is told the same.
+    """
+
+    made: dict[tuple[str, str], tuple[Vector | None, tuple[Degraded, ...]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +85,16 @@ class Manner:
         midnight = not (until.hour or until.minute or until.second or until.microsecond)
         return Stretch(first, max(first, until.toordinal() - (_DAY if midnight else 0)))
 
-    def encoded(self, encoder: Embedder | None, text: str) -> tuple[Vector | None, tuple[Degraded, ...]]:
+    def encoded(
+        self, embedders: Embedders, encoder: Embedder | None, text: str
+    ) -> tuple[Vector | None, tuple[Degraded, ...]]:
         """Give the question's vector; without it, and said so, when the encoder's server is away."""
         if encoder is None or "semantic" not in self.modes:
             return None, ()
         known = self.encodings.made if self.encodings is not None else {}
-        if (encoder.name, text) in known:
-            return known[encoder.name, text], ()
-        try:
-            vector = known[encoder.name, text] = encoder.embed_query(text)
-        except ModelError as error:
-            return None, (Degraded("embed", error.code, "words", encoder.name),)
-        return vector, ()
+        if (encoder.name, text) not in known:
+            try:
+                known[encoder.name, text] = embedders.question(encoder, text), ()
+            except ModelError as error:
+                known[encoder.name, text] = None, (Degraded("embed", error.code, "words", encoder.name),)
+        return known[encoder.name, text]

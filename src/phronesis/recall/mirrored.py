@@ -105,7 +105,7 @@ class MirroredSearch:
         if where is None:  # nothing was ever embedded, or all was embedded anew meanwhile
             return self.native.search(tenant, query)
         space, store = where
-        vector = encoder.embed_query(query.text)
+        vector = self.embedders.question(encoder, query.text)
         if not np.any(vector):
             return None
         asked = {"store": [store], "doc_type": [CLAIM]}

@@ -118,7 +118,7 @@ class Searcher:
         """Search the stores that hold anything, in one look at the database; most scopes hold no documents."""
         while True:
             encoder = self.embedders.serving(tenant)
-            vector, degraded = query.manner.encoded(encoder, query.text)
+            vector, degraded = query.manner.encoded(self.embedders, encoder, query.text)
             with self.database.transaction(tenant, "read") as unit, self.indexes.lock:
                 seen, model = searched_lanes(unit, query.scope)
                 if model is not None and self.embedders.moved(tenant, model[0]):

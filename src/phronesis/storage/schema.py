@@ -316,6 +316,7 @@ index_marks = table(
 
 # --- ledger ----------------------------------------------------------------------------------------------------
 
+# One row a call; of days that are over one a day, role and model.
 model_calls = table(
     "model_calls",
     key("call_id"),
@@ -327,6 +328,7 @@ model_calls = table(
     big("completion_tokens", required=True),
     number("cost"),
     big("milliseconds", required=True),
+    big("calls", required=True),
     sa.Index(None, "tenant_id", "at"),
     small=True,
 )

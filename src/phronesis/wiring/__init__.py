@@ -109,7 +109,7 @@ def open_memory(
     settings, database = _store(load_settings(url, tenant=tenant, policy=policy))
     time = _now if clock is None else _in_utc(clock)
     counter = _counter(settings.policy)
-    roster = _roster(settings, database, time, counter)
+    ledger, roster = _roster(settings, database, time, counter)
     recorder = Recorder(database, time)
     embedders = Embedders(embedder or roster.embedder() or load_embedder(settings.policy.embedder))
     finding = _finding(embedders, database, settings.policy, time, index)
@@ -124,8 +124,7 @@ def open_memory(
         old=rewriter, reflections=reflect, sources=Reading(SOURCES), patterns=Aggregating(embedders),
         principles=_abstracting(settings.policy, roster, embedders), documents=taking_in,
     )  # fmt: skip
-    refs, terms = make_ref_rules(settings.policy.resources), terms_of(settings.policy)
-    registry = make_registry(preparing, refs=refs, terms=terms)
+    registry = make_registry(preparing, refs=make_ref_rules(settings.policy.resources), terms=terms_of(settings.policy))
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
     interpreter = Interpreter(database, recorder, stepper, time, erasure.effects(replayer))
@@ -140,6 +139,7 @@ def open_memory(
         replayer=replayer,
         doctor=Doctor(database, registry, embedders, counter, roster, finding.mirror, told, time),
         roster=roster,
+        ledger=ledger,
         shown=ShownContexts.over(database),
         used=UsedMemories.over(database),
         runs=RunBook(database, telling),
@@ -259,11 +259,9 @@ def _counter(policy: Policy) -> Callable[[], TokenCounter]:
 
 def _roster(
     settings: Settings, database: Database, time: Callable[[], datetime], counter: Callable[[], TokenCounter]
-) -> Roster:
-    own = settings.policy
-    return Roster(
-        own, api_keys(own), tenant=settings.tenant, ledger=StoredLedger(database), clock=time, counter=counter
-    )
+) -> tuple[StoredLedger, Roster]:
+    own, ledger = settings.policy, StoredLedger(database)
+    return ledger, Roster(own, api_keys(own), tenant=settings.tenant, ledger=ledger, clock=time, counter=counter)
 
 
 def _learning(own: ReasoningRules, telling: Telling, searcher: Search, roster: Roster) -> Learning:

@@ -5,11 +5,15 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
+import pytest
+
+from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelError, ModelRefused, ModelUnavailable
 from phronesis.index.vectorizer import BATCH, Vectorizer
 from phronesis.memory import Memory
 from phronesis.models.embedders import Embedders
 from phronesis.models.hashing_embedder import HashingEmbedder
-from phronesis.storage.documents import count_without_vector, delete_vectors, documents_without_vector
+from phronesis.storage.documents import count_without_vector, delete_vectors, documents_without_vector, read_vectors
 from phronesis.storage.lanes import list_lanes
 
 
@@ -71,3 +75,103 @@ def test_threads_that_make_vectors_share_the_work() -> None:
             made = [one.result() for one in [threads.submit(vectorizer.run, "acme") for _ in range(2)]]
         assert sum(made) == 3 * BATCH
         assert sorted(encoder.texts) == sorted(set(encoder.texts))
+
+
+class Choosy(HashingEmbedder):
+    """The hashing encoder at a server that takes no text of over ``most`` characters, and of some texts nothing."""
+
+    def __init__(self, error: Exception, *, most: int = 1_500) -> None:
+        super().__init__()
+        self.error, self.most, self.calls = error, most, 0
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        self.calls += 1
+        if any(len(text) > self.most or "unspeakable" in text for text in texts):
+            raise self.error
+        return super().embed_documents(texts)
+
+
+TOO_LONG: list[ModelError] = [
+    ModelRefused("too long", field="parameters", details={"status": 400}),
+    ModelUnavailable("too long", details={"status": 500}),
+    ModelBudgetSpent("too long", field="limits.tokens_per_call"),
+    AnswerRejected("half an answer"),
+]
+
+
+@pytest.mark.parametrize("error", TOO_LONG, ids=lambda error: type(error).__name__)
+def test_a_text_that_is_refused_costs_its_own_vector_alone(error: ModelError) -> None:
+    encoder = Choosy(error)
+    texts = {"first": "f", "long": "the kettle " * 300, "bad": "unspeakable", "other": "tea", "last": "coffee"}
+    with Memory.open("sqlite://", tenant="acme", policy={"embedder": "none"}) as memory:
+        for name, text in texts.items():
+            memory.add(text, user_id="v" if name == "last" else "u", infer=False)
+        database = memory.stages.database
+        with database.transaction("acme", "read") as unit:
+            lanes = [lane.lane_id for lane in list_lanes(unit)]
+            rows = {one.text: (lane, one.id) for lane in lanes
+                    for one in documents_without_vector(unit, lane, encoder.name, limit=9)}  # fmt: skip
+        vectorizer = Vectorizer(database, Embedders(encoder))
+        assert vectorizer.run("acme") == 5
+        with database.transaction("acme", "read") as unit:
+            made = {name: read_vectors(unit, rows[text][0], encoder.name, [rows[text][1]])[0].embedding
+                    for name, text in texts.items()}  # fmt: skip
+        encoder.calls = 0
+        assert vectorizer.run("acme") == 0
+        assert encoder.calls == 0
+    assert not made.pop("bad").any()
+    texts["long"] = texts["long"][:1_000]
+    for name, vector in made.items():
+        np.testing.assert_allclose(vector, HashingEmbedder().embed_query(texts[name]), atol=1e-3)
+
+
+OF_ALL: list[ModelError] = [
+    ModelRefused("no such key", field="api_key", details={"status": 401}),
+    ModelUnavailable("gone"),
+    ModelBudgetSpent("the day is over"),
+    AnswerRejected("a page"),
+]
+
+
+@pytest.mark.parametrize("error", OF_ALL, ids=lambda error: type(error).__name__)
+def test_what_refuses_every_text_sets_none_aside(error: ModelError) -> None:
+    encoder = Choosy(error, most=0)
+    with Memory.open("sqlite://", tenant="acme", policy={"embedder": "none"}) as memory:
+        for user in ("u", "v"):
+            memory.add("tea", user_id=user, infer=False)
+        vectorizer = Vectorizer(memory.stages.database, Embedders(encoder))
+        with pytest.raises(type(error), match=str(error)):
+            vectorizer.run("acme")
+        assert encoder.calls <= 2  # nothing is asked for the next lane
+        encoder.most = 1_500
+        assert vectorizer.run("acme") == 2
+
+
+class Failing(HashingEmbedder):
+    """The hashing encoder; a text about the kettle ends it."""
+
+    error: Exception
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        if any("kettle" in text for text in texts):
+            raise self.error
+        return super().embed_documents(texts)
+
+
+def test_a_lane_that_fails_does_not_stop_the_next() -> None:
+    encoder = Failing()
+    with Memory.open("sqlite://", tenant="acme", policy={"embedder": "none"}) as memory:
+        for user, text in (("u", "the kettle"), ("v", "tea"), ("w", "coffee")):
+            memory.add(text, user_id=user, infer=False)
+        encoder.error = RuntimeError("out of range")
+        vectorizer = Vectorizer(memory.stages.database, Embedders(encoder))
+        with pytest.raises(RuntimeError, match="out of range"):
+            vectorizer.run("acme")
+        with memory.stages.database.transaction("acme", "read") as unit:
+            assert count_without_vector(unit, encoder.name) == 1
+        memory.add("more coffee", user_id="w", infer=False)
+        encoder.error = ModelUnavailable("too slow")  # which ends a run: the others go first
+        with pytest.raises(ModelUnavailable):
+            vectorizer.run("acme")
+        with memory.stages.database.transaction("acme", "read") as unit:
+            assert count_without_vector(unit, encoder.name) == 1

@@ -9,8 +9,9 @@ import pytest
 from phronesis.core.plan import SubQuery, TimeWindow
 from phronesis.core.results import Degraded
 from phronesis.core.scoring.dates import Stretch
-from phronesis.errors import ModelUnavailable
+from phronesis.errors import AnswerRejected, ModelError, ModelRefused, ModelUnavailable
 from phronesis.index.tokens import term_hash
+from phronesis.models.embedders import PAUSE_SECONDS, Embedders
 from phronesis.recall.manner import Encodings, Manner
 from phronesis.recall.question import read_question
 
@@ -22,37 +23,83 @@ class Encoder:
     name = "test/1"
     dimension = 2
 
-    def __init__(self, *, away: bool = False) -> None:
-        self.away = away
+    def __init__(self, *, fault: ModelError | None = None) -> None:
+        self.fault = fault
         self.asked: list[str] = []
 
     def embed_query(self, text: str) -> Any:
         self.asked.append(text)
-        if self.away:
-            raise ModelUnavailable("gone")
+        if self.fault is not None:
+            raise self.fault
         return np.ones(2, np.float32)
 
 
 def test_a_question_is_encoded_once_a_call() -> None:
     encoder: Any = Encoder()
+    known = Embedders(encoder)
     manner = Manner(encodings=Encodings())
-    first, _ = manner.encoded(encoder, "tea?")
-    again, told = Manner(encodings=manner.encodings).encoded(encoder, "tea?")
+    first, _ = manner.encoded(known, encoder, "tea?")
+    again, told = Manner(encodings=manner.encodings).encoded(known, encoder, "tea?")
     assert first is again
     assert told == ()
     assert encoder.asked == ["tea?"]
-    manner.encoded(encoder, "coffee?")
-    Manner().encoded(encoder, "tea?")
+    manner.encoded(known, encoder, "coffee?")
+    Manner().encoded(known, encoder, "tea?")
     assert encoder.asked == ["tea?", "coffee?", "tea?"]
 
 
 def test_without_an_encoder_or_meaning_nothing_is_encoded() -> None:
     encoder: Any = Encoder()
-    assert Manner().encoded(None, "tea?") == (None, ())
-    assert Manner(modes=("exact",)).encoded(encoder, "tea?") == (None, ())
+    known = Embedders(encoder)
+    assert Manner().encoded(known, None, "tea?") == (None, ())
+    assert Manner(modes=("exact",)).encoded(known, encoder, "tea?") == (None, ())
     assert encoder.asked == []
-    away: Any = Encoder(away=True)
-    assert Manner().encoded(away, "tea?") == (None, (Degraded("embed", "model.unavailable", "words", "test/1"),))
+    away: Any = Encoder(fault=ModelUnavailable("gone"))
+    assert Manner().encoded(known, away, "tea?") == (None, (Degraded("embed", "model.unavailable", "words", "test/1"),))
+
+
+GONE = ModelUnavailable("gone")
+REFUSED = ModelRefused("too long", field="parameters")
+
+
+@pytest.mark.parametrize("fault", [GONE, REFUSED, AnswerRejected("a page")])
+def test_a_question_that_is_not_to_be_had_is_asked_once_a_call(fault: ModelError) -> None:
+    encoder: Any = Encoder(fault=fault)
+    known, encodings = Embedders(encoder), Encodings()
+    for _ in range(3):
+        vector, told = Manner(encodings=encodings).encoded(known, encoder, "tea?")
+        assert (vector, told) == (None, (Degraded("embed", fault.code, "words", "test/1"),))
+    assert encoder.asked == ["tea?"]
+
+
+def test_an_encoder_that_was_not_reached_is_left_alone_for_a_while() -> None:
+    now = [100.0]
+    encoder: Any = Encoder(fault=GONE)
+    known = Embedders(encoder, seconds=lambda: now[0])
+    away = (Degraded("embed", "model.unavailable", "words", "test/1"),)
+    for text in ("tea?", "coffee?", "milk?"):
+        assert Manner().encoded(known, encoder, text) == (None, away)
+    assert encoder.asked == ["tea?"]
+    encoder.fault = None
+    known.reached(encoder)
+    assert Manner().encoded(known, encoder, "tea?")[1] == ()
+    encoder.fault = GONE
+    assert Manner().encoded(known, encoder, "coffee?") == (None, away)
+    encoder.fault = None
+    assert Manner().encoded(known, encoder, "coffee?") == (None, away)
+    now[0] += PAUSE_SECONDS
+    vector, told = Manner().encoded(known, encoder, "milk?")
+    assert vector is not None
+    assert told == ()
+
+
+@pytest.mark.parametrize("fault", [REFUSED, ModelUnavailable("too long", details={"status": 500})])
+def test_a_question_that_is_refused_keeps_no_other_from_its_vector(fault: ModelError) -> None:
+    encoder: Any = Encoder(fault=fault)
+    known = Embedders(encoder)
+    assert Manner().encoded(known, encoder, "long")[0] is None
+    encoder.fault = None
+    assert Manner().encoded(known, encoder, "tea?")[0] is not None
 
 
 def test_names_are_those_of_the_question_and_of_the_plan() -> None:

@@ -104,8 +104,8 @@ class ExperienceSearch:
         if encoder is None or not asked.text:
             return _Encoded(encoder)
         try:
-            preferred = encoder.embed_query(asked.preferred) if asked.preferred else None
-            return _Encoded(encoder, encoder.embed_query(asked.text), preferred)
+            preferred = self.embedders.question(encoder, asked.preferred) if asked.preferred else None
+            return _Encoded(encoder, self.embedders.question(encoder, asked.text), preferred)
         except ModelError as error:
             return _Encoded(encoder, degraded=(Degraded("embed", error.code, "words", encoder.name),))
 

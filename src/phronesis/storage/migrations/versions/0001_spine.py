@@ -310,7 +310,7 @@ def _ledger() -> None:
     _table(
         "model_calls",
         "call_id:text! at:big! role:text! model:text! status:text! prompt_tokens:big! completion_tokens:big!"
-        " cost:double! milliseconds:big!",
+        " cost:double! milliseconds:big! calls:big!",
         key="call_id",
     )
     _index("model_calls", "at")

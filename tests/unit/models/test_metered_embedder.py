@@ -1,0 +1,55 @@
+"""A served encoder's call has one time for all that it asks, and each request its row in the ledger."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from fake_models import NOON, MemoryLedger
+from model_server import Behaviour, ModelServer, Reply, embed_each, slow
+from phronesis.errors import ModelUnavailable
+from phronesis.models.conduct import Conduct
+from phronesis.models.gateway import Gateway
+from phronesis.models.metered_embedder import BATCH, MeteredEmbedder
+from phronesis.models.openai_embedder import OpenAIEmbedder
+from phronesis.models.purse import Allowance, Purse
+from phronesis.models.token_counter import ByteBound
+
+VECTORS = embed_each(lambda text: [1.0, float(len(text))])
+
+
+@contextlib.contextmanager
+def opened(*behaviours: Behaviour, timeout: float = 30.0) -> Iterator[tuple[MeteredEmbedder, MemoryLedger]]:
+    ledger, conduct = MemoryLedger(), Conduct(timeout=timeout, tries=3, concurrency=2)
+    with ModelServer(*behaviours) as server:
+        inner = OpenAIEmbedder(
+            Gateway("local", server.base_url), "m", dimension=None, prefix_scheme="none", limits_for=conduct.limits
+        )
+        with contextlib.closing(inner):
+            purse = Purse(ledger, lambda: NOON, Allowance())
+            metered = MeteredEmbedder(
+                inner, model="local/m", conduct=conduct, purse=purse, counter=ByteBound, tenant="acme"
+            )
+            yield metered, ledger
+
+
+def test_how_long_vectors_are_is_asked_within_the_time_of_the_call() -> None:
+    def half(reply: Reply) -> None:
+        slow(1.5, VECTORS)(reply)
+
+    with opened(VECTORS, half, timeout=2.0) as (metered, _):
+        assert metered.embed_query("tea").shape == (2,)  # the package that asks is loaded
+    with opened(half, timeout=2.0) as (metered, ledger):
+        began = time.monotonic()
+        with pytest.raises(ModelUnavailable):
+            metered.embed_query("tea")
+        assert time.monotonic() - began < 2.9  # two answers, each within the time, and not in it together
+        assert [call.status for _, call in ledger.calls] == ["model.unavailable"]
+
+
+def test_many_texts_are_several_calls_each_with_its_time() -> None:
+    with opened(VECTORS) as (metered, ledger):
+        assert metered.embed_documents(["tea"] * (2 * BATCH + 1)).shape == (2 * BATCH + 1, 2)
+        assert [call.prompt_tokens for _, call in ledger.calls] == [4 * BATCH, 4 * BATCH, 4]
+        assert metered.embed_documents([]).shape == (0, 2)
