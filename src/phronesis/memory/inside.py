@@ -1,5 +1,6 @@
 """What every verb of a Memory stands on: the stages, and the few steps that writes and reads share."""
 
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -97,12 +98,13 @@ class Stages:
 class Inside:
     """The state of a Memory and the steps its verbs share."""
 
-    def __init__(self, stages: Stages, tenant: str, *, owner: bool = True) -> None:
+    def __init__(self, stages: Stages, tenant: str, *, host: "Inside | None" = None) -> None:
         self._stages = stages
         self._tenant = tenant
-        self._owner = owner
+        self._host = host
         self._closed = False
-        self._guests: list[weakref.ref[Inside]] = []
+        self._guests = weakref.WeakSet[Inside]()
+        self._coming = threading.Lock()
         self._background = Background(self._work, name=f"phronesis-{tenant}")
         self._counts_due = False
         self._notes = Background(self._settle, name=f"phronesis-{tenant}-notes")
@@ -119,22 +121,29 @@ class Inside:
         """
         if not self._closed:
             self._closed = True
-            if self._owner:
+            if self._host is None:
                 self._stages.roster.close()  # or the thread would wait for a model's answer
                 self._stages.reviews.close()
                 self._stages.retrieving.close()
             self._background.stop()
             self._notes.stop()
             self._stages.shown.settle(self._tenant, patient=False)
-            for guest in self._guests:
-                other = guest()
-                if other is not None:
-                    other.close()
-            if self._owner:
+            with self._coming:
+                guests = list(self._guests)
+            for guest in guests:
+                guest.close()
+            if self._host is None:
+                self._stages.shown.close()  # what those showed that nobody holds any more
                 if self._stages.mirror is not None:
                     self._stages.mirror.index.close()
                 self._stages.usage.close()
                 self._stages.database.close()
+
+    def _take_in(self, guest: "Inside") -> None:
+        """Remember one that is closed with this one, for as long as somebody holds it."""
+        with self._coming:
+            self._open_stages()  # closed meanwhile, it would close nobody any more
+            self._guests.add(guest)
 
     def _open_stages(self) -> Stages:
         if self._closed:
