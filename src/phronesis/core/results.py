@@ -350,7 +350,8 @@ class ErasureCertificate(Record):
         files_scanned: files of the database that were looked at, byte by byte.
         clean: whether no trace was found, and nothing is outstanding.
         residue: where traces were found.
-        outstanding: what is still to be removed, and when it will be: from an index outside that was not reached.
+        outstanding: what is still to be removed, and when it will be: from an index outside that was not reached, or
+            from a SQLite file that could not be written anew because somebody else was writing or the disk was full.
         not_scanned: where this process cannot look.
         at: when it was recorded.
     """

@@ -204,6 +204,7 @@ class Eraser:
             residue = [*left_of(unit, order.plan.cut), *found.residue, *outside.residue]
             if order.plan.everything and is_named(unit, order.lane_id):
                 residue.append(f"lanes/{order.lane_id}: name")
+        outstanding = (*found.outstanding, *outside.outstanding)
         return ErasureCertificate(
             erasure_entry_ids=tuple(row.entry_id for row in rows),
             entries_touched=len(order.plan.cut),
@@ -215,11 +216,11 @@ class Eraser:
             texts_held_elsewhere=found.held_elsewhere,
             rows_scanned=found.rows,
             files_scanned=found.files,
-            clean=not residue and not outside.outstanding,
+            clean=not residue and not outstanding,
             residue=tuple(residue),
             not_scanned=(*BEYOND[self.database.dialect], *outside.beyond),
             at=from_micros(rows[0].recorded_at),
-            outstanding=tuple(outside.outstanding),
+            outstanding=outstanding,
         )
 
 

@@ -181,6 +181,21 @@ class Database:
             self.checkpoint()
         self.engine.dispose()
 
+    def compact(self) -> None:
+        """Write a SQLite file anew, without free pages and gaps, and empty its write-ahead log; nothing elsewhere.
+
+        StorageError when that cannot be done now: another process is writing, or the disk has no room for a copy.
+        """
+        if self.dialect != "sqlite" or self.path is None:
+            return
+        with self._writing:
+            try:
+                with self.engine.connect() as connection:
+                    connection.exec_driver_sql("VACUUM")
+            except sa.exc.SQLAlchemyError as error:
+                raise translated(error) from error
+            self.checkpoint()
+
     def checkpoint(self) -> None:
         """Fold SQLite's write-ahead log into the file and empty it; nothing on PostgreSQL or while others read."""
         if self.dialect != "sqlite":
