@@ -98,18 +98,21 @@ class Database:
 
         Not ``patient``: one that writes waits for no other writer; StorageBusy when there is one.
         """
+        is_live = False
         try:
             with self._connection(tenant, mode, patient=patient) as connection:
                 driver = connection.connection.driver_connection
                 try:
                     yield Unit(connection, tenant, self.dialect, driver, self._forms)
                 except BaseException:
+                    is_live = not getattr(driver, "closed", False)
                     _ending(connection, driver).rollback()
                     raise
                 _ending(connection, driver).commit()
-        except (sa.exc.SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error) as error:
-            # A driver's own error comes from the statements that go past SQLAlchemy (storage.prepared).
-            raise translated(error) from error
+        except (sa.exc.SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error, UnicodeEncodeError) as error:
+            # A driver's own error comes from the statements that go past SQLAlchemy (storage.prepared); a text that is
+            # no text in UTF-8 is an error of Python's before it is one of the driver's.
+            raise translated(error, is_live=is_live) from error
 
     @contextmanager
     def _connection(self, tenant: str, mode: Mode, *, patient: bool) -> Iterator[sa.Connection]:
