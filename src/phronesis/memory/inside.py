@@ -181,7 +181,8 @@ class Inside:
             wait=call.wait,
         )  # fmt: skip
         # What an entry asks for besides itself is done later, by who has the time.
-        self._wake(pending=written.pending or (written.applied is not None and bool(written.applied.children)))
+        more = written.pending or (written.applied is not None and bool(written.applied.children))
+        self._wake(pending=more, everywhere=False)
         return written
 
     def _edit(
@@ -195,10 +196,13 @@ class Inside:
         given = {**payload, "reason": None if reason is None else check_text(reason, field="reason")}
         given = {name: value for name, value in given.items() if value is not None}
         result = self._open_stages().editor.edit(call, parse_id(item_id, field="id"), verb, given)
-        self._wake(pending=result.pending)
+        self._wake(pending=result.pending, everywhere=False)
         return result
 
-    def _wake(self, *, pending: bool) -> None:
+    def _wake(self, *, pending: bool, everywhere: bool = True) -> None:
+        """Have what is left to do done soon; not ``everywhere``: it is in lanes that the writer told of."""
+        if everywhere:
+            self._stages.vectorizer.written.note_all(self._tenant)
         if pending or self._stages.vectorizer.serves(self._tenant):
             self._background.wake(pressing=pending)
 
@@ -265,6 +269,8 @@ class Inside:
                 stages.writer.interpreter.drain(self._tenant, lane.lane_id, give_way=give_way)
             except PhronesisError as error:
                 stuck.append(error)
+            finally:
+                stages.vectorizer.written.note(self._tenant, lane.lane_id)
         if stuck:
             raise stuck[0]
 
@@ -272,7 +278,7 @@ class Inside:
         try:
             self._drain(give_way=self._background.give_way)
         finally:
-            self._stages.vectorizer.run(self._tenant, stopped=stopped)
+            self._stages.vectorizer.catch_up(self._tenant, stopped=stopped)
             if self._stages.mirror is not None and not stopped():
                 self._stages.mirror.follow(self._tenant)
 
