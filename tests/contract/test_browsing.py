@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from minute_clock import Clock
 from phronesis import Item, Memory, Page
 from phronesis.errors import InputError
+from phronesis.storage.truth_tables import lanes
 
 USER = "lin"
 BLOCK = """RBMEM_CLAIMS_V1
@@ -235,3 +236,20 @@ def test_a_page_is_read_in_the_order_of_an_index(tmp_path: Path) -> None:
         "SEARCH items USING INDEX ix_items_kind (tenant_id=? AND lane_id=? AND kind=? AND recorded_at<?)"
     )
     assert "session_id=?" in session
+
+
+def test_sessions_of_more_lanes_than_a_statement_may_name_are_listed(database_url: str) -> None:
+    with Memory.open(database_url, policy={"embedder": "none"}) as memory:
+        memory.commit_turn("s", {"messages": [{"role": "user", "content": "Hello."}]}, user_id="u")
+        fresh: dict[str, Any] = {
+            "tenant_id": "default", "kind": "user", "head_seq": 0, "applied_seq": 0, "documents_seq": 0, "epoch": 0,
+            "last_recorded_at": 0, "head_hash": "",
+        }  # fmt: skip
+        with memory.stages.database.transaction("default", "derive") as unit:
+            numbers = sa.select(sa.literal(1).label("n")).cte("numbers", recursive=True)
+            numbers = numbers.union_all(sa.select(numbers.c.n + 1).where(numbers.c.n < 70_000))
+            values = [sa.literal(value).label(name) for name, value in fresh.items()]
+            made = sa.select(*values, numbers.c.n.label("lane_id"), ("u" + sa.cast(numbers.c.n, sa.Text)).label("name"))
+            unit.run(sa.insert(lanes).from_select([*fresh, "lane_id", "name"], made))
+        (session,) = memory.list_sessions(across="tenant")
+        assert (session.session_id, session.user_id) == ("s", "u")

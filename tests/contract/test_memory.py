@@ -1,8 +1,10 @@
 """The verbs of Memory on both databases: what is written is read, changed, taken back, and can be rebuilt."""
 
+import gc
 import random
 import string
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -392,6 +394,38 @@ def test_closing_a_memory_closes_those_of_its_other_tenants(database_url: str) -
     memory = Memory.open(database_url, policy={"embedder": "none"})
     other = memory.for_tenant("acme")
     other.add("x")
+    memory.close()
+    with pytest.raises(Closed):
+        other.add("y")
+
+
+def test_tenants_that_nobody_holds_any_more_leave_no_threads_and_their_work_is_done(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "IDLE_SECONDS", 0.05, raising=False)
+    tenants = [f"guest{n}" for n in range(12)]
+    with Memory.open(database_url, policy={"embedder": "none"}) as memory:
+        for tenant in tenants:
+            memory.for_tenant(tenant).add("Tea is hot.", user_id="ada", wait=False)
+        deadline = time.monotonic() + 20
+        while _threads_of(tenants) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert _threads_of(tenants) == []
+        gc.collect()
+        assert len(memory._guests) == 0
+        for tenant in tenants:
+            with memory.stages.database.transaction(tenant, "read") as unit:
+                assert list_behind(unit) == []
+
+
+def _threads_of(tenants: list[str]) -> list[str]:
+    return [one.name for one in threading.enumerate() if one.name.split("-")[1:2] in [[name] for name in tenants]]
+
+
+def test_closing_a_memory_closes_the_tenants_of_one_that_nobody_holds(database_url: str) -> None:
+    memory = Memory.open(database_url, policy={"embedder": "none"})
+    other = memory.for_tenant("acme").for_tenant("rival")
+    gc.collect()
     memory.close()
     with pytest.raises(Closed):
         other.add("y")

@@ -1,5 +1,6 @@
 """What a composed context has shown is told apart when the assistant or a tool says it again (law 7)."""
 
+import gc
 import json
 import threading
 import time
@@ -13,7 +14,7 @@ from custom_store import open_with
 from phronesis import Memory
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import PROPOSALS, Proposal
-from phronesis.derive import conversation
+from phronesis.derive import background, conversation
 from phronesis.derive.extraction import ByRules, texts_of
 from phronesis.derive.handler import Bench
 from phronesis.storage.log import read_outcomes
@@ -201,6 +202,20 @@ def test_closing_writes_what_was_shown(database_url: str) -> None:
     with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as first:
         first.add(FACT, user_id="lin", kind="fact", subject="Anna", key="allergy")
         first.compose_context("s", "What is Anna allergic to?", user_id="lin")
+    with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as again:
+        assert len(stored(again)) == 1
+
+
+def test_closing_writes_what_a_tenant_was_shown_that_nobody_holds_any_more(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background.Background, "wake", lambda *_, **__: None)  # as if somebody else were writing
+    with Memory.open(database_url, policy={"embedder": "none"}) as first:
+        guest = first.for_tenant("acme")
+        guest.add(FACT, user_id="lin", kind="fact", subject="Anna", key="allergy")
+        guest.compose_context("s", "What is Anna allergic to?", user_id="lin")
+        del guest
+        gc.collect()
     with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as again:
         assert len(stored(again)) == 1
 

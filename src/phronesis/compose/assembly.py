@@ -97,7 +97,7 @@ class Assembler:
             summary = working_summary(unit, turns.lane, request.session_id, wanted, apart=core.item_ids,
                                       policy=self.summing)  # fmt: skip
         resources = has_documents(unit, [lane.lane_id for lane in lanes])
-        names = names_held(unit, lanes, candidates(request.message)) if request.plan is None else ()
+        names = names_held(unit, lanes, candidates(request.asked)) if request.plan is None else ()
         return _Loaded(core, turns, summary, has_procedures(unit, lanes, wanted), resources, names)
 
     def _candidates(self, tenant: str, request: Request, loaded: _Loaded, found: Sequence[Evidence]) -> Candidates:

@@ -59,7 +59,7 @@ class Finding:
             return dataclasses.replace(request.plan, scope=scope, as_of=as_of, valid_at=valid_at)
         recent = tuple(block.text for block in turns if not block.fenced)[-RECENT:]
         asked = PlanRequest(
-            message=request.message, scope=scope, now=request.now, recent=recent, agent_state=request.agent_state,
+            message=request.asked, scope=scope, now=request.now, recent=recent, agent_state=request.agent_state,
             resources=resources or self.retrieving.remote, limit=limit_of(request.budget),
             as_of=as_of, valid_at=valid_at, names=names,
         )  # fmt: skip
@@ -79,7 +79,7 @@ class Finding:
 def _said(request: Request) -> str:
     """Give the message with what the agent is about."""
     state = [request.agent_state.get(name) for name in STATE_FIELDS]
-    return " ".join([request.message, *(text for text in state if isinstance(text, str) and text.strip())])
+    return " ".join([request.asked, *(text for text in state if isinstance(text, str) and text.strip())])
 
 
 def limit_of(budget: Budget) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from phronesis.core.context import Budget
 from phronesis.core.plan import RetrievalPlan
 from phronesis.core.scope import Scope
+from phronesis.core.text import storable
 from phronesis.storage.eligible import Wanted
 
 
@@ -23,3 +24,8 @@ class Request:
     wanted: Wanted
     now: datetime
     plan: RetrievalPlan | None = None
+
+    @property
+    def asked(self) -> str:
+        """The message as it is planned for and searched; the caller gets back its own."""
+        return storable(self.message)

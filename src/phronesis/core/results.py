@@ -355,8 +355,9 @@ class ErasureCertificate(Record):
         files_scanned: files of the database that were looked at, byte by byte.
         clean: whether no trace was found, and nothing is outstanding.
         residue: where traces were found.
-        outstanding: what is still to be done, and when it will be: an index outside that was not reached, and what
-            leaned on the words and could not be taken away or prepared again.
+        outstanding: what is still to be done, and when it will be: an index outside that was not reached, a SQLite file
+            that could not be written anew because somebody else was writing or the disk was full, and what leaned on
+            the words and could not be taken away or prepared again.
         not_scanned: where this process cannot look.
         at: when it was recorded.
     """

@@ -21,11 +21,18 @@ TURN_PAUSES: Final = 4
 """The same between two batches of a task, a fifth of a second: about as long as a batch of 64 messages takes, so that
 writers who do not wait have half of the processor and of the database's lock, and the thread the other half."""
 
+IDLE_SECONDS: Final = 1.0
+"""After so long without work the thread ends and lets go of what it works for; the next wake starts another."""
+
 logger = logging.getLogger(__name__)
 
 
 class Background:
-    """Runs ``task(stopped)`` whenever it is woken. Daemonic: it never keeps a process alive."""
+    """Runs ``task(stopped)`` whenever it is woken. Daemonic: it never keeps a process alive.
+
+    The thread holds the task, and with it a Memory that its caller may have dropped: until the work is done, and not
+    for ever, because a thread that idles ends.
+    """
 
     def __init__(self, task: Callable[[Callable[[], bool]], object], *, name: str) -> None:
         self._task = task
@@ -38,13 +45,17 @@ class Background:
         self._starting = threading.Lock()
 
     def wake(self, *, pressing: bool = False) -> None:
-        """Say that there is work; starts the thread the first time. ``pressing``: the pause is short."""
+        """Say that there is work; starts the thread where there is none. ``pressing``: the pause is short."""
         self._pressing = self._pressing or pressing
         self._wake.set()
         with self._starting:
             if self._thread is None and not self._stop.is_set():
-                self._thread = threading.Thread(target=self._loop, name=self._name, daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._loop, name=self._name, daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:  # the process ends, or may have no more threads: the next who comes does the work
+                    return
+                self._thread = thread
 
     def give_way(self) -> bool:
         """Let writes that came since go first; a task calls it between two batches. Tells whether it is to stop."""
@@ -64,7 +75,8 @@ class Background:
 
     def _loop(self) -> None:
         while not self._stop.is_set():
-            self._wake.wait()
+            if not self._wake.wait(IDLE_SECONDS) and self._ended():
+                return
             self._wait_for_pause(MAX_PAUSES)
             self._pressing = False
             self._wake.clear()
@@ -80,6 +92,13 @@ class Background:
             if self._again:
                 self._again = False
                 self._wake.set()
+
+    def _ended(self) -> bool:
+        """Let go of the thread, unless there is work again: whoever wakes it finds it at work, or starts another."""
+        with self._starting:
+            if not self._wake.is_set():
+                self._thread = None
+            return self._thread is None
 
     def _wait_for_pause(self, most: int) -> None:
         """Wait until nothing was written for a moment, or ``most`` moments."""

@@ -245,7 +245,7 @@ class Eraser:
             residue = [*left_of(unit, order.plan.cut), *found.residue, *outside.residue]
             if order.plan.everything and is_named(unit, order.lane_id):
                 residue.append(f"lanes/{order.lane_id}: name")
-            outstanding = (*outside.outstanding, *_undone(unit, rows))
+            outstanding = (*found.outstanding, *outside.outstanding, *_undone(unit, rows))
         return ErasureCertificate(
             erasure_entry_ids=tuple(row.entry_id for row in rows),
             entries_touched=len(order.plan.cut),

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from phronesis.core.entries import Entry
@@ -10,6 +10,7 @@ from phronesis.core.scope import LaneName
 from phronesis.derive.interpreter import Interpreter, NotAtOnce
 from phronesis.derive.step import Applied
 from phronesis.errors import HandlerMissing, PhronesisError, StorageError, StorageFull
+from phronesis.index.written_lanes import WrittenLanes
 from phronesis.storage.database import Unit
 from phronesis.storage.lanes import Lane
 from phronesis.truth.recorder import Recorded, Recorder
@@ -32,10 +33,11 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Appends entries and brings their lane up to date."""
+    """Appends entries and brings their lane up to date; ``written`` is told which lanes may lack vectors since."""
 
     recorder: Recorder
     interpreter: Interpreter
+    written: WrittenLanes = field(default_factory=WrittenLanes)
 
     def write(
         self,
@@ -72,9 +74,15 @@ class Writer:
         except (NotAtOnce, StorageFull):  # nothing was recorded, and there may be room for the entry alone
             done.clear()
             recorded = append(None)
+        try:
+            return self._interpreted(tenant, recorded, done[0] if done else None, wait=wait)
+        finally:
+            self.written.note(tenant, recorded.entry.lane_id)
+
+    def _interpreted(self, tenant: str, recorded: Recorded, at_once: Applied | None, *, wait: bool) -> Written:
         entry = recorded.entry
-        if done and done[0] is not None:
-            return Written(entry, done[0], repeated=False, pending=False)
+        if at_once is not None:
+            return Written(entry, at_once, repeated=False, pending=False)
         if not wait:
             return Written(entry, None, recorded.repeated, pending=recorded.lane.applied_seq < entry.seq)
         try:

@@ -1,20 +1,20 @@
 """Making vectors in the background: never in the way of a write, and again for another model without downtime."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from itertools import accumulate
 from threading import Lock
 from typing import Final
 
-from phronesis.errors import PhronesisError
 from phronesis.index.encoding import encoded
+from phronesis.index.written_lanes import WrittenLanes
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.documents import Unembedded, documents_without_vector, existing_documents, put_vectors
 from phronesis.storage.embedding_models import active_model, drop_other_models, has_model, put_model
 from phronesis.storage.homes import HOMES, Home, home_of
-from phronesis.storage.lanes import list_lanes, lock_lane
+from phronesis.storage.lanes import documented_lanes, list_lanes, lock_lane
 
 BATCH: Final = 32
 """Texts encoded at a time: few enough that a stop does not wait long, enough to write vectors in batches."""
@@ -37,6 +37,7 @@ class Vectorizer:
 
     database: Database
     embedders: Embedders
+    written: WrittenLanes = field(default_factory=WrittenLanes)
     _done: dict[tuple[str, int], tuple[str, int, int]] = field(default_factory=dict)
     _failed: set[tuple[str, int]] = field(default_factory=set)
     _turns: tuple[Lock, ...] = field(default_factory=lambda: tuple(Lock() for _ in range(TURNS)))
@@ -45,46 +46,60 @@ class Vectorizer:
         """Tell whether there is an encoder for the tenant."""
         return self.embedders.serving(tenant) is not None
 
-    def run(self, tenant: str, *, stopped: Callable[[], bool] = lambda: False) -> int:
+    def catch_up(self, tenant: str, *, stopped: Callable[[], bool] = lambda: False) -> int:
+        """Do as ``run`` does for the lanes that were written to, at first and now and then for all of them."""
+        lanes = self.written.take(tenant)
+        is_done = False
+        try:
+            made = self.run(tenant, stopped=stopped, only=lanes)
+            is_done = not stopped()
+        finally:
+            if not is_done:
+                self.written.give_back(tenant, lanes)
+        return made
+
+    def run(
+        self, tenant: str, *, stopped: Callable[[], bool] = lambda: False, only: Collection[int] | None = None
+    ) -> int:
         """Embed every current document of the tenant that has no vector of its model; gives how many it made.
+
+        ``only`` names the lanes to look at. A tenant may have many thousands, and all but a few of them idle.
 
         The first model a tenant is embedded with becomes active; another one only by ``reembed``. Nothing is made
         for a model that is not loaded here.
 
-        A lane that fails does not keep the others from theirs: what an encoder raises of its own accord is raised at
-        the end, the first of it. What a server or the store says would be said of every lane; it ends the run, and the
-        next one comes to that lane last.
+        A lane that fails ends the run, and does not keep the others from their vectors: the next run comes to it last.
         """
         with self.database.transaction(tenant, "read") as unit:
-            lanes = list_lanes(unit)
+            lanes = documented_lanes(unit, only)
             embedder = self._embedder(unit)
         if embedder is None:
             return 0
+        if only is None:
+            self._forget(tenant, {lane.lane_id for lane in lanes})
         made = 0
-        faults: list[Exception] = []
         for lane in sorted(lanes, key=lambda lane: (tenant, lane.lane_id) in self._failed):
             mark = (embedder.name, lane.epoch, lane.documents_seq)
             done = self._done.get((tenant, lane.lane_id))
-            if done == mark or lane.documents_seq == 0:
+            if done == mark:
                 continue
             # What had its vectors when this process last looked has them still: only an epoch takes any away.
             start = done[2] + 1 if done is not None and done[:2] == mark[:2] else 0
+            failed = True
             try:
                 made += self._lane(tenant, lane.lane_id, embedder, stopped, start=start)
-            except PhronesisError:
-                self._failed.add((tenant, lane.lane_id))
-                raise
-            except Exception as error:  # noqa: BLE001 - an encoder may raise anything; it is raised at the end
-                self._failed.add((tenant, lane.lane_id))
-                faults.append(error)
-                continue
+                failed = False
+            finally:
+                (self._failed.add if failed else self._failed.discard)((tenant, lane.lane_id))
             if stopped():
                 return made
-            self._failed.discard((tenant, lane.lane_id))
             self._done[tenant, lane.lane_id] = mark
-        if faults:
-            raise faults[0]
         return made
+
+    def _forget(self, tenant: str, lane_ids: Collection[int]) -> None:
+        """Forget what was done in lanes that are there no more."""
+        for key in [key for key in list(self._done) if key[0] == tenant and key[1] not in lane_ids]:
+            self._done.pop(key, None)
 
     def embed(self, tenant: str, lane_id: int, kind: str) -> int:
         """Embed a lane's current documents of one kind, for who cannot wait for all; gives how many vectors it made."""

@@ -100,7 +100,7 @@ class Admission:
     def _of(self, tenant: str) -> Memory:
         if tenant == self.memory.tenant:
             return self.memory
-        with self._lock:  # a Memory has a thread of its own: one for each tenant that a key opened
+        with self._lock:  # one Memory for each tenant that a key opened
             if tenant not in self._tenants:
                 self._tenants[tenant] = self.memory.for_tenant(tenant)
             return self._tenants[tenant]

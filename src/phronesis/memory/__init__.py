@@ -1,6 +1,5 @@
 """Memory: the one service object. Each verb checks its input and delegates to a stage."""
 
-import weakref
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Self
@@ -90,12 +89,13 @@ class Memory(
     def for_tenant(self, name: str) -> "Memory":
         """Give a Memory of another tenant over the same connections.
 
-        Closing it leaves this one open; closing this one closes it too.
+        Closing it leaves this one open; closing this one closes it too. One that is dropped without being closed leaves
+        nothing behind, once what was written through it is done.
         """
         from phronesis.config import check_tenant  # noqa: PLC0415 - pydantic is not needed before
 
-        other = Memory(self._open_stages(), check_tenant(name), owner=False)
-        self._guests.append(weakref.ref(other))
+        other = Memory(self._open_stages(), check_tenant(name), host=self)
+        self._take_in(other)
         return other
 
     def __enter__(self) -> Self:

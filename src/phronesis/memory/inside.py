@@ -1,5 +1,6 @@
 """What every verb of a Memory stands on: the stages, and the few steps that writes and reads share."""
 
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -100,16 +101,17 @@ class Stages:
 class Inside:
     """The state of a Memory and the steps its verbs share."""
 
-    def __init__(self, stages: Stages, tenant: str, *, owner: bool = True) -> None:
+    def __init__(self, stages: Stages, tenant: str, *, host: "Inside | None" = None) -> None:
         self._stages = stages
         self._tenant = tenant
-        self._owner = owner
+        self._host = host
         self._closed = False
-        self._guests: list[weakref.ref[Inside]] = []
+        self._guests = weakref.WeakSet[Inside]()
+        self._coming = threading.Lock()
         self._background = Background(self._work, name=f"phronesis-{tenant}")
         self._counts_due = False
         self._notes = Background(self._settle, name=f"phronesis-{tenant}-notes")
-        if owner:
+        if host is None:
             stages.ledger.wake = partial(self._notes.wake, pressing=True)
 
     @property
@@ -124,23 +126,30 @@ class Inside:
         """
         if not self._closed:
             self._closed = True
-            if self._owner:
+            if self._host is None:
                 self._stages.roster.close()  # or the thread would wait for a model's answer
                 self._stages.reviews.close()
                 self._stages.retrieving.close()
             self._background.stop()
             self._notes.stop()
             self._stages.shown.settle(self._tenant, patient=False)
-            for guest in self._guests:
-                other = guest()
-                if other is not None:
-                    other.close()
-            if self._owner:
+            with self._coming:
+                guests = list(self._guests)
+            for guest in guests:
+                guest.close()
+            if self._host is None:
+                self._stages.shown.close()  # what those showed that nobody holds any more
                 if self._stages.mirror is not None:
                     self._stages.mirror.index.close()
                 self._stages.usage.close()
                 self._stages.ledger.settle()
                 self._stages.database.close()
+
+    def _take_in(self, guest: "Inside") -> None:
+        """Remember one that is closed with this one, for as long as somebody holds it."""
+        with self._coming:
+            self._open_stages()  # closed meanwhile, it would close nobody any more
+            self._guests.add(guest)
 
     def _open_stages(self) -> Stages:
         if self._closed:
@@ -180,7 +189,8 @@ class Inside:
             wait=call.wait,
         )  # fmt: skip
         # What an entry asks for besides itself is done later, by who has the time.
-        self._wake(pending=written.pending or (written.applied is not None and bool(written.applied.children)))
+        more = written.pending or (written.applied is not None and bool(written.applied.children))
+        self._wake(pending=more, everywhere=False)
         return written
 
     def _edit(
@@ -194,10 +204,13 @@ class Inside:
         given = {**payload, "reason": None if reason is None else check_text(reason, field="reason")}
         given = {name: value for name, value in given.items() if value is not None}
         result = self._open_stages().editor.edit(call, parse_id(item_id, field="id"), verb, given)
-        self._wake(pending=result.pending)
+        self._wake(pending=result.pending, everywhere=False)
         return result
 
-    def _wake(self, *, pending: bool) -> None:
+    def _wake(self, *, pending: bool, everywhere: bool = True) -> None:
+        """Have what is left to do done soon; not ``everywhere``: it is in lanes that the writer told of."""
+        if everywhere:
+            self._stages.vectorizer.written.note_all(self._tenant)
         if pending or self._stages.vectorizer.serves(self._tenant):
             self._background.wake(pressing=pending)
 
@@ -264,6 +277,8 @@ class Inside:
                 stages.writer.interpreter.drain(self._tenant, lane.lane_id, give_way=give_way)
             except PhronesisError as error:
                 stuck.append(error)
+            finally:
+                stages.vectorizer.written.note(self._tenant, lane.lane_id)
         if stuck:
             raise stuck[0]
 
@@ -271,7 +286,7 @@ class Inside:
         try:
             self._drain(give_way=self._background.give_way)
         finally:
-            self._stages.vectorizer.run(self._tenant, stopped=stopped)
+            self._stages.vectorizer.catch_up(self._tenant, stopped=stopped)
             if self._stages.mirror is not None and not stopped():
                 self._stages.mirror.follow(self._tenant)
 

@@ -42,7 +42,11 @@ class Keeping(Inside):
         """
         stages = self._open_stages()
         self._drain()
-        return stages.replayer.verify(self._tenant) if verify else stages.replayer.rebuild(self._tenant)
+        if verify:
+            return stages.replayer.verify(self._tenant)
+        done = stages.replayer.rebuild(self._tenant)
+        stages.vectorizer.written.note_all(self._tenant)
+        return done
 
     def retry(
         self, entry_id: str, *, actor: str = "agent", idempotency_key: str | None = None, wait: bool = True

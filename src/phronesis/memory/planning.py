@@ -9,12 +9,13 @@ from phronesis.compose.turns import recent_turns
 from phronesis.core.instants import optional_moment
 from phronesis.core.plan import RetrievalPlan
 from phronesis.core.scope import Scope, make_scope
-from phronesis.core.text import check_id, check_text
+from phronesis.core.text import check_id, check_text, storable
 from phronesis.memory.inside import Inside
 from phronesis.recall.lanes import visible_lanes
 from phronesis.recall.planning.planner import PlanRequest
 from phronesis.storage.eligible import Wanted
 from phronesis.truth import inputs
+from phronesis.truth.reader import fit
 
 MAX_EVIDENCE: Final = 1_000
 """Pieces of evidence of one plan."""
@@ -45,14 +46,14 @@ class Planning(Inside):
 
         InputError names a field that is wrong.
         """
-        text = check_text(message, field="message")
+        text = storable(check_text(message, field="message"))
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id)
         session = None if session_id is None else check_id(session_id, field="session_id")
         wanted = self._wanted(as_of=as_of, valid_at=valid_at)
         stages = self._open_stages()
         asked = PlanRequest(
             message=text, scope=scope, recent=self._said_before(scope, session, wanted),
-            agent_state=inputs.metadata(agent_state, field="agent_state"),
+            agent_state=fit(inputs.metadata(agent_state, field="agent_state")),
             limit=None if limit is None else inputs.limit(limit, most=MAX_EVIDENCE),
             as_of=optional_moment(wanted.as_of), valid_at=optional_moment(wanted.valid_at),
         )  # fmt: skip

@@ -23,6 +23,7 @@ from phronesis.recall.lanes import visible_lanes
 from phronesis.recall.prospective import asked_at, due_items
 from phronesis.recall.search import Query
 from phronesis.truth import inputs
+from phronesis.truth.reader import fit
 
 MAX_LIMIT: Final = 10_000
 """Results of one call. More is a matter for ``export``."""
@@ -122,7 +123,7 @@ class Reading(Inside):
         wanted = self._wanted(attributes=scope.attributes, as_of=as_of, valid_at=valid_at)
         request = Request(
             session_id=session, message=check_text(user_message, field="user_message"), scope=scope, budget=budget,
-            agent_state=inputs.metadata(agent_state, field="agent_state"),
+            agent_state=fit(inputs.metadata(agent_state, field="agent_state")),
             wanted=wanted, now=asked_at(wanted, stages.clock()), plan=None if plan is None else plan_of(plan),
         )  # fmt: skip
         package, stood = stages.assembler.assemble(self._tenant, request)

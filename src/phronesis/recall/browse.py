@@ -116,13 +116,15 @@ class Browser:
         """Give the sessions a scope sees, latest first; with ``as_of`` those that had begun, as they are now."""
         with self.database.transaction(tenant, "read") as unit:
             lanes = {lane.lane_id: lane for lane in visible_lanes(unit, scope)}
+            # More lanes than a statement may name are no matter when all of them are wanted.
+            found = conversations.list_sessions(unit, None if scope.across_tenant else list(lanes))
             return [
                 SessionInfo(
                     session_id=row.session_id, user_id=lanes[lane_id].user_id, namespace=lanes[lane_id].namespace,
                     created_at=row.created_at, updated_at=row.updated_at, turn_count=row.turn_count,
                     message_count=row.message_count, metadata=row.metadata,
                 )
-                for lane_id, row in conversations.list_sessions(unit, list(lanes))
+                for lane_id, row in found
                 if wanted.as_of is None or to_micros(row.created_at) <= wanted.as_of
             ]  # fmt: skip
 

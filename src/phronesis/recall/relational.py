@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from phronesis.core.entities import Entity, normal_name
-from phronesis.core.text import UNSPACED
+from phronesis.core.text import UNSPACED, storable
 from phronesis.storage.database import Unit
 from phronesis.storage.relations import find_entities, read_families, read_mentions
 
@@ -25,7 +25,8 @@ def names_in(text: str) -> set[str]:
 
     Chinese has no spaces: there, runs of two to four characters are candidates too.
     """
-    words = [word.strip(".,;:!?-") for word in _WORD.findall(_POSSESSIVE.sub(" ", text))][:MAX_QUERY_WORDS]
+    held = storable(text)  # as the names that are stored; an address may hold what no database takes
+    words = [word.strip(".,;:!?-") for word in _WORD.findall(_POSSESSIVE.sub(" ", held))][:MAX_QUERY_WORDS]
     out: set[str] = set()
     for start in range(len(words)):
         for end in range(start + 1, min(start + MAX_WORDS, len(words)) + 1):

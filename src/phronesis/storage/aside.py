@@ -37,6 +37,13 @@ class Aside(Generic[_Note]):
         if self._waiting:
             self._write(tenant, patient=patient)
 
+    def close(self) -> None:
+        """Write what waits of all tenants, unless somebody else is writing."""
+        with self._lock:
+            tenants = list(dict.fromkeys(tenant for tenant, _ in self._waiting))
+        for tenant in tenants:
+            self._write(tenant, patient=False)
+
     def _write(self, tenant: str, *, patient: bool) -> None:
         with self._lock:
             mine = [waiting for waiting in self._waiting if waiting[0] == tenant]

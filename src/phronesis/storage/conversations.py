@@ -48,11 +48,11 @@ def find_session_holding(
     return (_session(rows[0][:-1]), rows[0][-1]) if rows else (None, False)
 
 
-def list_sessions(unit: Unit, lane_ids: Sequence[int]) -> list[tuple[int, SessionRow]]:
-    """Give the lanes' sessions with their lane's number, latest first."""
-    query = _SESSION.add_columns(sessions.c.lane_id).where(
-        sessions.c.tenant_id == unit.tenant, sessions.c.lane_id.in_(lane_ids)
-    )
+def list_sessions(unit: Unit, lane_ids: Sequence[int] | None) -> list[tuple[int, SessionRow]]:
+    """Give the sessions of a few lanes, or of the whole tenant, with their lane's number, latest first."""
+    query = _SESSION.add_columns(sessions.c.lane_id).where(sessions.c.tenant_id == unit.tenant)
+    if lane_ids is not None:
+        query = query.where(sessions.c.lane_id.in_(lane_ids))
     rows = unit.run(query.order_by(sessions.c.updated_at.desc(), sessions.c.session_id))
     return [(row.lane_id, _session(row[:-1])) for row in rows]
 

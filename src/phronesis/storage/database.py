@@ -98,18 +98,21 @@ class Database:
 
         Not ``patient``: one that writes waits for no other writer; StorageBusy when there is one.
         """
+        is_live = False
         try:
             with self._connection(tenant, mode, patient=patient) as connection:
                 driver = connection.connection.driver_connection
                 try:
                     yield Unit(connection, tenant, self.dialect, driver, self._forms)
                 except BaseException:
+                    is_live = not getattr(driver, "closed", False)
                     _ending(connection, driver).rollback()
                     raise
                 _ending(connection, driver).commit()
-        except (sa.exc.SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error) as error:
-            # A driver's own error comes from the statements that go past SQLAlchemy (storage.prepared).
-            raise translated(error) from error
+        except (sa.exc.SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error, UnicodeEncodeError) as error:
+            # A driver's own error comes from the statements that go past SQLAlchemy (storage.prepared); a text that is
+            # no text in UTF-8 is an error of Python's before it is one of the driver's.
+            raise translated(error, is_live=is_live) from error
 
     @contextmanager
     def _connection(self, tenant: str, mode: Mode, *, patient: bool) -> Iterator[sa.Connection]:
@@ -180,6 +183,21 @@ class Database:
         if self.dialect == "sqlite" and self.path is not None:
             self.checkpoint()
         self.engine.dispose()
+
+    def compact(self) -> None:
+        """Write a SQLite file anew, without free pages and gaps, and empty its write-ahead log; nothing elsewhere.
+
+        StorageError when that cannot be done now: another process is writing, or the disk has no room for a copy.
+        """
+        if self.dialect != "sqlite" or self.path is None:
+            return
+        with self._writing:
+            try:
+                with self.engine.connect() as connection:
+                    connection.exec_driver_sql("VACUUM")
+            except sa.exc.SQLAlchemyError as error:
+                raise translated(error) from error
+            self.checkpoint()
 
     def checkpoint(self) -> None:
         """Fold SQLite's write-ahead log into the file and empty it; nothing on PostgreSQL or while others read."""

@@ -41,13 +41,21 @@ _REFUSING_CLASSES: Final = frozenset({"22", "23", "54"})
 """SQLSTATE classes of data that does not fit: 22 data exception, 23 integrity constraint violation, 54 program limit
 exceeded (a text too long for an index)."""
 
+_REFUSING_ERRORS: Final = frozenset({"DataError", "IntegrityError"})
+"""The names that every driver gives to errors of data (PEP 249): its own, where a statement went past SQLAlchemy."""
+
 _PRIMARY_CODE: Final = 0xFF
 """SQLite's extended result codes carry the primary code in the lowest byte."""
 
 
-def translated(error: Exception) -> StorageError:
-    """Give our error for a driver's, wrapped by SQLAlchemy or not; unknown ones name the driver's class."""
+def translated(error: Exception, *, is_live: bool = False) -> StorageError:
+    """Give our error for a driver's, wrapped by SQLAlchemy or not; unknown ones name the driver's class.
+
+    ``is_live``: the connection it came from still stands, so that it is no matter of reaching the database.
+    """
     original = getattr(error, "orig", error)
+    if isinstance(original, UnicodeEncodeError):
+        return StorageRefused("a text holds half of a character (a lone surrogate), which no database takes")
     if isinstance(original, sqlite3.Error):
         code = getattr(original, "sqlite_errorcode", -1)
         unknown = (_unknown(error), f"SQLite refused: {type(original).__name__}")
@@ -59,7 +67,7 @@ def translated(error: Exception) -> StorageError:
         kind, message = _SQLSTATE.get(state, unknown)
         message = message or f"PostgreSQL refused (SQLSTATE {state})"
         return kind(message, details={"sqlstate": state})
-    if isinstance(error, sa.exc.OperationalError):
+    if isinstance(error, sa.exc.OperationalError) and not is_live:
         return StorageError("the database cannot be reached; check url, network and credentials")
     return _unknown(error)(f"the database refused: {type(error).__name__}")
 
@@ -69,7 +77,8 @@ def _unknown(error: Exception) -> type[StorageError]:
     refused = (sa.exc.IntegrityError, sa.exc.DataError, sa.exc.ProgrammingError, sa.exc.InterfaceError)
     lost = isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated
     unbound = isinstance(error, sa.exc.StatementError) and not isinstance(error, sa.exc.DBAPIError)
-    return StorageRefused if unbound or (isinstance(error, refused) and not lost) else StorageError
+    bare = not _REFUSING_ERRORS.isdisjoint(one.__name__ for one in type(error).__mro__)
+    return StorageRefused if unbound or ((bare or isinstance(error, refused)) and not lost) else StorageError
 
 
 def sqlstate_of(error: Exception) -> str | None:

@@ -1,6 +1,6 @@
 """Tenants and lanes: the row that orders a lane's log, and the lock that everyone takes before deriving."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -9,13 +9,16 @@ import sqlalchemy as sa
 from phronesis.core.scope import LaneKind, LaneName
 from phronesis.errors import NotFound
 from phronesis.storage.database import Unit
-from phronesis.storage.prepared import fetch, run_one
+from phronesis.storage.prepared import fetch, fetch_together, run_one
 from phronesis.storage.schema import embedding_models
 from phronesis.storage.statements import insert_ignore
 from phronesis.storage.truth_tables import lanes, tenants
 
 GENESIS: Final = "0" * 64
 """What the first entry of a lane is chained to."""
+
+MANY: Final = 200
+"""Lanes that are looked up one by one at most; of more, the whole tenant is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +158,33 @@ def list_lanes(unit: Unit) -> list[Lane]:
     """Give the tenant's lanes, by number."""
     query = sa.select(*_COLUMNS).where(lanes.c.tenant_id == unit.tenant).order_by(lanes.c.lane_id)
     return [_lane(row) for row in unit.run(query)]
+
+
+class Documented(NamedTuple):
+    """How far the search documents of a lane are, as its row says."""
+
+    lane_id: int
+    epoch: int
+    documents_seq: int
+
+
+_DOCUMENTED: Final = (
+    sa.select(lanes.c.lane_id, lanes.c.epoch, lanes.c.documents_seq)
+    .where(lanes.c.tenant_id == sa.bindparam("t"), lanes.c.documents_seq > 0)
+    .order_by(lanes.c.lane_id)
+)
+_DOCUMENTED_LANE: Final = _DOCUMENTED.where(lanes.c.lane_id == sa.bindparam("l"))
+
+
+def documented_lanes(unit: Unit, lane_ids: Collection[int] | None = None) -> list[Documented]:
+    """Give the tenant's lanes that ever held search documents, or those among some, by number."""
+    if lane_ids is None or len(lane_ids) > MANY:
+        every = [Documented(*row) for row in fetch(unit, _DOCUMENTED, {"t": unit.tenant})]
+        return every if lane_ids is None else [lane for lane in every if lane.lane_id in lane_ids]
+    if not lane_ids:
+        return []
+    asked = [(_DOCUMENTED_LANE, {"t": unit.tenant, "l": lane_id}) for lane_id in sorted(lane_ids)]
+    return [Documented(*row) for rows in fetch_together(unit, asked) for row in rows]
 
 
 def list_behind(unit: Unit) -> list[Lane]:

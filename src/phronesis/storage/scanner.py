@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from phronesis.errors import StorageError
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.homes import HOMES
 from phronesis.storage.probes import SHINGLE_BYTES, Probes
@@ -32,6 +33,11 @@ SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
 MAX_NAMED: Final = 50
 """Places named in a result; that there is one is what counts."""
 
+LEFT_IN_FILE: Final = (
+    "it could not be written anew, and its free space holds traces: run VACUUM on it when nobody else writes to it and"
+    " the disk has room for a copy"
+)
+
 _WORDLESS: Final = (payload_parts, blobs, tenants, *(home.vectors for home in HOMES))
 _FETCHED: Final = 500
 _OWN_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -42,12 +48,16 @@ Located = tuple[str, bytes]
 
 @dataclass(slots=True)
 class Scan:
-    """What a scan looked at and found. ``residue`` names places, never their text."""
+    """What a scan looked at and found. ``residue`` names places, never their text.
+
+    ``outstanding`` says which files hold traces that could not be written over now, and what is to be done.
+    """
 
     rows: int = 0
     files: int = 0
     held_elsewhere: int = 0
     residue: list[str] = field(default_factory=list)
+    outstanding: list[str] = field(default_factory=list)
 
     def note(self, place: str) -> None:
         """Add a place where a trace is."""
@@ -83,8 +93,12 @@ def _scan_files(database: Database, tenants: Sequence[str], probes: Probes, resu
         chance = _joined_by_chance(database, tenants, probes.only(set().union(*found.values())))
         traces = [name for name, pieces in found.items() if pieces - chance]
         if traces and attempt == 0 and not result.residue:
-            compact(database)
-            continue
+            try:
+                database.compact()
+            except StorageError as error:  # the erasure is done, and its certificate says what is left to do
+                result.outstanding += [f"file {name}: {LEFT_IN_FILE} ({error.code})" for name in traces]
+            else:
+                continue
         for name in traces:
             result.note(f"file {name}")
         return
@@ -105,14 +119,6 @@ def _joined_by_chance(database: Database, tenants: Sequence[str], probes: Probes
             joined = (("", b"".join(value for _, value in row)) for row in _rows(unit))
             out |= {piece for _, piece in _found(probes, joined)}
     return out
-
-
-def compact(database: Database) -> None:
-    """Write a SQLite file anew, without free pages and gaps; nothing else on other databases."""
-    if database.dialect == "sqlite" and database.path is not None:
-        with database.engine.connect() as connection:
-            connection.exec_driver_sql("VACUUM")
-        database.checkpoint()
 
 
 def _pieces_in(path: Path, probes: Probes) -> Iterator[bytes]:

@@ -106,6 +106,10 @@ class ShownContexts:
         """Write what waits, before a write that it may matter to; waits as that write would, if ``patient``."""
         self.aside.settle(tenant, patient=patient)
 
+    def close(self) -> None:
+        """Write what waits of all tenants, unless somebody else is writing."""
+        self.aside.close()
+
 
 def _store(unit: Unit, contexts: Sequence[_Context]) -> None:
     sessions = [session_of(one.lane, one.session_id) for one in contexts]

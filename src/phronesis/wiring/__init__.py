@@ -128,7 +128,7 @@ def open_memory(
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
     interpreter = Interpreter(database, recorder, stepper, time, erasure.effects(replayer))
-    writer = Writer(recorder, interpreter)
+    writer = Writer(recorder, interpreter, finding.vectorizer.written)
     browser = Browser(database)
     stages = Stages(
         database=database,

@@ -116,3 +116,72 @@ def test_between_two_batches_writes_go_first_and_the_thread_looks_again(monkeypa
     assert waited[0] >= background.PAUSE_SECONDS * 0.9
     assert waited[1] < waited[0]  # nothing was written since
     assert running.give_way()
+
+
+def living(name: str) -> list[threading.Thread]:
+    return [one for one in threading.enumerate() if one.name == name]
+
+
+def test_a_thread_that_idles_ends_and_the_next_wake_starts_another(
+    task: Task, thread: Background, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(background, "IDLE_SECONDS", 0.01, raising=False)
+    for _ in range(2):
+        thread.wake()
+        assert task.ran.acquire(timeout=PATIENCE)
+        deadline = time.monotonic() + PATIENCE
+        while living("test") and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert living("test") == []
+
+
+def test_work_that_comes_as_a_thread_ends_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Woken when the thread has waited in vain, and has not said yet that it ends."""
+    monkeypatch.setattr(background, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(background, "IDLE_SECONDS", 0.01, raising=False)
+    late: list[bool] = []
+
+    class Late(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            found = super().wait(timeout)
+            if not found and not late:
+                late.append(True)
+                woken.wake()
+            return found
+
+    task = Task()
+    woken = Background(task, name="test")
+    woken._wake = Late()
+    woken.wake()
+    for _ in range(2):
+        assert task.ran.acquire(timeout=PATIENCE)
+    woken.stop()
+
+
+def test_no_wake_is_lost_among_threads_that_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(background, "IDLE_SECONDS", 0.0, raising=False)
+    task = Task()
+    thread = Background(task, name="test")
+    for n in range(500):
+        thread.wake()
+        assert task.ran.acquire(timeout=PATIENCE)
+        time.sleep(n % 5 / 10_000)
+    thread.stop()
+    assert living("test") == []
+
+
+def test_where_no_thread_can_be_started_the_next_wake_tries_again(
+    task: Task, thread: Background, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    thread.wake()
+    monkeypatch.setattr(threading.Thread, "start", start)
+    thread.wake()
+    assert task.ran.acquire(timeout=PATIENCE)

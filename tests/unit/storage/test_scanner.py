@@ -1,10 +1,14 @@
 """The scanner finds what is planted, in rows and in the bytes of files: a check that cannot fail proves nothing."""
 
+import contextlib
+import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from phronesis import Memory
+from phronesis.storage import database, scanner
 from phronesis.storage.probes import Probes
 from phronesis.storage.scanner import scan
 
@@ -69,21 +73,63 @@ def test_a_trace_in_the_bytes_of_a_file_is_found(sqlite_url: str, text: str, kep
         assert (clean.residue, clean.files) == ([], 3)
 
 
+def leave_in_free_pages(memory: Memory, text: str) -> None:
+    """Without secure_delete the words of a deleted row stay in the file."""
+    store = memory._stages.database
+    with store.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA secure_delete = OFF")
+        connection.exec_driver_sql("CREATE TABLE stray (words TEXT)")
+        connection.exec_driver_sql("INSERT INTO stray VALUES (?)", (text * 300,))
+        connection.exec_driver_sql("DELETE FROM stray")
+        connection.exec_driver_sql("PRAGMA secure_delete = ON")
+    store.checkpoint()
+
+
 def test_a_trace_in_free_pages_is_found_and_written_over(sqlite_url: str, text: str) -> None:
-    """Without secure_delete the words of a deleted row stay in the file; writing it anew removes them."""
+    """Writing the file anew removes them."""
     path = Path(sqlite_url.removeprefix("sqlite:///"))
     with opened(sqlite_url) as memory:
-        database = memory._stages.database
-        with database.engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA secure_delete = OFF")
-            connection.exec_driver_sql("CREATE TABLE stray (words TEXT)")
-            connection.exec_driver_sql("INSERT INTO stray VALUES (?)", (text * 300,))
-            connection.exec_driver_sql("DELETE FROM stray")
-            connection.exec_driver_sql("PRAGMA secure_delete = ON")
-        database.checkpoint()
+        leave_in_free_pages(memory, text)
         assert text.encode() in path.read_bytes()
-        assert scan(database, "default", Probes.of([text])).residue == []
+        assert scan(memory._stages.database, "default", Probes.of([text])).residue == []
         assert text.encode() not in path.read_bytes()
+
+
+@contextlib.contextmanager
+def written_by_another_process_at_the_end(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Another connection holds the write lock from when the file is looked at on."""
+    other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
+    pieces_in = scanner._pieces_in
+
+    def look(path: Path, probes: Probes) -> Iterator[bytes]:
+        if not other.in_transaction:
+            other.execute("BEGIN IMMEDIATE")
+        return pieces_in(path, probes)
+
+    monkeypatch.setattr(scanner, "_pieces_in", look)
+    try:
+        yield
+    finally:
+        other.close()
+        monkeypatch.setattr(scanner, "_pieces_in", pieces_in)
+
+
+def test_an_erasure_whose_file_cannot_be_written_anew_is_certified_and_says_so(
+    sqlite_url: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_MS", 50)
+    with opened(sqlite_url) as memory:
+        item = memory.add(text, user_id="u").items[0]
+        leave_in_free_pages(memory, text)
+        with written_by_another_process_at_the_end(sqlite_url, monkeypatch):
+            certificate = memory.erase(id=item.id)
+        assert not certificate.clean
+        assert [place.partition(":")[0] for place in certificate.outstanding] == ["file memory.db"]
+        assert "VACUUM" in certificate.outstanding[0]
+        assert certificate.residue == ("file memory.db",)
+        assert text[:10] not in str(certificate)
+        memory._stages.database.compact()  # what it says is to be done
+        assert scan(memory._stages.database, "default", Probes.of([text])).residue == []
 
 
 def test_words_that_others_said_are_no_trace(sqlite_url: str, text: str) -> None:

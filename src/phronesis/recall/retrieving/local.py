@@ -8,6 +8,7 @@ from phronesis.core.items import KINDS
 from phronesis.core.plan import MAX_QUERIES, RetrievalPlan, Store, SubPlan, SubQuery
 from phronesis.core.resources.records import SECTION
 from phronesis.core.results import SearchResult
+from phronesis.core.text import storable
 from phronesis.recall.manner import Encodings, Manner
 from phronesis.recall.reranking import Search
 from phronesis.recall.retrieving.port import Retrieved
@@ -80,10 +81,9 @@ def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings) -> Query:
         filters=sub.filters if sub.filters is not None else plan.filters,
         as_of=optional_micros(plan.as_of), valid_at=optional_micros(plan.valid_at),
     )  # fmt: skip
-    manner = Manner(
-        wordings=others, modes=tuple(sub.modes), names=tuple(plan.entities), signals=True, encodings=encodings
-    )
-    return Query(main.text, plan.scope, wanted, sub.limit, explain=True, store=sub.store, manner=manner)
+    names = tuple(map(storable, plan.entities))  # a plan may be a caller's own, or a model's
+    manner = Manner(wordings=others, modes=tuple(sub.modes), names=names, signals=True, encodings=encodings)
+    return Query(storable(main.text), plan.scope, wanted, sub.limit, explain=True, store=sub.store, manner=manner)
 
 
 def _retrieved(name: str, sub: SubPlan, query: Query, found: SearchResult, *ignored: str) -> Retrieved:

@@ -1,0 +1,58 @@
+"""A question may hold what no database takes (NUL, half of a character): it is answered all the same."""
+
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+
+from phronesis import Memory
+from phronesis.core.text import storable
+from phronesis.errors import StorageRefused
+from phronesis.storage.conversations import find_session
+from phronesis.storage.schema import items
+
+QUESTIONS = ["see https://a\0b/x now", "see https://a\ud800b/x now", '你好\0 "a\ud83d b"', "\ud83d"]
+
+
+@pytest.fixture
+def memory(database_url: str) -> Iterator[Memory]:
+    with Memory.open(database_url, policy={"embedder": "none"}) as opened:
+        opened.add("I read https://a.example/x now.", user_id="u")
+        yield opened
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=ascii)
+def test_a_context_is_composed_and_gives_the_message_back_as_it_was(memory: Memory, question: str) -> None:
+    package = memory.compose_context("s", question, {"goal": question}, user_id="u")
+    assert package.user_message == question
+    assert storable(question) in package.text
+    memory.commit_turn("s", {"messages": [{"role": "user", "content": question}]}, user_id="u")
+    assert memory.compose_context("s", "And it?", user_id="u", dry_run=True).recent_turns
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=ascii)
+def test_it_is_planned_and_the_plan_carried_out(memory: Memory, question: str) -> None:
+    plan = memory.plan(question, user_id="u", agent_state={"topic": question})
+    assert plan.message == storable(question)
+    memory.retrieve(plan)
+    memory.search(question, user_id="u")
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=ascii)
+def test_a_plan_of_a_callers_own_may_hold_it_too(memory: Memory, question: str) -> None:
+    plan = {"message": question, "queries": [{"text": question}], "entities": [question], "scope": {"user_id": "u"}}
+    memory.retrieve(plan)
+    memory.compose_context("s", "Hello.", user_id="u", plan=plan)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"], ids=ascii)
+def test_what_the_database_is_given_all_the_same_is_refused_in_our_terms(
+    memory: Memory, database_url: str, name: str
+) -> None:
+    if database_url.startswith("sqlite") and "\0" in name:
+        pytest.skip("SQLite takes it")
+    database = memory.stages.database
+    with pytest.raises(StorageRefused), database.transaction("default", "read") as unit:
+        find_session(unit, 1, name)
+    with pytest.raises(StorageRefused), database.transaction("default", "read") as unit:
+        unit.run(sa.select(items.c.id).where(items.c.id == name))
