@@ -45,8 +45,8 @@ class Admission:
     A key that was taken is taken again for ``seconds`` without a look into the store: so long may one that was revoked
     still be. With 0 it is refused at the next call.
 
-    Without ``keys_required``, and as long as the server's own tenant has no active key, whoever gives no token is an
-    admin of that tenant: so a server may only be bound to loopback.
+    Without ``keys_required``, and as long as the server's own tenant never had a key, whoever gives no token is an
+    admin of that tenant: so such a server may only be reached from this machine. Revoking the last key opens nothing.
     """
 
     memory: Memory
@@ -95,7 +95,7 @@ class Admission:
 
     def open_to_anybody(self) -> bool:
         """Tell whether who gives no token is let in."""
-        return not self.keys_required and not self.memory.keys.any_active()
+        return not self.keys_required and not self.memory.keys.any_made()
 
     def _of(self, tenant: str) -> Memory:
         if tenant == self.memory.tenant:

@@ -73,12 +73,18 @@ def make_server_app(memory: Memory, serving: Serving) -> "FastAPI":
 
 def check_reach(memory: Memory, serving: Serving) -> None:
     """Refuse to be reached by others without keys; InputError says how to make one."""
-    if not serving.on_loopback and not memory.keys.any_active():
+    if not serving.reached_by_others or memory.keys.any_active():
+        return
+    make = "there is no API key; make one (phronesis keys create --role write --label …)"
+    if not serving.on_loopback:
         raise InputError(
-            f"host {serving.host} can be reached by others, and there is no API key yet; make one (phronesis keys"
-            " create --role write --label …), or listen at 127.0.0.1",
-            field="host",
+            f"host {serving.host} can be reached by others, and {make}, or listen at 127.0.0.1", field="host"
         )
+    raise InputError(
+        f"allowed_hosts names {', '.join(serving.allowed_hosts)}, by which others reach this server, and {make}, or"
+        " name none but this machine's",
+        field="allowed_hosts",
+    )
 
 
 def serve(memory: Memory, serving: Serving, *, say: Callable[[str], None]) -> None:

@@ -53,8 +53,7 @@ def make_app(memory: Memory, serving: Serving) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},  # its spans hold queries, its logs bodies
     )  # fmt: skip
     watch = Watch(log=serving.access_log)
-    # Where others reach it, revoking the last key must not open it to everybody.
-    keys_required = serving.keys_required or not serving.on_loopback
+    keys_required = serving.keys_required or serving.reached_by_others
     app.state.admission = Admission(memory, keys_required=keys_required, seconds=serving.key_seconds)
     app.state.serving = serving
     app.state.metrics = watch.metrics
