@@ -94,6 +94,18 @@ def test_a_tenant_that_had_a_key_is_not_opened_by_revoking_it(client: TestClient
     assert client.get("/memories", follow_redirects=False).headers["location"].startswith("/login")
 
 
+def test_a_key_decides_on_the_pages_where_nobody_needs_one_too(client: TestClient, memory: Memory) -> None:
+    memory.add("open secret")
+    rival = memory.for_tenant("rival")
+    rival.add("their secret")
+    token, key = rival.keys.create("read", label="x")
+    client.cookies.set("phronesis_session", token)
+    shown = client.get("/memories").text
+    assert ("their secret" in shown, "open secret" in shown) == (True, False)
+    rival.keys.revoke(key.id)
+    assert "open secret" in client.get("/memories").text  # a key that is gone: as who has none
+
+
 def test_a_key_may_do_what_its_role_says(client: TestClient, memory: Memory) -> None:
     token, _ = memory.keys.create("read", label="x")
     assert client.get("/api/v1/memories", headers=bearer(token)).status_code == 200
