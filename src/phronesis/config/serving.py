@@ -63,7 +63,10 @@ class Serving(Part):
         default=16_000_000, ge=1_000, le=200_000_000, description="Bytes that a request may carry."
     )
     requests_per_minute: int | None = pydantic.Field(
-        default=None, ge=1, le=1_000_000, description="Calls of one key, or of one address without a key; none: any."
+        default=None,
+        ge=1,
+        le=1_000_000,
+        description="Calls of one key, or of one address without a key, at any face; none: any.",
     )
     burst: int = pydantic.Field(
         default=60, ge=1, le=100_000, description="Calls that may come at once before the rate counts."

@@ -1,4 +1,4 @@
-"""Who comes in: a token becomes a caller, with the memory of the key's tenant and what it may do there."""
+"""Who comes in, and how often: a token becomes a caller, with the memory of the key's tenant and its role there."""
 
 import hashlib
 import threading
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from phronesis.core.keys import ApiKey, Role
 from phronesis.errors import Forbidden, Unauthenticated
+from phronesis.interfaces.limiting import RateLimit
 from phronesis.memory import Memory
 
 ANYBODY = "agent"
@@ -53,6 +54,7 @@ class Admission:
     keys_required: bool
     seconds: float = 0.0
     clock: Callable[[], float] = time.monotonic
+    limit: RateLimit = field(default_factory=lambda: RateLimit(None, 1))
     _recent: dict[bytes, tuple[Caller, float]] = field(default_factory=dict)
     _tenants: dict[str, Memory] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -65,6 +67,13 @@ class Admission:
             if self.seconds and token is not None:  # without keys, the first one that is made closes the door at once
                 self._remember(token, caller)
         return caller
+
+    def count(self, caller: Caller | None, address: str) -> None:
+        """Count a call of a key, or of an address where there is no key or none that is good; RateLimited: too many.
+
+        Every face counts here, so that a bound is one bound for all of them together.
+        """
+        self.limit.take(address if caller is None or caller.key is None else caller.key.id)
 
     def recent(self, token: str | None) -> Caller | None:
         """Give the caller of a token that was let in just now; None where the store has to be asked."""
