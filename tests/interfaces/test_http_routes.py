@@ -11,6 +11,7 @@ from claim_blocks import COPPER, block
 from phronesis import Memory
 from phronesis.config.serving import Serving
 from phronesis.interfaces.serving import make_server_app
+from told_traits import USER, telling
 
 PLACE = "http://127.0.0.1:8765"
 NOBODY = "00000000-0000-5000-8000-000000000000"
@@ -24,6 +25,10 @@ def memory(database_url: str) -> Iterator[Memory]:
 
 @pytest.fixture
 def api(memory: Memory) -> TestClient:
+    return api_of(memory)
+
+
+def api_of(memory: Memory) -> TestClient:
     return TestClient(make_server_app(memory, Serving(access_log=False)), base_url=f"{PLACE}/api/v1/")
 
 
@@ -60,6 +65,24 @@ def test_a_memory_from_its_beginning_to_its_end(api: TestClient, memory: Memory)
     assert ok(api.delete(place))["items"][0]["status"] == "archived"
     assert ok(api.delete(place, params={"erase": True}))["clean"] is True
     assert api.get(place).status_code == 404
+
+
+def test_if_match_decides_in_the_write(api: TestClient) -> None:
+    once = {"If-Match": '"1"', "Idempotency-Key": "d"}
+    place = f"memories/{add(api, 'green tea')['id']}"
+    first = ok(api.delete(place, headers=once))
+    assert ok(api.delete(place, headers=once)) == first
+    place = f"memories/{add(api, 'black tea')['id']}"
+    ok(api.patch(place, json={"content": "white tea"}))
+    late = {"If-Match": '"1"'}
+    for edit in ("archive", "unarchive", "pin", "unpin", "retract"):
+        refused = api.post(f"{place}/{edit}", headers=late)
+        assert (refused.status_code, refused.json()["code"]) == (412, "conflict.version")
+    assert api.delete(place, headers=late).status_code == 412
+    assert api.delete(place, headers=late, params={"erase": True}).status_code == 412
+    assert ok(api.get(place))["content"] == "white tea"
+    assert ok(api.post(f"{place}/pin", headers={"If-Match": '"2"'}))["items"][0]["pinned"] is True
+    assert ok(api.delete(place, headers={"If-Match": '"3"'}, params={"erase": True}))["clean"] is True
 
 
 def test_pages_follow_one_another(api: TestClient) -> None:
@@ -102,19 +125,26 @@ def test_turns_sessions_and_a_context(api: TestClient, memory: Memory) -> None:
     assert len(memory.get_all(user_id="a/b")) == 0
 
 
-def test_traits_are_corrected_and_removed(api: TestClient, memory: Memory) -> None:
-    for n in range(4):
-        memory.add(f"I always work late at night, on project {n}.", user_id="lin")
-    memory.reflect("lin", force=True)
-    traits = ok(api.get("users/lin/traits", params={"min_stage": "candidate"}))
-    missing = api.patch(f"users/lin/traits/{NOBODY}", json={"content": "x"})
-    assert missing.status_code == 404
-    for trait in traits[:1]:
+def test_traits_are_corrected_and_removed(database_url: str) -> None:
+    with telling(database_url, "reflect") as told:
+        told.behave("tea")
+        api = api_of(told.memory)
+        (trait,) = ok(api.get(f"users/{USER}/traits", params={"min_stage": "candidate"}))
+        memory = told.ids["tea-0"]
+        for missing in (NOBODY, memory):  # what is no trait is none of this user's traits
+            for refused in (api.patch(f"users/{USER}/traits/{missing}", json={"content": "x"}),
+                            api.delete(f"users/{USER}/traits/{missing}")):  # fmt: skip
+                assert refused.status_code == 404
+        assert told.memory.get(memory).ended is None
         place = f"traits/{trait['id']}"
         assert api.patch(f"users/other/{place}", json={"content": "x"}).status_code == 404
-        corrected = ok(api.patch(f"users/lin/{place}", json={"content": "Works late, by choice."}))
-        assert corrected["items"][0]["content"] == "Works late, by choice."
-        assert ok(api.delete(f"users/lin/{place}"))["items"][0]["ended"] == "retracted"
+        assert api.delete(f"users/other/{place}").status_code == 404
+        corrected = api.patch(f"users/{USER}/{place}", json={"content": "Drinks tea, by choice."})
+        assert ok(corrected)["items"][0]["content"] == "Drinks tea, by choice."
+        late = api.delete(f"users/{USER}/{place}", headers={"If-Match": f'"{trait["version"]}"'})
+        assert (late.status_code, late.json()["code"]) == (412, "conflict.version")
+        seen = {"If-Match": corrected.headers["ETag"]}
+        assert ok(api.delete(f"users/{USER}/{place}", headers=seen))["items"][0]["ended"] == "retracted"
 
 
 def test_experience(api: TestClient) -> None:

@@ -111,6 +111,7 @@ class Client:
         *,
         id: str | None = None,  # noqa: A002 - the contract's name
         user_id: str | None = None,
+        expected_version: int | None = None,
         reason: str | None = None,
     ) -> ErasureCertificate:
         """Remove an item's words, or all that was said by and learned of a user, for good; needs an admin's key.
@@ -119,10 +120,15 @@ class Client:
         """
         if (id is None) == (user_id is None):
             raise InputError("give either id or user_id", field="id")
+        if expected_version is not None and id is None:
+            raise InputError("expected_version is that of an item: give its id", field="expected_version")
         path = f"/memories/{_part(id)}" if id is not None else f"/users/{_part(str(user_id))}"
         asked = {"erase": "true"} if id is not None else {}
         query = asked if reason is None else {**asked, "reason": reason}
-        certificate: ErasureCertificate = decoded(ErasureCertificate, self._transport.send("DELETE", path, query=query))
+        answer = self._transport.send(
+            "DELETE", path, query=query, headers=_headers({"expected_version": expected_version})
+        )
+        certificate: ErasureCertificate = decoded(ErasureCertificate, answer)
         return certificate
 
     def carry_out(self, method: Callable[..., Any], route: Route, given: dict[str, Any]) -> Any:

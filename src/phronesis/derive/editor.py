@@ -61,7 +61,7 @@ class Editor:
             lane, item = find_item(unit, item_id)
         expected = payload.get("expected_version")
         if expected is not None and expected != item.version and call.idempotency_key is None:
-            raise _conflict(item, expected)
+            raise moved_on(item, expected)
         form = self.forms.get(item.kind)
         if form is not None and verb == UPDATE and "content" in payload:
             others = {name: value for name, value in payload.items() if name != "content"}
@@ -74,7 +74,7 @@ class Editor:
             then = Wanted(as_of=to_micros(written.entry.recorded_at))
             item = self.browser.get(call.tenant, item_id, then)
             if item.version != expected:
-                raise _conflict(item, expected)
+                raise moved_on(item, expected)
         return result
 
     def archive_all(self, call: Call, name: LaneName, attributes: Mapping[str, str]) -> EditResult:
@@ -125,7 +125,8 @@ class Editor:
         return get_lane(unit, entry.lane_id)
 
 
-def _conflict(item: Item, expected: int) -> VersionConflict:
+def moved_on(item: Item, expected: int) -> VersionConflict:
+    """Give the error for an item that is at another version than the caller saw."""
     return VersionConflict(
         f"expected_version {expected}, but the item is at version {item.version}; read it again and decide",
         field="expected_version",

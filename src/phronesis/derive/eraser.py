@@ -7,7 +7,7 @@ from typing import Final
 from phronesis.core.instants import from_micros
 from phronesis.core.results import ErasureCertificate
 from phronesis.core.scope import LaneName
-from phronesis.derive.editor import Call
+from phronesis.derive.editor import Call, moved_on
 from phronesis.derive.erasure_plan import (
     ERASE,
     Leaning,
@@ -60,11 +60,12 @@ UNKNOWN_INDEX: Final = "an index outside the database that held copies, and that
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What is to be erased: an item, a session of a lane, or, with neither, a lane."""
+    """What is to be erased: an item (at ``version``, where one is named), a session of a lane, or else a lane."""
 
     item_id: str | None = None
     session_id: str | None = None
     lane: LaneName | None = None
+    version: int | None = None
 
     def __str__(self) -> str:
         if self.item_id is not None:
@@ -234,7 +235,10 @@ def _lane_of(unit: Unit, target: Target) -> Lane:
 
 def _plan(unit: Unit, lane: Lane, target: Target) -> Plan:
     if target.item_id is not None:
-        return plan_item(unit, lane, find_item(unit, target.item_id)[1])
+        item = find_item(unit, target.item_id)[1]
+        if target.version is not None and target.version != item.version:
+            raise moved_on(item, target.version)
+        return plan_item(unit, lane, item)
     if target.session_id is not None:
         return plan_session(unit, lane, target.session_id)
     return plan_lane(unit, lane)

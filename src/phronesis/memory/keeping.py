@@ -29,6 +29,7 @@ from phronesis.models.embedders import load_embedder
 from phronesis.models.metered_embedder import ROLE as EMBED_ROLE
 from phronesis.storage.deltas import deltas_of_entry
 from phronesis.storage.lanes import find_lane
+from phronesis.truth import inputs
 from phronesis.truth.exporting import write_export
 from phronesis.truth.importing import Importer
 
@@ -96,6 +97,7 @@ class Keeping(Inside):
         session_id: str | None = None,
         user_id: str | None = None,
         namespace: str | None = None,
+        expected_version: int | None = None,
         reason: str | None = None,
         actor: str = "agent",
     ) -> ErasureCertificate:
@@ -107,7 +109,8 @@ class Keeping(Inside):
         Entries stay in the chain; what was learned from them elsewhere loses that evidence.
 
         It is an entry of ids, and cannot be rolled back. ``reason`` is kept with it: InputError when it quotes what is
-        erased. NotFound when there is nothing, or nothing any more.
+        erased. NotFound when there is nothing, or nothing any more. VersionConflict when ``expected_version`` is given
+        with an ``id`` and is not the item's: then nothing is erased.
         """
         scope = make_scope(user_id=user_id, namespace=namespace, session_id=session_id)
         if (id is None) == (session_id is None and user_id is None):
@@ -115,8 +118,11 @@ class Keeping(Inside):
                              field="id")  # fmt: skip
         if namespace is not None and (user_id is not None or session_id is None):
             raise InputError("namespace says where a session_id without a user_id is; leave it out", field="namespace")
-        item = None if id is None else parse_id(id, field="id")
-        target = Target(item_id=item, session_id=session_id, lane=None if item is not None else scope.write_lane)
+        item, version = None if id is None else parse_id(id, field="id"), inputs.version(expected_version)
+        if version is not None and item is None:
+            raise InputError("expected_version is that of an item: give its id", field="expected_version")
+        lane = None if item is not None else scope.write_lane
+        target = Target(item_id=item, session_id=session_id, lane=lane, version=version)
         said = None if reason is None else check_text(reason, field="reason")
         call = self._call(actor, None, True)
         self._open_stages().shown.settle(self._tenant)  # or it would be written after all of it is gone

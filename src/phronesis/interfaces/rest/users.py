@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Response
 
 from phronesis.core.results import EditResult, ErasureCertificate
 from phronesis.core.traits.records import ReflectionCycle, Trait
+from phronesis.core.traits.strength import TRAIT
 from phronesis.core.traits.triggers import Due
 from phronesis.errors import NotFound
 from phronesis.interfaces.admission import Caller
@@ -44,16 +45,16 @@ def correct_trait(
     caller: Writing, user_id: str, trait_id: str, body: TraitChange, how: Written, *, if_match: Match = None
 ) -> Response:
     """Correct a trait: the user's own word."""
-    _check_owner(caller, user_id, trait_id)
+    _check_trait(caller, user_id, trait_id)
     given = {**body.given(), **how.by(caller), "expected_version": version_of(if_match)}
     return edited(caller.memory.correct_trait(trait_id, **given))
 
 
-@router.delete("/users/{user_id:path}/traits/{trait_id}", responses=gives(EditResult, 404, 409))
-def remove_trait(caller: Writing, user_id: str, trait_id: str, how: Written) -> Response:
+@router.delete("/users/{user_id:path}/traits/{trait_id}", responses=gives(EditResult, 404, 409, 412))
+def remove_trait(caller: Writing, user_id: str, trait_id: str, how: Written, *, if_match: Match = None) -> Response:
     """Say that a trait is wrong: it ends, and keeps its history."""
-    _check_owner(caller, user_id, trait_id)
-    return edited(caller.memory.retract(trait_id, **how.by(caller)))
+    _check_trait(caller, user_id, trait_id)
+    return edited(caller.memory.retract(trait_id, expected_version=version_of(if_match), **how.by(caller)))
 
 
 @router.delete("/users/{user_id:path}", responses=gives(ErasureCertificate, 404, 409))
@@ -62,6 +63,7 @@ def erase_user(caller: Administering, user_id: str, reason: str | None = None) -
     return answer(caller.memory.erase(user_id=user_id, reason=reason, actor=caller.actor))
 
 
-def _check_owner(caller: Caller, user_id: str, trait_id: str) -> None:
-    if caller.memory.get(trait_id).user_id != user_id:
+def _check_trait(caller: Caller, user_id: str, trait_id: str) -> None:
+    found = caller.memory.get(trait_id)
+    if found.kind != TRAIT or found.user_id != user_id:
         raise NotFound("this user has no such trait; GET …/traits lists them", field="trait_id")
