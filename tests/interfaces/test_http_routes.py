@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
@@ -10,6 +11,7 @@ from starlette.testclient import TestClient
 from claim_blocks import COPPER, block
 from phronesis import Memory
 from phronesis.config.serving import Serving
+from phronesis.interfaces.rest.segments import segmented
 from phronesis.interfaces.serving import make_server_app
 from told_traits import USER, telling
 
@@ -184,6 +186,30 @@ def test_claims_and_runs(api: TestClient) -> None:
     ok(api.post("runs/exp%2F1/feedback", json={"feedback": result}))
     assert ok(api.post("runs/exp%2F1/learn", json={}))["entry_id"]
     assert api.get("runs/none").status_code == 404
+
+
+@pytest.mark.parametrize("name", ["q/review", "q/learn", "100%", "甲/乙", "x/"])
+def test_an_id_with_a_slash_is_one_segment(api: TestClient, name: str) -> None:
+    ok(api.post("runs", json={"run": {"run_id": name, "raw": "x"}}), 201)
+    assert ok(api.get(f"runs/{quote(name, safe='')}"))["run_id"] == name
+    liked = {"feedback": {"pros": "fast"}}
+    assert ok(api.post(f"runs/{quote(name, safe='')}/feedback", json=liked))["entry_id"]
+
+
+@pytest.mark.parametrize("name", ["x/traits/y", "x/traits", "x/reflect", "x/should-reflect", "甲/乙"])
+def test_whoever_has_a_slash_in_the_name_can_be_erased(api: TestClient, memory: Memory, name: str) -> None:
+    memory.add("hello there", user_id=name, infer=False)
+    place = f"users/{quote(name, safe='')}"
+    assert ok(api.get(f"{place}/traits")) == []
+    assert ok(api.get(f"{place}/should-reflect"))["new_memories"] >= 0
+    assert ok(api.delete(place))["clean"] is True
+    assert len(memory.get_all(user_id=name)) == 0
+
+
+def test_a_path_that_was_given_decoded_alone_is_taken_as_it_is() -> None:
+    for raw, given in ((None, "/api/v1/users/a%2Fb"), (b"/elsewhere", "/api/v1/users/a%2Fb")):
+        assert segmented({"path": given, "raw_path": raw}) == "/api/v1/users/a%252Fb"
+    assert segmented({"path": "/memories/a%b", "raw_path": b"/memories/a%25b"}) == "/memories/a%b"  # the pages' own
 
 
 def test_documents_and_plans(api: TestClient) -> None:
