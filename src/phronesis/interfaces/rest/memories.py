@@ -68,7 +68,7 @@ def remove(
     """Archive a memory; with ``erase`` remove its words for good, which needs an admin's key."""
     if way.erase:
         caller.needs(Role.ADMIN)
-    given = {"expected_version": version_of(if_match), "reason": way.reason, "actor": caller.actor}
+    given: dict[str, Any] = {"expected_version": version_of(if_match), "reason": way.reason, "actor": caller.actor}
     if way.erase:
         return answer(caller.memory.erase(id=id, **given))
     return edited(caller.memory.delete(id, **given, idempotency_key=key, wait=way.wait))
