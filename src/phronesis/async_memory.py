@@ -77,6 +77,10 @@ class AsyncKeyRing:
         """Tell whether the tenant has a key that lets somebody in."""
         return await asyncio.to_thread(self._ring.any_active)
 
+    async def any_made(self) -> bool:
+        """Tell whether the tenant ever had a key, revoked or not: then nobody comes in without one."""
+        return await asyncio.to_thread(self._ring.any_made)
+
 
 class AsyncMemory:
     """Memory for asyncio: ``async with AsyncMemory.open(…) as m: await m.add(…)``.

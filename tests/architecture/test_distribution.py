@@ -221,7 +221,8 @@ def _live(memory: Memory, folder: Path) -> None:
                 verb(**{given: values[given] for given in needed})
             except PhronesisError:
                 continue  # what a verb says of such arguments is tested elsewhere
-    for scope in ({"id": item.id}, {"session_id": "s2", "user_id": "grace"}, {"user_id": "grace"}):
+    scopes: list[dict[str, Any]] = [{"id": item.id}, {"session_id": "s2", "user_id": "grace"}, {"user_id": "grace"}]
+    for scope in scopes:
         memory.erase(**scope)
     memory.rebuild(verify=True)
     memory.rebuild()

@@ -22,6 +22,7 @@ def memory(database_url: str) -> Iterator[Memory]:
 
 def test_a_key_is_found_by_its_token_until_it_is_revoked(memory: Memory) -> None:
     assert not memory.keys.any_active()
+    assert not memory.keys.any_made()
     token, key = memory.keys.create("write", label="Ada 的笔记本", actor="ada")
     assert (key.role, key.label, key.actor, key.tenant) == (Role.WRITE, "Ada 的笔记本", "ada", "acme")
     assert memory.keys.any_active()
@@ -32,6 +33,7 @@ def test_a_key_is_found_by_its_token_until_it_is_revoked(memory: Memory) -> None
     assert not revoked.active
     assert memory.keys.find(token) is None
     assert not memory.keys.any_active()
+    assert memory.keys.any_made()
     assert memory.keys.revoke(key.id) == revoked  # the first time counts
     assert key.to_dict()["role"] == "write"
 
@@ -74,6 +76,7 @@ def test_keys_are_of_a_tenant_and_no_part_of_its_memory(memory: Memory, tmp_path
     rival = memory.for_tenant("rival")
     assert rival.keys.list() == []
     assert not rival.keys.any_active()
+    assert not rival.keys.any_made()
     with pytest.raises(NotFound):
         rival.keys.revoke(key.id)
     assert memory.rebuild(verify=True).live_hash == before
@@ -94,8 +97,11 @@ def test_admission_gives_a_caller_of_the_keys_tenant(memory: Memory) -> None:
     assert (guest.memory.tenant, guest.role, guest.actor, guest.key) == ("rival", Role.READ, "bob", key)
     assert admission.admit(token).memory is guest.memory
     assert admission.admit(None).memory is memory  # the server's own tenant has no key
-    memory.keys.create("read", label="x")
+    _, own = memory.keys.create("read", label="x")
     with pytest.raises(Unauthenticated, match="keys create"):
+        admission.admit(None)
+    memory.keys.revoke(own.id)
+    with pytest.raises(Unauthenticated, match="keys create"):  # who ever had a key is not opened by losing it
         admission.admit(None)
     memory.for_tenant("rival").keys.revoke(key.id)
     with pytest.raises(Unauthenticated, match="revoked"):
@@ -119,6 +125,7 @@ async def _async_keys(url: str) -> None:
         token, key = await memory.keys.create("read", label="x")
         assert await memory.keys.find(token) == key
         assert await memory.keys.any_active()
+        assert await memory.keys.any_made()
         assert await memory.keys.list() == [key]
         assert not (await memory.keys.revoke(key.id)).active
 

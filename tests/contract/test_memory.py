@@ -189,6 +189,36 @@ def test_simple_edits_and_their_opposites(memory: Memory, verb: str, back: str) 
     assert memory.get(item.id).pinned is False
 
 
+@pytest.mark.parametrize("verb", ["archive", "delete", "unarchive", "pin", "unpin", "retract"])
+def test_an_edit_of_another_version_changes_nothing(memory: Memory, verb: str) -> None:
+    item = memory.add("tea", user_id="ada", kind="fact").items[0]
+    for before in {"unarchive": ["archive"], "unpin": ["pin"]}.get(verb, []):
+        getattr(memory, before)(item.id)
+    seen = memory.update(item.id, content="green tea").items[0]
+    for more in ({}, {"idempotency_key": "late"}):  # with a key nothing is looked at before the write: it decides
+        with pytest.raises(VersionConflict) as refusal:
+            getattr(memory, verb)(item.id, expected_version=seen.version - 1, **more)
+        assert refusal.value.field == "expected_version"
+        assert memory.get(item.id) == seen
+    once = {"expected_version": seen.version, "idempotency_key": "once"}
+    done = getattr(memory, verb)(item.id, **once)
+    assert done.items[0].version == seen.version + 1
+    assert getattr(memory, verb)(item.id, **once) == done
+    assert memory.rebuild(verify=True).equal
+
+
+def test_an_erasure_of_another_version_erases_nothing(memory: Memory) -> None:
+    item = memory.add("tea", user_id="ada", kind="fact").items[0]
+    memory.update(item.id, content="green tea")
+    with pytest.raises(VersionConflict):
+        memory.erase(id=item.id, expected_version=1)
+    assert memory.get(item.id).content == "green tea"
+    with pytest.raises(InputError) as refusal:
+        memory.erase(user_id="ada", expected_version=1)
+    assert refusal.value.field == "expected_version"
+    assert memory.erase(id=item.id, expected_version=2).clean
+
+
 def test_what_was_retracted_stays_readable_and_can_come_back(memory: Memory) -> None:
     item = memory.add("tea", user_id="ada", kind="fact").items[0]
     done = memory.retract(item.id, reason="wrong")

@@ -162,6 +162,25 @@ def test_people_and_what_waits(client: Client, memory: Memory) -> None:
     assert client.jobs().pending == 0
 
 
+@pytest.mark.parametrize("name", [".", ".."])
+def test_what_no_url_can_name_is_refused(client: Client, name: str) -> None:
+    for field, call in (
+        ("run_id", lambda: client.get_run(name)), ("user_id", lambda: client.erase(user_id=name)),
+        ("user_id", lambda: client.get_user_traits(name)), ("id", lambda: client.erase(id=name)),
+    ):  # fmt: skip
+        with pytest.raises(InputError) as refusal:
+            call()
+        assert refusal.value.field == field
+
+
+@pytest.mark.parametrize("name", ["q/review", "a%2Fb", "100%", "a%25b", "甲/乙"])
+def test_a_client_names_what_it_likes(client: Client, name: str) -> None:
+    assert client.record_run({"run_id": name, "raw": "x"}) == name
+    assert client.get_run(name).run_id == name
+    client.add("hello there", user_id=name, infer=False)
+    assert client.erase(user_id=name).clean
+
+
 def test_what_is_erased_is_gone(client: Client, memory: Memory) -> None:
     item = client.add("The code is 7781.", kind="fact", user_id="gate").items[0]
     assert client.erase(id=item.id).clean

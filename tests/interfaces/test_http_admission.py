@@ -7,7 +7,8 @@ from starlette.testclient import TestClient
 
 from phronesis import Memory
 from phronesis.config.serving import Serving
-from phronesis.interfaces.serving import make_server_app
+from phronesis.errors import InputError
+from phronesis.interfaces.serving import check_reach, make_server_app
 
 PLACE = "http://127.0.0.1:8765"
 
@@ -71,6 +72,38 @@ def test_where_others_reach_it_revoking_the_last_key_opens_nothing(memory: Memor
         memory.keys.revoke(key.id)
         assert reached.get("/api/v1/memories").status_code == 401
         assert reached.get("/memories", follow_redirects=False).headers["location"].startswith("/login")
+
+
+def test_behind_a_proxy_too_it_is_reached_by_others(memory: Memory) -> None:
+    behind = Serving(allowed_hosts=("memory.example.com",), key_seconds=0)
+    with pytest.raises(InputError, match="keys create") as refusal:
+        check_reach(memory, behind)
+    assert refusal.value.field == "allowed_hosts"
+    check_reach(memory, Serving(allowed_hosts=("localhost", "127.0.0.1")))
+    with TestClient(make_server_app(memory, behind), base_url="http://memory.example.com") as reached:
+        assert reached.get("/api/v1/export").status_code == 401
+        token, _ = memory.keys.create("admin", label="x")
+        check_reach(memory, behind)
+        assert reached.get("/api/v1/export", headers=bearer(token)).status_code == 200
+
+
+def test_a_tenant_that_had_a_key_is_not_opened_by_revoking_it(client: TestClient, memory: Memory) -> None:
+    _, key = memory.keys.create("admin", label="x")
+    memory.keys.revoke(key.id)
+    assert client.get("/api/v1/memories").status_code == 401
+    assert client.get("/memories", follow_redirects=False).headers["location"].startswith("/login")
+
+
+def test_a_key_decides_on_the_pages_where_nobody_needs_one_too(client: TestClient, memory: Memory) -> None:
+    memory.add("open secret")
+    rival = memory.for_tenant("rival")
+    rival.add("their secret")
+    token, key = rival.keys.create("read", label="x")
+    client.cookies.set("phronesis_session", token)
+    shown = client.get("/memories").text
+    assert ("their secret" in shown, "open secret" in shown) == (True, False)
+    rival.keys.revoke(key.id)
+    assert "open secret" in client.get("/memories").text  # a key that is gone: as who has none
 
 
 def test_a_key_may_do_what_its_role_says(client: TestClient, memory: Memory) -> None:

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from phronesis import Memory
 from phronesis.config.serving import Serving
 from phronesis.errors import InputError, RateLimited
-from phronesis.interfaces.rest.limiting import MAX_CALLERS, RateLimit
+from phronesis.interfaces.limiting import MAX_CALLERS, RateLimit
 from phronesis.interfaces.rest.watching import Watch
 from phronesis.interfaces.serving import make_server_app
 
@@ -58,6 +58,19 @@ def test_too_many_calls_are_asked_to_come_again(memory: Memory) -> None:
     assert client.get(API, headers=wrong).status_code == 429  # whoever tries keys is counted by address
 
 
+def test_the_pages_and_the_login_count_too(memory: Memory) -> None:
+    client = client_of(memory, requests_per_minute=1, burst=2)
+    assert [client.get("/memories").status_code for _ in range(2)] == [200, 200]
+    refused = client.get("/memories")
+    assert (refused.status_code, refused.headers["content-type"]) == (429, "text/html; charset=utf-8")
+    assert 1 <= int(refused.headers["Retry-After"]) <= 60
+    assert client.get(API).status_code == 429  # one bound for every face
+    memory.keys.create("read", label="x")
+    other = client_of(memory, requests_per_minute=1, burst=2)
+    tries = [other.post("/login", data={"key": f"phr_{n}"}).status_code for n in range(3)]
+    assert tries == [401, 401, 429]
+
+
 def test_a_bucket_fills_again_and_the_oldest_are_forgotten() -> None:
     now = [0.0]
     limit = RateLimit(60, 2, seconds=lambda: now[0])
@@ -100,6 +113,16 @@ def test_counts_and_log_name_routes_and_no_words(memory: Memory, caplog: pytest.
     assert 'phronesis_items{kind="message"} 1' in text
     assert "phronesis_pending_entries 0" in text
     assert "lin" not in caplog.text + text.replace("lines", "")
+
+
+def test_the_log_says_who_looked_at_a_page(memory: Memory, caplog: pytest.LogCaptureFixture) -> None:
+    token, key = memory.keys.create("read", label="x")
+    client = client_of(memory)
+    client.cookies.set("phronesis_session", token)
+    with caplog.at_level(logging.INFO, "phronesis.access"):
+        client.get("/memories")
+    line = json.loads(caplog.records[-1].message)
+    assert (line["route"], line["tenant"], line["key"]) == ("/memories", "default", key.id)
 
 
 def test_a_span_names_the_route(memory: Memory) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
@@ -10,7 +11,9 @@ from starlette.testclient import TestClient
 from claim_blocks import COPPER, block
 from phronesis import Memory
 from phronesis.config.serving import Serving
+from phronesis.interfaces.rest.segments import segmented
 from phronesis.interfaces.serving import make_server_app
+from told_traits import USER, telling
 
 PLACE = "http://127.0.0.1:8765"
 NOBODY = "00000000-0000-5000-8000-000000000000"
@@ -24,6 +27,10 @@ def memory(database_url: str) -> Iterator[Memory]:
 
 @pytest.fixture
 def api(memory: Memory) -> TestClient:
+    return api_of(memory)
+
+
+def api_of(memory: Memory) -> TestClient:
     return TestClient(make_server_app(memory, Serving(access_log=False)), base_url=f"{PLACE}/api/v1/")
 
 
@@ -60,6 +67,24 @@ def test_a_memory_from_its_beginning_to_its_end(api: TestClient, memory: Memory)
     assert ok(api.delete(place))["items"][0]["status"] == "archived"
     assert ok(api.delete(place, params={"erase": True}))["clean"] is True
     assert api.get(place).status_code == 404
+
+
+def test_if_match_decides_in_the_write(api: TestClient) -> None:
+    once = {"If-Match": '"1"', "Idempotency-Key": "d"}
+    place = f"memories/{add(api, 'green tea')['id']}"
+    first = ok(api.delete(place, headers=once))
+    assert ok(api.delete(place, headers=once)) == first
+    place = f"memories/{add(api, 'black tea')['id']}"
+    ok(api.patch(place, json={"content": "white tea"}))
+    late = {"If-Match": '"1"'}
+    for edit in ("archive", "unarchive", "pin", "unpin", "retract"):
+        refused = api.post(f"{place}/{edit}", headers=late)
+        assert (refused.status_code, refused.json()["code"]) == (412, "conflict.version")
+    assert api.delete(place, headers=late).status_code == 412
+    assert api.delete(place, headers=late, params={"erase": True}).status_code == 412
+    assert ok(api.get(place))["content"] == "white tea"
+    assert ok(api.post(f"{place}/pin", headers={"If-Match": '"2"'}))["items"][0]["pinned"] is True
+    assert ok(api.delete(place, headers={"If-Match": '"3"'}, params={"erase": True}))["clean"] is True
 
 
 def test_pages_follow_one_another(api: TestClient) -> None:
@@ -102,19 +127,26 @@ def test_turns_sessions_and_a_context(api: TestClient, memory: Memory) -> None:
     assert len(memory.get_all(user_id="a/b")) == 0
 
 
-def test_traits_are_corrected_and_removed(api: TestClient, memory: Memory) -> None:
-    for n in range(4):
-        memory.add(f"I always work late at night, on project {n}.", user_id="lin")
-    memory.reflect("lin", force=True)
-    traits = ok(api.get("users/lin/traits", params={"min_stage": "candidate"}))
-    missing = api.patch(f"users/lin/traits/{NOBODY}", json={"content": "x"})
-    assert missing.status_code == 404
-    for trait in traits[:1]:
+def test_traits_are_corrected_and_removed(database_url: str) -> None:
+    with telling(database_url, "reflect") as told:
+        told.behave("tea")
+        api = api_of(told.memory)
+        (trait,) = ok(api.get(f"users/{USER}/traits", params={"min_stage": "candidate"}))
+        memory = told.ids["tea-0"]
+        for missing in (NOBODY, memory):  # what is no trait is none of this user's traits
+            for refused in (api.patch(f"users/{USER}/traits/{missing}", json={"content": "x"}),
+                            api.delete(f"users/{USER}/traits/{missing}")):  # fmt: skip
+                assert refused.status_code == 404
+        assert told.memory.get(memory).ended is None
         place = f"traits/{trait['id']}"
         assert api.patch(f"users/other/{place}", json={"content": "x"}).status_code == 404
-        corrected = ok(api.patch(f"users/lin/{place}", json={"content": "Works late, by choice."}))
-        assert corrected["items"][0]["content"] == "Works late, by choice."
-        assert ok(api.delete(f"users/lin/{place}"))["items"][0]["ended"] == "retracted"
+        assert api.delete(f"users/other/{place}").status_code == 404
+        corrected = api.patch(f"users/{USER}/{place}", json={"content": "Drinks tea, by choice."})
+        assert ok(corrected)["items"][0]["content"] == "Drinks tea, by choice."
+        late = api.delete(f"users/{USER}/{place}", headers={"If-Match": f'"{trait["version"]}"'})
+        assert (late.status_code, late.json()["code"]) == (412, "conflict.version")
+        seen = {"If-Match": corrected.headers["ETag"]}
+        assert ok(api.delete(f"users/{USER}/{place}", headers=seen))["items"][0]["ended"] == "retracted"
 
 
 def test_experience(api: TestClient) -> None:
@@ -156,6 +188,30 @@ def test_claims_and_runs(api: TestClient) -> None:
     assert api.get("runs/none").status_code == 404
 
 
+@pytest.mark.parametrize("name", ["q/review", "q/learn", "100%", "甲/乙", "x/"])
+def test_an_id_with_a_slash_is_one_segment(api: TestClient, name: str) -> None:
+    ok(api.post("runs", json={"run": {"run_id": name, "raw": "x"}}), 201)
+    assert ok(api.get(f"runs/{quote(name, safe='')}"))["run_id"] == name
+    liked = {"feedback": {"pros": "fast"}}
+    assert ok(api.post(f"runs/{quote(name, safe='')}/feedback", json=liked))["entry_id"]
+
+
+@pytest.mark.parametrize("name", ["x/traits/y", "x/traits", "x/reflect", "x/should-reflect", "甲/乙"])
+def test_whoever_has_a_slash_in_the_name_can_be_erased(api: TestClient, memory: Memory, name: str) -> None:
+    memory.add("hello there", user_id=name, infer=False)
+    place = f"users/{quote(name, safe='')}"
+    assert ok(api.get(f"{place}/traits")) == []
+    assert ok(api.get(f"{place}/should-reflect"))["new_memories"] >= 0
+    assert ok(api.delete(place))["clean"] is True
+    assert len(memory.get_all(user_id=name)) == 0
+
+
+def test_a_path_that_was_given_decoded_alone_is_taken_as_it_is() -> None:
+    for raw, given in ((None, "/api/v1/users/a%2Fb"), (b"/elsewhere", "/api/v1/users/a%2Fb")):
+        assert segmented({"path": given, "raw_path": raw}) == "/api/v1/users/a%252Fb"
+    assert segmented({"path": "/memories/a%b", "raw_path": b"/memories/a%25b"}) == "/memories/a%b"  # the pages' own
+
+
 def test_documents_and_plans(api: TestClient) -> None:
     text = "# Kiln\n\nFire the kiln at 1280 degrees."
     ok(api.post("resources", json={"text": text, "title": "Handbook", "uri": "file:///kiln.md"}), 201)
@@ -192,6 +248,10 @@ def test_quarantine_jobs_and_export(api: TestClient, memory: Memory, tmp_path: P
         ("GET", "memories?query=tea&cursor=x", {}, 400, "input.invalid"),
         ("GET", "memories?query=tea&offset=10", {}, 400, "input.invalid"),
         ("GET", "memories?filters=no", {}, 400, "input.invalid"),
+        ("GET", "memories?filters=" + '{"NOT":' * 3000 + "{}" + "}" * 3000, {}, 400, "input.invalid"),
+        ("GET", "memories?query=x&filters=" + '{"NOT":' * 100 + "{}" + "}" * 100, {}, 400, "input.invalid"),
+        ("GET", 'memories?filters={"a":' + "[" * 900 + "]" * 900 + "}", {}, 400, "input.invalid"),
+        ("GET", "memories?filters=" + "[" * 30_000, {}, 400, "input.invalid"),
         ("GET", "memories?limit=0", {}, 422, "input.invalid"),
         ("GET", f"memories/{NOBODY}", {}, 404, "not_found"),
         ("GET", "memories/1", {}, 400, "input.invalid"),

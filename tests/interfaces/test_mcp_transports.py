@@ -15,6 +15,8 @@ import httpx2
 import pytest
 from mcp import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import jsonrpc_message_adapter
+from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
@@ -25,6 +27,7 @@ from phronesis import Memory
 from phronesis.errors import InputError, MissingExtra
 from phronesis.interfaces.mcp import Caller, Options, bearer, make_mcp, mcp_app
 from phronesis.interfaces.mcp.serving import check_loopback
+from phronesis.interfaces.mcp.unreadable import refusal
 
 PROGRAM = ["-c", "from phronesis.interfaces.cli import main; main()", "mcp"]
 HELLO = {
@@ -55,7 +58,9 @@ def test_stdout_is_the_protocol_alone_and_the_end_of_stdin_ends_it(sqlite_url: s
     lines = [HELLO, {"jsonrpc": "2.0", "method": "notifications/initialized"}]
     lines.append({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
                   "params": {"name": "get_memory", "arguments": {"id": "x"}}})  # fmt: skip
-    asked = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines) + "no json\n"
+    half = {"name": "add_memory", "arguments": {"content": "x\ud800y"}}
+    asked = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines) + "no json\n\n"
+    asked += json.dumps({"jsonrpc": "2.0", "id": "half", "method": "tools/call", "params": half}) + "\n"
     with subprocess.Popen(
         [sys.executable, *PROGRAM, "--url", sqlite_url], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, encoding="utf-8", env=environment(),
@@ -66,14 +71,42 @@ def test_stdout_is_the_protocol_alone_and_the_end_of_stdin_ends_it(sqlite_url: s
         process.stdin.write(asked)
         process.stdin.flush()
         answers: dict[object, dict[str, object]] = {}
-        while not {1, 2} <= set(answers):
+        while not {1, 2, None, "half"} <= set(answers):
             answer = json.loads(process.stdout.readline())
             answers[answer.get("id")] = answer
+        assert [answers[one]["error"]["code"] for one in (None, "half")] == [-32700, -32700]  # type: ignore[index]
         process.stdin.close()
         assert process.wait(120) == 0
         rest = process.stdout.read().splitlines()
         assert all(json.loads(line)["jsonrpc"] == "2.0" for line in rest)
         assert "Traceback" not in process.stderr.read()
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "named"),
+    [
+        ('{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"x":"\\ud800"}}', -32700, 7),
+        ("no json", -32700, None),
+        ("[" * 100_000, -32700, None),
+        ('{"jsonrpc":"2.0","id":7,"result":{"x":"\\ud800"}}', -32700, None),  # an answer to us: its id is ours
+        ('{"jsonrpc":"1.0","id":"a","method":"ping"}', -32600, "a"),
+        ('{"jsonrpc":"2.0","id":true,"method":3}', -32600, None),
+        ("[]", -32600, None),
+    ],
+)
+def test_what_cannot_be_read_is_answered(line: str, code: int, named: object) -> None:
+    with pytest.raises(ValidationError) as unread:
+        jsonrpc_message_adapter.validate_json(line, by_name=False)
+    answer = refusal(unread.value)
+    assert answer is not None
+    assert (answer.error.code, answer.id) == (code, named)
+
+
+def test_an_empty_line_needs_no_answer() -> None:
+    with pytest.raises(ValidationError) as unread:
+        jsonrpc_message_adapter.validate_json("\n", by_name=False)
+    assert refusal(unread.value) is None
+    assert refusal(OSError()) is None
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """One server, three faces: HTTP, pages and MCP over the same memory, and the same keys for all of them."""
 
+import json
+import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,6 +17,11 @@ from phronesis.config.serving import Serving
 from phronesis.interfaces.serving import make_server_app
 
 FACT = "The press in hall 2 runs at four bar."
+ACCEPTS = {"Accept": "application/json, text/event-stream"}
+HELLO = {
+    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +64,28 @@ def test_the_same_key_bounds_every_face(memory: Memory) -> None:
         with Talk(_keyed(f"{address}/mcp", keyed)) as talk:
             assert "kiln" in talk.text("search_memories", query="Which hall has a kiln?")
             assert "add_memory" not in talk.tools()
-        unknown = httpx2.post(f"{address}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
-                              headers={"Accept": "application/json, text/event-stream"})  # fmt: skip
-        assert "access.key" in unknown.text or unknown.status_code in {400, 401}
+
+
+def test_models_are_let_in_and_counted_before_they_have_a_session(
+    memory: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    token, key = memory.for_tenant("counted").keys.create("read", label="reader")
+    once = Serving(keys_required=True, requests_per_minute=1, burst=2)
+    with served_api(make_server_app(memory, once)) as address, caplog.at_level(logging.INFO, "phronesis.access"):
+        for stranger in ({}, {"Authorization": "Basic YTpi"}):
+            refused = httpx2.post(f"{address}/mcp", json=HELLO, headers=ACCEPTS | stranger)
+            assert (refused.status_code, refused.json()["code"]) == (401, "access.key")
+            assert refused.headers["WWW-Authenticate"].startswith("Bearer")
+            assert "mcp-session-id" not in refused.headers
+        assert httpx2.post(f"{address}/mcp", json=HELLO, headers=ACCEPTS).status_code == 429
+        keyed = ACCEPTS | {"Authorization": f"Bearer {token}"}
+        answered = [httpx2.post(f"{address}/mcp", json=HELLO, headers=keyed) for _ in range(3)]
+        assert [one.status_code for one in answered] == [200, 200, 429]
+        assert int(answered[-1].headers["Retry-After"]) >= 1
+    lines = [json.loads(record.message) for record in caplog.records]
+    assert [(one["route"], one["key"]) for one in lines] == [("/mcp", None)] * 3 + [("/mcp", key.id)] * 2 + [
+        ("/mcp", None)
+    ]
 
 
 def test_what_is_not_there_is_a_page_for_a_browser_and_a_problem_for_a_program(memory: Memory) -> None:

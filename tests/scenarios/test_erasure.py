@@ -229,7 +229,10 @@ def test_an_entry_that_failed_and_was_taken_up_again_goes_with_its_words(
 def test_erasing_again_finds_nothing(memory: Memory) -> None:
     made = memory.add(ENGLISH, user_id="alice", session_id="s").items[0]
     memory.erase(id=made.id)
-    for again in ({"id": made.id}, {"session_id": "other", "user_id": "alice"}, {"user_id": "nobody"}):
+    targets: list[dict[str, Any]] = [
+        {"id": made.id}, {"session_id": "other", "user_id": "alice"}, {"user_id": "nobody"},
+    ]  # fmt: skip
+    for again in targets:
         with pytest.raises(NotFound):
             memory.erase(**again)
     assert_sound(memory)
@@ -371,7 +374,7 @@ def learning(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mem
 
 
 @pytest.mark.parametrize("target", [{}, {"user_id": "alice"}, {"session_id": "s", "user_id": "alice"}])
-def test_other_lanes_lose_the_evidence_and_are_prepared_again(learning: Memory, target: dict[str, str]) -> None:
+def test_other_lanes_lose_the_evidence_and_are_prepared_again(learning: Memory, target: dict[str, Any]) -> None:
     memory = learning
     gone = memory.add(ENGLISH, user_id="alice", session_id="s").items[0]
     kept = memory.add("I go everywhere by train", user_id="bob").items[0]

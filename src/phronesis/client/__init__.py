@@ -111,6 +111,7 @@ class Client:
         *,
         id: str | None = None,  # noqa: A002 - the contract's name
         user_id: str | None = None,
+        expected_version: int | None = None,
         reason: str | None = None,
     ) -> ErasureCertificate:
         """Remove an item's words, or all that was said by and learned of a user, for good; needs an admin's key.
@@ -119,10 +120,15 @@ class Client:
         """
         if (id is None) == (user_id is None):
             raise InputError("give either id or user_id", field="id")
-        path = f"/memories/{_part(id)}" if id is not None else f"/users/{_part(str(user_id))}"
+        if expected_version is not None and id is None:
+            raise InputError("expected_version is that of an item: give its id", field="expected_version")
+        path = f"/memories/{_part('id', id)}" if id is not None else f"/users/{_part('user_id', user_id)}"
         asked = {"erase": "true"} if id is not None else {}
         query = asked if reason is None else {**asked, "reason": reason}
-        certificate: ErasureCertificate = decoded(ErasureCertificate, self._transport.send("DELETE", path, query=query))
+        answer = self._transport.send(
+            "DELETE", path, query=query, headers=_headers({"expected_version": expected_version})
+        )
+        certificate: ErasureCertificate = decoded(ErasureCertificate, answer)
         return certificate
 
     def carry_out(self, method: Callable[..., Any], route: Route, given: dict[str, Any]) -> Any:
@@ -131,7 +137,7 @@ class Client:
             raise InputError("actor is the key's: phronesis keys create --actor …", field="actor")
         headers = _headers(given)
         given = {name: plain(value) for name, value in given.items() if value is not None}
-        path = route.path.format(**{name: _part(given.pop(name)) for name in _places(route, given)})
+        path = route.path.format(**{name: _part(name, given.pop(name)) for name in _places(route, given)})
         if "path" in given:
             return self._upload(method, given, headers)
         waits = {"wait": "false"} if given.pop("wait", True) is False else {}
@@ -195,7 +201,13 @@ def _query(given: dict[str, Any]) -> dict[str, Any]:
     return {name: json.dumps(value) if isinstance(value, dict) else value for name, value in given.items()}
 
 
-def _part(value: Any) -> str:
+def _part(name: str, value: Any) -> str:
+    """Give an argument as a segment of a path; InputError for one that no URL can hold."""
+    if str(value) in {".", ".."}:
+        raise InputError(
+            f"{name} {str(value)!r} cannot go into a URL, where it means a folder; call Memory at the store itself",
+            field=name,
+        )
     return quote(str(value), safe="")
 
 

@@ -30,7 +30,7 @@ _Origin = Annotated[str, pydantic.Field(min_length=1, max_length=300), pydantic.
 
 
 class Serving(Part):
-    """How ``phronesis serve`` serves. Without keys it is bound to this machine, whatever stands here."""
+    """How ``phronesis serve`` serves. Without keys it is reached from this machine alone, whatever stands here."""
 
     host: _Host = pydantic.Field(default="127.0.0.1", description="The address it listens at.")
     port: int = pydantic.Field(
@@ -51,7 +51,7 @@ class Serving(Part):
         strict=False,
         max_length=64,
         description="Names that the server answers to (the Host header). None: those of this machine where it is bound"
-        " to loopback, else any.",
+        " to loopback, else any. A name that is not this machine's own means that others reach it, through a proxy.",
     )
     cors_origins: tuple[_Origin, ...] = pydantic.Field(
         default=(),
@@ -63,7 +63,10 @@ class Serving(Part):
         default=16_000_000, ge=1_000, le=200_000_000, description="Bytes that a request may carry."
     )
     requests_per_minute: int | None = pydantic.Field(
-        default=None, ge=1, le=1_000_000, description="Calls of one key, or of one address without a key; none: any."
+        default=None,
+        ge=1,
+        le=1_000_000,
+        description="Calls of one key, or of one address without a key, at any face; none: any.",
     )
     burst: int = pydantic.Field(
         default=60, ge=1, le=100_000, description="Calls that may come at once before the rate counts."
@@ -78,8 +81,13 @@ class Serving(Part):
 
     @property
     def on_loopback(self) -> bool:
-        """Whether only this machine reaches it."""
+        """Whether it listens to this machine alone; through a proxy, others may still reach it."""
         return is_loopback(self.host)
+
+    @property
+    def reached_by_others(self) -> bool:
+        """Whether anybody beside this machine may reach it: it listens to others, or goes by a name that others use."""
+        return not self.on_loopback or any(not is_loopback(name) for name in self.allowed_hosts)
 
     @property
     def answers_to(self) -> tuple[str, ...]:

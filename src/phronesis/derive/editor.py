@@ -67,7 +67,7 @@ class Editor:
         _check_change(item, payload)
         expected = payload.get("expected_version")
         if expected is not None and expected != item.version and call.idempotency_key is None:
-            raise _conflict(item, expected)
+            raise moved_on(item, expected)
         form = self.forms.get(item.kind)
         if form is not None and verb == UPDATE and "content" in payload:
             others = {name: value for name, value in payload.items() if name != "content"}
@@ -80,7 +80,7 @@ class Editor:
             then = Wanted(as_of=to_micros(written.entry.recorded_at))
             item = self.browser.get(call.tenant, item_id, then)
             if item.version != expected or self._was_stale(call.tenant, written.entry.id):
-                raise _conflict(item, expected)
+                raise moved_on(item, expected)
         return result
 
     def archive_all(self, call: Call, name: LaneName, attributes: Mapping[str, str]) -> EditResult:
@@ -152,7 +152,8 @@ def _check_change(item: Item, payload: Mapping[str, Any]) -> None:
             )
 
 
-def _conflict(item: Item, expected: int) -> VersionConflict:
+def moved_on(item: Item, expected: int) -> VersionConflict:
+    """Give the error for an item that is at another version than the caller saw."""
     found = (
         f"the item is at version {item.version}" if item.version != expected
         else "the item was at another version then, by a count that an erasure has changed since"

@@ -9,7 +9,7 @@ from phronesis.core.ids import child_entry_id, parse_id
 from phronesis.core.instants import from_micros
 from phronesis.core.results import ErasureCertificate
 from phronesis.core.scope import LaneName, make_scope
-from phronesis.derive.editor import Call
+from phronesis.derive.editor import Call, moved_on
 from phronesis.derive.erasure_plan import (
     ERASE,
     Leaning,
@@ -73,11 +73,12 @@ UNKNOWN_INDEX: Final = "an index outside the database that held copies, and that
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What is to be erased: an item, a session of a lane, or, with neither, a lane."""
+    """What is to be erased: an item (at ``version``, where one is named), a session of a lane, or else a lane."""
 
     item_id: str | None = None
     session_id: str | None = None
     lane: LaneName | None = None
+    version: int | None = None
 
     @classmethod
     def of(
@@ -87,6 +88,7 @@ class Target:
         session_id: str | None = None,
         user_id: str | None = None,
         namespace: str | None = None,
+        version: int | None = None,
     ) -> Self:
         """Give what a caller names; InputError where it is not exactly one thing, or no such name."""
         scope = make_scope(user_id=user_id, namespace=namespace, session_id=session_id)
@@ -96,7 +98,10 @@ class Target:
         if namespace is not None and (user_id is not None or session_id is None):
             raise InputError("namespace says where a session_id without a user_id is; leave it out", field="namespace")
         item = None if item_id is None else parse_id(item_id, field="id")
-        return cls(item_id=item, session_id=session_id, lane=None if item is not None else scope.write_lane)
+        if version is not None and item is None:
+            raise InputError("expected_version is that of an item: give its id", field="expected_version")
+        lane = None if item is not None else scope.write_lane
+        return cls(item_id=item, session_id=session_id, lane=lane, version=version)
 
     def __str__(self) -> str:
         if self.item_id is not None:
@@ -289,7 +294,10 @@ def _lane_of(unit: Unit, target: Target) -> Lane:
 
 def _plan(unit: Unit, lane: Lane, target: Target) -> Plan:
     if target.item_id is not None:
-        return plan_item(unit, lane, find_item(unit, target.item_id)[1])
+        item = find_item(unit, target.item_id)[1]
+        if target.version is not None and target.version != item.version:
+            raise moved_on(item, target.version)
+        return plan_item(unit, lane, item)
     if target.session_id is not None:
         return plan_session(unit, lane, target.session_id)
     return plan_lane(unit, lane)

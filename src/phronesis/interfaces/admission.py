@@ -1,4 +1,4 @@
-"""Who comes in: a token becomes a caller, with the memory of the key's tenant and what it may do there."""
+"""Who comes in, and how often: a token becomes a caller, with the memory of the key's tenant and its role there."""
 
 import hashlib
 import threading
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from phronesis.core.keys import ApiKey, Role
 from phronesis.errors import Forbidden, Unauthenticated
+from phronesis.interfaces.limiting import RateLimit
 from phronesis.memory import Memory
 
 ANYBODY = "agent"
@@ -45,14 +46,15 @@ class Admission:
     A key that was taken is taken again for ``seconds`` without a look into the store: so long may one that was revoked
     still be. With 0 it is refused at the next call.
 
-    Without ``keys_required``, and as long as the server's own tenant has no active key, whoever gives no token is an
-    admin of that tenant: so a server may only be bound to loopback.
+    Without ``keys_required``, and as long as the server's own tenant never had a key, whoever gives no token is an
+    admin of that tenant: so such a server may only be reached from this machine. Revoking the last key opens nothing.
     """
 
     memory: Memory
     keys_required: bool
     seconds: float = 0.0
     clock: Callable[[], float] = time.monotonic
+    limit: RateLimit = field(default_factory=lambda: RateLimit(None, 1))
     _recent: dict[bytes, tuple[Caller, float]] = field(default_factory=dict)
     _tenants: dict[str, Memory] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -65,6 +67,13 @@ class Admission:
             if self.seconds and token is not None:  # without keys, the first one that is made closes the door at once
                 self._remember(token, caller)
         return caller
+
+    def count(self, caller: Caller | None, address: str) -> None:
+        """Count a call of a key, or of an address where there is no key or none that is good; RateLimited: too many.
+
+        Every face counts here, so that a bound is one bound for all of them together.
+        """
+        self.limit.take(address if caller is None or caller.key is None else caller.key.id)
 
     def recent(self, token: str | None) -> Caller | None:
         """Give the caller of a token that was let in just now; None where the store has to be asked."""
@@ -95,7 +104,7 @@ class Admission:
 
     def open_to_anybody(self) -> bool:
         """Tell whether who gives no token is let in."""
-        return not self.keys_required and not self.memory.keys.any_active()
+        return not self.keys_required and not self.memory.keys.any_made()
 
     def _of(self, tenant: str) -> Memory:
         if tenant == self.memory.tenant:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.applications import Starlette
 
+MCP: Final = "/mcp"
+"""Where models find their tools."""
+
 Mount = Callable[["FastAPI", Memory, Serving], None]
 """Adds a face to the application; ``app.state.admission`` says who comes in."""
 
@@ -28,10 +31,15 @@ def _pages(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
 
 
 def _tools(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
-    """Answer models at ``/mcp``, where the SDK is installed; who calls, and what it may do, its key says."""
+    """Answer models, where the SDK is installed; who calls, and what it may do, its key says.
+
+    The SDK sees, and keeps a session for, nobody who was not let in.
+    """
     if importlib.util.find_spec("mcp") is None:
         return
     from starlette.routing import Route  # noqa: PLC0415 - an optional package
+
+    from phronesis.interfaces.rest.callers import Admitted  # noqa: PLC0415 - the same
 
     tools = Later(partial(_mcp, app))
     entered = app.router.lifespan_context
@@ -41,7 +49,7 @@ def _tools(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
         async with entered(given) as state, tools.lasting():
             yield state
 
-    app.router.routes.append(Route("/mcp", tools))
+    app.router.routes.append(Route(MCP, Admitted(MCP, tools)))
     app.router.lifespan_context = both
 
 
@@ -52,7 +60,7 @@ def _mcp(app: "FastAPI") -> "Starlette":
         admitted = app.state.admission.admit(mcp.bearer(context))
         return mcp.Caller(admitted.memory, role=admitted.role.name.lower(), actor=admitted.actor)
 
-    return mcp.mcp_app(mcp.make_mcp(caller), hosts=None)  # the gate before it looks at the name
+    return mcp.mcp_app(mcp.make_mcp(caller), hosts=None, path=MCP)  # the gate before it looks at the name
 
 
 MOUNTS: Final[Sequence[Mount]] = (_pages, _tools)
@@ -73,12 +81,18 @@ def make_server_app(memory: Memory, serving: Serving) -> "FastAPI":
 
 def check_reach(memory: Memory, serving: Serving) -> None:
     """Refuse to be reached by others without keys; InputError says how to make one."""
-    if not serving.on_loopback and not memory.keys.any_active():
+    if not serving.reached_by_others or memory.keys.any_active():
+        return
+    make = "there is no API key; make one (phronesis keys create --role write --label …)"
+    if not serving.on_loopback:
         raise InputError(
-            f"host {serving.host} can be reached by others, and there is no API key yet; make one (phronesis keys"
-            " create --role write --label …), or listen at 127.0.0.1",
-            field="host",
+            f"host {serving.host} can be reached by others, and {make}, or listen at 127.0.0.1", field="host"
         )
+    raise InputError(
+        f"allowed_hosts names {', '.join(serving.allowed_hosts)}, by which others reach this server, and {make}, or"
+        " name none but this machine's",
+        field="allowed_hosts",
+    )
 
 
 def serve(memory: Memory, serving: Serving, *, say: Callable[[str], None]) -> None:

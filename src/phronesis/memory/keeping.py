@@ -28,6 +28,7 @@ from phronesis.models.embedders import load_embedder
 from phronesis.models.metered_embedder import ROLE as EMBED_ROLE
 from phronesis.storage.deltas import deltas_of_entry
 from phronesis.storage.lanes import find_lane
+from phronesis.truth import inputs
 from phronesis.truth.exporting import write_export
 from phronesis.truth.importing import Importer
 
@@ -103,6 +104,7 @@ class Keeping(Inside):
         session_id: str | None = None,
         user_id: str | None = None,
         namespace: str | None = None,
+        expected_version: int | None = None,
         reason: str | None = None,
         actor: str = "agent",
     ) -> ErasureCertificate:
@@ -114,9 +116,11 @@ class Keeping(Inside):
         Entries stay in the chain; what was learned from them elsewhere loses that evidence.
 
         It is an entry of ids, and cannot be rolled back. ``reason`` is kept with it: InputError when it quotes what is
-        erased. NotFound when there is nothing, or nothing any more.
+        erased. NotFound when there is nothing, or nothing any more. VersionConflict when ``expected_version`` is given
+        with an ``id`` and is not the item's: then nothing is erased.
         """
-        target = Target.of(item_id=id, session_id=session_id, user_id=user_id, namespace=namespace)
+        version = inputs.version(expected_version)
+        target = Target.of(item_id=id, session_id=session_id, user_id=user_id, namespace=namespace, version=version)
         said = None if reason is None else check_text(reason, field="reason")
         call = self._call(actor, None, True)
         self._open_stages().shown.settle(self._tenant)  # or it would be written after all of it is gone

@@ -79,6 +79,11 @@ class KeyRing:
         with self.database.transaction(self.tenant, "read") as unit:
             return rows.has_active_key(unit)
 
+    def any_made(self) -> bool:
+        """Tell whether the tenant ever had a key, revoked or not: then nobody comes in without one."""
+        with self.database.transaction(self.tenant, "read") as unit:
+            return rows.has_key(unit)
+
     def _checked(self, tenant: str) -> str:
         from phronesis.config import check_tenant  # noqa: PLC0415 - pydantic is not needed before
 

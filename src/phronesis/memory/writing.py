@@ -149,73 +149,88 @@ class Writing(Inside):
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        expected_version: int | None = None,
         reason: str | None = None,
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
-        """Take an item out of ordinary reads; it stays readable by id, and ``unarchive`` brings it back."""
-        return self._edit(id, "archive", {}, reason, self._call(actor, idempotency_key, wait))
+        """Take an item out of ordinary reads; it stays readable by id, and ``unarchive`` brings it back.
+
+        VersionConflict when ``expected_version`` is given and is not the item's; so for the edits below.
+        """
+        seen = {"expected_version": inputs.version(expected_version)}
+        return self._edit(id, "archive", seen, reason, self._call(actor, idempotency_key, wait))
 
     def unarchive(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        expected_version: int | None = None,
         reason: str | None = None,
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
         """Bring an archived item back into ordinary reads."""
-        return self._edit(id, "unarchive", {}, reason, self._call(actor, idempotency_key, wait))
+        seen = {"expected_version": inputs.version(expected_version)}
+        return self._edit(id, "unarchive", seen, reason, self._call(actor, idempotency_key, wait))
 
     def delete(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        expected_version: int | None = None,
         reason: str | None = None,
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
         """Archive an item. To remove its text for good, ``erase`` it."""
-        return self._edit(id, "archive", {}, reason or "deleted", self._call(actor, idempotency_key, wait))
+        seen = {"expected_version": inputs.version(expected_version)}
+        return self._edit(id, "archive", seen, reason or "deleted", self._call(actor, idempotency_key, wait))
 
     def pin(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        expected_version: int | None = None,
         reason: str | None = None,
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
         """Keep an item in every composed context of its scope."""
-        return self._edit(id, "pin", {}, reason, self._call(actor, idempotency_key, wait))
+        seen = {"expected_version": inputs.version(expected_version)}
+        return self._edit(id, "pin", seen, reason, self._call(actor, idempotency_key, wait))
 
     def unpin(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        expected_version: int | None = None,
         reason: str | None = None,
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
         """Let an item be found on its merits again."""
-        return self._edit(id, "unpin", {}, reason, self._call(actor, idempotency_key, wait))
+        seen = {"expected_version": inputs.version(expected_version)}
+        return self._edit(id, "unpin", seen, reason, self._call(actor, idempotency_key, wait))
 
     def retract(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
+        expected_version: int | None = None,
         reason: str | None = None,
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
         """Say that an item was wrong: it ends as ``retracted`` and keeps its history."""
-        return self._edit(id, "retract", {}, reason, self._call(actor, idempotency_key, wait))
+        seen = {"expected_version": inputs.version(expected_version)}
+        return self._edit(id, "retract", seen, reason, self._call(actor, idempotency_key, wait))
 
     def delete_all(
         self,

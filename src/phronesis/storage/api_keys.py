@@ -49,6 +49,12 @@ def has_active_key(unit: Unit) -> bool:
     return unit.run(query.limit(1)).first() is not None
 
 
+def has_key(unit: Unit) -> bool:
+    """Tell whether a tenant ever had a key: those that were revoked stay."""
+    query = sa.select(sa.literal(1)).where(api_keys.c.tenant_id == unit.tenant)
+    return unit.run(query.limit(1)).first() is not None
+
+
 def revoke_key(unit: Unit, key_id: str, *, at: int) -> None:
     """Note when a key was revoked; the first time counts."""
     mine = (api_keys.c.tenant_id == unit.tenant) & (api_keys.c.key_id == key_id)

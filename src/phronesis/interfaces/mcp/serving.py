@@ -6,11 +6,13 @@ from typing import Any, Final
 
 import anyio
 from mcp.server import MCPServer
+from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 
 from phronesis.config.serving import Serving
 from phronesis.errors import InputError
+from phronesis.interfaces.mcp.unreadable import Answering
 from phronesis.interfaces.serving import listen, run
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
@@ -21,8 +23,17 @@ GRACE: Final = 5
 
 
 def run_stdio(server: MCPServer[Any]) -> None:
-    """Serve one client over stdin and stdout, until it closes stdin."""
-    anyio.run(server.run_stdio_async)
+    """Serve one client over stdin and stdout, until it closes stdin; every request is answered, readable or not."""
+    anyio.run(_over_stdio, server)
+
+
+async def _over_stdio(server: MCPServer[Any]) -> None:
+    inner = getattr(server, "_lowlevel_server", None)  # the SDK takes streams nowhere else
+    if inner is None:
+        await server.run_stdio_async()
+        return
+    async with stdio_server() as (received, answers):
+        await inner.run(Answering(received, answers), answers, inner.create_initialization_options())
 
 
 def run_http(server: MCPServer[Any], *, host: str, port: int, say: Callable[[str], None]) -> None:

@@ -8,6 +8,7 @@ from starlette.middleware.cors import CORSMiddleware
 from phronesis import __version__
 from phronesis.config.serving import Serving
 from phronesis.interfaces.admission import Admission
+from phronesis.interfaces.limiting import RateLimit
 from phronesis.interfaces.rest import (
     conversations,
     documentation,
@@ -21,7 +22,6 @@ from phronesis.interfaces.rest import (
 )
 from phronesis.interfaces.rest.documented import EVERYWHERE, describe, problems
 from phronesis.interfaces.rest.gate import REQUEST_ID, Gate
-from phronesis.interfaces.rest.limiting import RateLimit
 from phronesis.interfaces.rest.problems import answer_problems
 from phronesis.interfaces.rest.watching import Watch
 from phronesis.memory import Memory
@@ -53,12 +53,13 @@ def make_app(memory: Memory, serving: Serving) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},  # its spans hold queries, its logs bodies
     )  # fmt: skip
     watch = Watch(log=serving.access_log)
-    # Where others reach it, revoking the last key must not open it to everybody.
-    keys_required = serving.keys_required or not serving.on_loopback
-    app.state.admission = Admission(memory, keys_required=keys_required, seconds=serving.key_seconds)
+    keys_required = serving.keys_required or serving.reached_by_others
+    app.state.admission = Admission(
+        memory, keys_required=keys_required, seconds=serving.key_seconds,
+        limit=RateLimit(serving.requests_per_minute, serving.burst),
+    )  # fmt: skip
     app.state.serving = serving
     app.state.metrics = watch.metrics
-    app.state.rate_limit = RateLimit(serving.requests_per_minute, serving.burst)
     if serving.cors_origins:
         app.add_middleware(
             CORSMiddleware, allow_origins=serving.cors_origins, allow_methods=["GET", "POST", "PATCH", "DELETE"],

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
+from phronesis.core.canonical import MAX_DEPTH, plain
 from phronesis.core.keys import Role
 from phronesis.errors import InputError
 from phronesis.interfaces.admission import Caller
@@ -336,6 +337,9 @@ class Look(Sight):
 
 def _object(text: str) -> Any:
     try:
-        return json.loads(text)
+        given = json.loads(text)
     except ValueError as error:
         raise InputError("filters must be an object in JSON", field="filters") from error
+    except RecursionError as error:
+        raise InputError(f"filters is nested more than {MAX_DEPTH} levels deep", field="filters") from error
+    return plain(given, field="filters")  # as deep as a body may be

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from phronesis.config.serving import Serving
 from phronesis.errors import AccessRefused, PhronesisError, TooLarge
 from phronesis.interfaces.rest import PREFIX, UPLOAD, problems
+from phronesis.interfaces.rest.segments import segmented
 from phronesis.interfaces.rest.watching import Watch
 
 REQUEST_ID: Final = "X-Request-ID"
@@ -39,6 +40,7 @@ class Gate:
             await self.app(scope, receive, send)
             return
         headers, started, status = Headers(scope=scope), time.perf_counter(), 0
+        scope["path"] = segmented(scope)
         request_id = _request_id(headers)
         scope.setdefault("state", {})["request_id"] = request_id
 

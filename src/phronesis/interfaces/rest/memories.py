@@ -11,7 +11,6 @@ from phronesis.core.items import Item
 from phronesis.core.keys import Role
 from phronesis.core.pages import Page
 from phronesis.core.results import AddResult, EditResult, ErasureCertificate, Explanation, HistoryEvent, SearchResult
-from phronesis.errors import VersionConflict
 from phronesis.interfaces.rest import PREFIX
 from phronesis.interfaces.rest.answers import answer, listed
 from phronesis.interfaces.rest.bodies import Because, Change, Listing, NewMemory, Removal, Then, Undo
@@ -69,26 +68,26 @@ def remove(
     """Archive a memory; with ``erase`` remove its words for good, which needs an admin's key."""
     if way.erase:
         caller.needs(Role.ADMIN)
-    expected = version_of(if_match)
-    if expected is not None:
-        _same_version(caller.memory.get(id), expected)
+    given: dict[str, Any] = {"expected_version": version_of(if_match), "reason": way.reason, "actor": caller.actor}
     if way.erase:
-        return answer(caller.memory.erase(id=id, reason=way.reason, actor=caller.actor))
-    done = caller.memory.delete(id, reason=way.reason, actor=caller.actor, idempotency_key=key, wait=way.wait)
-    return edited(done)
+        return answer(caller.memory.erase(id=id, **given))
+    return edited(caller.memory.delete(id, **given, idempotency_key=key, wait=way.wait))
 
 
-@router.post("/memories/{id}/{edit}", responses=gives(EditResult, 404, 409, 415, headers=_TAGGED))
+@router.post("/memories/{id}/{edit}", responses=gives(EditResult, 404, 409, 412, 415, headers=_TAGGED))
 def edit(
     caller: Writing,
     id: str,  # noqa: A002 - the contract's name
     edit: Literal["archive", "unarchive", "pin", "unpin", "retract"],
     how: Written,
     body: Because | None = None,
+    *,
+    if_match: Match = None,
 ) -> Response:
     """Archive a memory, bring it back, pin or unpin it, or say that it was wrong."""
     given = {} if body is None else body.given()
-    return edited(getattr(caller.memory, edit)(id, **given, **how.by(caller)))
+    verb = getattr(caller.memory, edit)
+    return edited(verb(id, **given, expected_version=version_of(if_match), **how.by(caller)))
 
 
 @router.get("/memories/{id}/history", responses=gives(list[HistoryEvent], 404))
@@ -113,12 +112,3 @@ def edited(result: EditResult) -> Response:
     """Give the answer to an edit, with the version that the item has now."""
     item = result.items[0] if result.items else None
     return answer(result, headers=etag(item.version) if item is not None else None)
-
-
-def _same_version(item: Item, expected: int) -> None:
-    if item.version != expected:
-        raise VersionConflict(
-            f"item {item.id} has version {item.version}, not {expected}; read it again",
-            field="If-Match",
-            details={"version": item.version},
-        )

@@ -99,17 +99,20 @@ def _reads_pages(request: Request) -> bool:
 
 def of_error(request: Request, error: errors.PhronesisError, status: HTTPStatus | None = None) -> Response:
     """Give the answer to one of our own errors; another ``status`` where a header of the request decides it."""
-    headers = {}
+    headers = when_again(error)
     if isinstance(error, errors.Unauthenticated):
         headers["WWW-Authenticate"] = 'Bearer realm="phronesis"'
-    if isinstance(error, errors.RateLimited):
-        headers["Retry-After"] = str(max(1, round(error.retry_after)))
-    if isinstance(error, errors.StorageBusy):
-        headers["Retry-After"] = "1"
     return problem(
         request, status or status_of(error), error.code, error.message, field=error.field, details=error.details,
         headers=headers,
     )  # fmt: skip
+
+
+def when_again(error: errors.PhronesisError) -> dict[str, str]:
+    """Give the header that says when to come again, where an error passes by itself."""
+    if isinstance(error, errors.RateLimited):
+        return {"Retry-After": str(max(1, round(error.retry_after)))}
+    return {"Retry-After": "1"} if isinstance(error, errors.StorageBusy) else {}
 
 
 def answer_problems(app: FastAPI) -> None:

@@ -15,6 +15,7 @@ from phronesis.interfaces.rest.answers import answer, listed
 from phronesis.interfaces.rest.bodies import Learning, Look, NewReasoning, NewRun, Page, RunWord, Sight
 from phronesis.interfaces.rest.callers import Reading, Writing
 from phronesis.interfaces.rest.documented import gives
+from phronesis.interfaces.rest.segments import RUN
 from phronesis.interfaces.rest.writes import Written
 
 router = APIRouter(prefix=PREFIX, tags=["runs"])
@@ -38,25 +39,25 @@ def runs(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> R
     return listed(request, caller.memory.list_runs(**page.named()))
 
 
-@router.post("/runs/{run_id:path}/feedback", responses=gives(EditResult, 404, 409, 415))
+@router.post(RUN + "/feedback", responses=gives(EditResult, 404, 409, 415))
 def run_feedback(caller: Writing, run_id: str, body: RunWord, how: Written) -> Response:
     """Say what came of a run: products, pros, cons."""
     return answer(caller.memory.run_feedback(run_id, **body.given(), **how.by(caller)))
 
 
-@router.post("/runs/{run_id:path}/learn", responses=gives(LearnResult, 404, 409, 415, 502))
+@router.post(RUN + "/learn", responses=gives(LearnResult, 404, 409, 415, 502))
 def learn(caller: Writing, run_id: str, body: Learning, how: Written) -> Response:
     """Learn from a run: verdicts on claims, new ones; ``entry_id`` rolls it back."""
     return answer(caller.memory.learn(run_id, **body.given(), **how.by(caller)))
 
 
-@router.get("/runs/{run_id:path}/review", responses=gives(Review, 404, 502))
+@router.get(RUN + "/review", responses=gives(Review, 404, 502))
 def review(caller: Reading, run_id: str, look: Annotated[Look, Query()]) -> Response:
     """Give what a public source says of a run's modifier."""
     return answer(caller.memory.review_run(run_id, **look.given()))
 
 
-@router.get("/runs/{run_id:path}", responses=gives(RunRecord, 404))
+@router.get(RUN, responses=gives(RunRecord, 404))
 def run(caller: Reading, run_id: str, owner: Annotated[Sight, Query()]) -> Response:
     """Give a run with its FACTS."""
     return answer(caller.memory.get_run(run_id, **owner.given()))

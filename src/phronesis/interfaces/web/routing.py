@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from phronesis.errors import InputError, PhronesisError
-from phronesis.interfaces.rest.problems import status_of
+from phronesis.interfaces.rest.problems import status_of, when_again
 from phronesis.interfaces.web.rendering import address, bare_page
 from phronesis.interfaces.web.visiting import Reception, is_stranger
 
@@ -76,7 +76,9 @@ def _told(request: Request, error: PhronesisError) -> Response:
         if "hx-request" in request.headers:
             return Response(status_code=204, headers={"HX-Redirect": login})
         return RedirectResponse(login, status_code=303)
-    return error_page(request, status_of(error), error.code, str(error))
+    page = error_page(request, status_of(error), error.code, str(error))
+    page.headers.update(when_again(error))
+    return page
 
 
 def error_page(request: Request, status: int, code: str, message: str) -> Response:

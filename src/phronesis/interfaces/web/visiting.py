@@ -15,6 +15,7 @@ from fastapi import Depends, Request, Response
 from phronesis.core.keys import Role
 from phronesis.errors import Forbidden, Unauthenticated
 from phronesis.interfaces.admission import Admission, Caller
+from phronesis.interfaces.rest.callers import address_of
 from phronesis.interfaces.web.words import Words, preferred, words_of
 from phronesis.memory import Memory
 
@@ -115,15 +116,30 @@ class Reception:
     admission: Admission
 
     def visitor(self, request: Request) -> Visitor:
-        """Give who asks; Unauthenticated when a key is needed and there is none that is good."""
-        token = request.cookies.get(SESSION)
-        if token is not None and self.admission.open_to_anybody():
-            token = None  # of a key that is gone, with all others
-        return self._visitor(request, self.admission.admit(token))
+        """Give who asks; Unauthenticated when a key is needed and there is none that is good.
+
+        A key says whose memory is shown and what may be done, where the server needs none too. RateLimited: too often.
+        """
+        try:
+            caller = self._caller(request.cookies.get(SESSION))
+        except Unauthenticated:
+            self.admission.count(None, address_of(request))
+            raise
+        self.admission.count(caller, address_of(request))
+        request.state.caller = caller
+        return self._visitor(request, caller)
 
     def words_and_theme(self, request: Request) -> tuple[Words, str]:
         """Give the language and theme of a request, whoever asks: for the login page and for errors."""
         return _words(request), _theme(request)
+
+    def _caller(self, token: str | None) -> Caller:
+        try:
+            return self.admission.admit(token)
+        except Unauthenticated:
+            if token is None or not self.admission.open_to_anybody():
+                raise
+            return self.admission.admit(None)  # the cookie is of a key that is gone
 
     def _visitor(self, request: Request, caller: Caller) -> Visitor:
         token = request.cookies.get(FORM_TOKEN)

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import Form, Request, Response
 
 from phronesis.errors import Forbidden, Unauthenticated
+from phronesis.interfaces.rest.callers import address_of
 from phronesis.interfaces.web.rendering import bare_page
 from phronesis.interfaces.web.routing import back, make_router, own_path
 from phronesis.interfaces.web.visiting import (
@@ -36,9 +37,10 @@ def login_page(request: Request, next: str = "/") -> Response:  # noqa: A002 - t
 
 @router.post("/login")
 def login(request: Request, key: Annotated[str, Form()], next: Annotated[str, Form()] = "/") -> Response:  # noqa: A002
-    """Take an API key, and keep it in a cookie that no script reads."""
+    """Take an API key, and keep it in a cookie that no script reads. Each try counts for the address it comes from."""
     _from_here(request)
     reception: Reception = request.app.state.reception
+    reception.admission.count(None, address_of(request))
     try:
         reception.admission.admit(key.strip())
     except Unauthenticated:
