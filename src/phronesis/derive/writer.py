@@ -98,6 +98,8 @@ class Writer:
             self.interpreter.drain(tenant, written.entry.lane_id)
         except LATER as error:
             _left_pending(written.entry, error)
+        finally:
+            self.written.note(tenant, written.entry.lane_id)
 
 
 def _left_pending(entry: Entry, error: PhronesisError) -> None:

@@ -91,6 +91,15 @@ def test_an_edit_and_what_waited_to_be_interpreted_are_looked_at(
     assert without_vector(memory, encoder) == 0
 
 
+def test_what_an_entry_asked_for_besides_itself_is_looked_at_when_it_is_there(memory: Memory) -> None:
+    stages, lane = memory.stages, lanes_of(memory)["ada"]
+    written = stages.writer.write("acme", lane, verb="add", payload={"messages": []}, actor="a", wait=False)
+    stages.vectorizer.written.take("acme")
+    assert stages.vectorizer.written.take("acme") == set()
+    stages.writer.follow("acme", written)
+    assert stages.vectorizer.written.take("acme") == {lane}
+
+
 def test_what_an_encoder_did_not_make_is_made_the_next_time(memory: Memory, encoder: Failing) -> None:
     work(memory)
     memory.add("Milk is cold.", user_id="ben", infer=False)
