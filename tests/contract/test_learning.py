@@ -235,3 +235,14 @@ def test_a_shared_bank_learns_from_shared_runs(memory: Memory) -> None:
     result: LearnResult = memory.learn(run(memory, "r1", 0.7, item.id, user=None))
     assert result.judged[0].counted == "support"
     assert result.to_dict()["judged"][0]["item_id"] == item.id
+
+
+def test_what_a_run_cites_anywhere_is_judged(memory: Memory) -> None:
+    cited, read, found = (reason(memory, f"Nothing {word} alike.") for word in ("here", "there", "elsewhere"))
+    output = {**ZINC, "rationale": f"as {cited.citation} says"}
+    steps = [{"tool": "mem_get", "args": {"id": read.id}}, {"tool": "mem_search", "result": [{"id": found.id}]}]
+    memory.record_run({"run_id": "r1", "output": output, "trace": steps}, user_id="lin")
+    memory.run_feedback("r1", {"products": [{"name": "formate", "value": 7, "fraction": 0.7}]}, user_id="lin")
+    done = memory.learn("r1", user_id="lin")
+    assert {one.item_id for one in done.judged} == {cited.id, read.id, found.id}
+    assert memory.rebuild(verify=True).equal

@@ -104,7 +104,7 @@ def test_a_retry_of_what_nothing_here_knows_waits_and_doctor_says_so(database_ur
 @pytest.mark.parametrize("target", ["item", "user"])
 def test_an_erasure_that_failed_is_called_again(memory: Memory, target: str) -> None:
     item = memory.add(WORDS, user_id="alice", kind="fact").items[0]
-    wanted = {"id": item.id} if target == "item" else {"user_id": "alice"}
+    wanted: dict[str, Any] = {"id": item.id} if target == "item" else {"user_id": "alice"}
     with broken(erasure.Erasure, "carry_out"), pytest.raises(EntryFailed, match="call erase again") as told:
         memory.erase(**wanted)
     with pytest.raises(Conflict, match="call erase again"):

@@ -10,7 +10,7 @@ from phronesis.batch.told import Done, Told
 from phronesis.core.canonical import digest
 from phronesis.core.entries import is_erased
 from phronesis.core.ids import item_id
-from phronesis.core.reasoning.runs import Run, checked_feedback, checked_run
+from phronesis.core.reasoning.runs import Run, checked_feedback
 from phronesis.core.scope import LaneName
 from phronesis.derive import runs
 from phronesis.derive.learning.foretelling import Foretold, foretell
@@ -46,9 +46,9 @@ class Foresight:
         if seen is None:
             if row.run is None:
                 raise unknown(row.run_id, self.lane)
-            given = checked_run(fit(row.run))
+            given = runs.recorded_run(fit(row.run))
             seen = _Seen(None, said_of(given), given)
-        elif row.run is not None and said_of(checked_run(fit(row.run))) != seen.said:
+        elif row.run is not None and said_of(runs.recorded_run(fit(row.run))) != seen.said:
             raise another(row.run_id)
         feedback: Done | None = None
         if row.feedback is not None:
@@ -80,7 +80,7 @@ class Foresight:
             raise Erased(f"run {run_id!r:.80} has been erased; it is not recorded again", field="run_id")
         if not book.waits(tenant, entry):
             raise taken_back(run_id)
-        run = checked_run(fit(entry.payload))
+        run = runs.recorded_run(fit(entry.payload))
         return _Seen(item_id(entry.id, runs.RUN, run_id), said_of(run), run)
 
     def _done(self, seen: _Seen, verb: str, feedback: Mapping[str, Any] | None) -> Done:

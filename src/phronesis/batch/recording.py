@@ -13,7 +13,6 @@ from phronesis.batch.told import Done, Told, failed
 from phronesis.core.entries import Entry
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
-from phronesis.core.reasoning.runs import checked_run
 from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id
 from phronesis.derive import runs
@@ -138,7 +137,7 @@ class Batch:
                 if held is None and not self.memory.stages.runs.waits(self.memory.tenant, entry):
                     raise taken_back(job.row.run_id)
         if held is not None:
-            if said_of(runs.run_of(held)) != said_of(checked_run(fit(run))):
+            if said_of(runs.run_of(held)) != said_of(runs.recorded_run(fit(run))):
                 raise another(job.row.run_id)
             job.item_id, job.told[runs.RUN] = held.id, "known"
         return held

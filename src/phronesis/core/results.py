@@ -138,8 +138,26 @@ class AddResult(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class Referred(Record):
+    """What became of a turn's reference: the ``mode`` in which it is taken in, or a ``code`` and ``why`` it is not.
+
+    ``document_id`` is the document that it became, None where that is still to be read or fetched.
+    """
+
+    uri: str
+    type: str
+    mode: str | None = None
+    code: str | None = None
+    why: str | None = None
+    document_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CommitResult(Record):
-    """What ``commit_turn`` did: ``stored`` are the items made of the turn, ``superseded`` those that it ended."""
+    """What ``commit_turn`` did: ``stored`` are the items made of the turn, ``superseded`` those that it ended.
+
+    ``referred`` tells of each of its references, in order, once it is interpreted.
+    """
 
     entry_id: str
     stored: Sequence[Item] = ()
@@ -147,6 +165,7 @@ class CommitResult(Record):
     superseded: Sequence[Item] = ()
     pending: bool = False
     degraded: Sequence[Degraded] = ()
+    referred: Sequence[Referred] = ()
 
 
 @dataclass(frozen=True, slots=True)

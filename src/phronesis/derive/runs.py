@@ -1,6 +1,7 @@
 """Runs and what came back of them, as items: a run is recorded once, its feedback may be given again."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from phronesis.core.canonical import dumps
@@ -19,12 +20,27 @@ RUN: Final = "run"
 
 FEEDBACK: Final = "run_feedback"
 
-_MEMBERS: Final = ("output", "raw", "trace", "memory_ids", "extra")
+_EXTRA: Final = "extra"
+
+_MEMBERS: Final = ("output", "raw", "trace", "memory_ids", _EXTRA)
 
 
 def run_payload(run: object) -> dict[str, Any]:
-    """Give what is recorded of a run, or raise InputError naming the field."""
-    return _filled(checked_run(run).to_json())
+    """Give what is recorded of a run, or raise InputError naming the field.
+
+    Members that nothing here knows stand together under ``extra``: whatever they are called, they name nothing of ours.
+    Those that are None count as left out, like all others.
+    """
+    checked = checked_run(run)
+    extra = {name: value for name, value in checked.extra.items() if value is not None}
+    known = _filled(replace(checked, extra={}).to_json())
+    return {**known, _EXTRA: extra} if extra else known
+
+
+def recorded_run(payload: Mapping[str, Any]) -> Run:
+    """Give the run that a payload describes."""
+    known = {name: value for name, value in payload.items() if name != _EXTRA}
+    return replace(checked_run(known), extra=payload.get(_EXTRA, {}))
 
 
 def feedback_payload(feedback: object) -> dict[str, Any]:
@@ -60,7 +76,7 @@ def feedback_of(item: Item) -> Feedback | None:
 
 def same_run(item: Item, payload: Mapping[str, Any]) -> bool:
     """Tell whether an item is the run that a payload describes."""
-    return dumps(_said(run_of(item))) == dumps(_said(checked_run(fit(payload))))
+    return dumps(_said(run_of(item))) == dumps(_said(recorded_run(fit(payload))))
 
 
 def apply_run(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
@@ -71,7 +87,7 @@ def apply_run(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     run_id = run_id_of(entry)
     if find_run(view, run_id) is not None:
         return Changes()
-    run = checked_run({**payload, "run_id": run_id})
+    run = recorded_run({**payload, "run_id": run_id})
     said = _said(run)
     item = Item(
         id=item_id(entry.id, RUN, run_id),

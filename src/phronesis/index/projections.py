@@ -1,7 +1,7 @@
 """What of an item is searched: its parts as texts, and how a change of the item moves its documents."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from phronesis.core.changes import Settled
@@ -42,6 +42,9 @@ class Part:
     text: str | None
     dated: bool = True
 
+
+_HELD_ONCE: Final = frozenset({"superseded", "retired"})
+"""Endings of what held until then."""
 
 Projection = Callable[[Item], Sequence[Part]]
 
@@ -120,9 +123,10 @@ class Projector:
     def project(self, settled: Settled, before: Mapping[str, Item], *, seq: int) -> tuple[list[DocumentRow], list[str]]:
         """Give the new documents and the ids of items whose current documents end.
 
-        An update that leaves an item's parts as they were, and what lifts them, moves no document.
+        An update that leaves an item's parts as they were, and what lifts them, moves no document. What enters as
+        history, over when it was recorded, has documents that never were current: searches of what held then find it.
         """
-        fresh = [row for item in settled.created for row in self._rows(item, seq)]
+        fresh = [row for item in settled.created for row in (self._past if _is_past(item) else self._rows)(item, seq)]
         closed: list[str] = []
         for item in settled.updated:
             old = before[item.id]
@@ -142,6 +146,10 @@ class Projector:
         parts = self.parts(item)
         searched = item.content == old.content or all(part.text is not None for part in parts)
         return searched and parts == self.parts(old)
+
+    def _past(self, item: Item, seq: int) -> list[DocumentRow]:
+        rows = self._rows(replace(item, ended=None), seq)
+        return [row._replace(current_to=row.current_from) for row in rows]
 
     def _rows(self, item: Item, seq: int) -> list[DocumentRow]:
         return [
@@ -163,6 +171,11 @@ class Projector:
             )
             for part in self.parts(item)
         ]
+
+
+def _is_past(item: Item) -> bool:
+    """Whether an item is over, and was so: what was taken back as wrong held at no time."""
+    return item.ended in _HELD_ONCE and item.valid_to is not None
 
 
 def _searched(item: Item, part: Part) -> str:

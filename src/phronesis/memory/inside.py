@@ -15,7 +15,7 @@ from phronesis.core.ids import parse_id
 from phronesis.core.instants import parse_moment, to_micros
 from phronesis.core.items import KINDS, Item
 from phronesis.core.reasoning.standing import status_of
-from phronesis.core.results import ClaimMatch, Degraded, EditResult, Evidence, Gated, SearchResult
+from phronesis.core.results import ClaimMatch, Degraded, EditResult, Evidence, Gated, Referred, SearchResult
 from phronesis.core.text import check_id, check_text
 from phronesis.derive.background import Background
 from phronesis.derive.doctor import Doctor
@@ -27,6 +27,7 @@ from phronesis.derive.learning.bookkeeping import RunBook
 from phronesis.derive.migrating.migrator import Migrator
 from phronesis.derive.reflecting.reflector import Reflector
 from phronesis.derive.replay import Replayer
+from phronesis.derive.resources.referred import referred_in
 from phronesis.derive.resources.taking_in import TakingIn
 from phronesis.derive.sources.port import Sources
 from phronesis.derive.writer import Writer, Written
@@ -249,6 +250,9 @@ class Inside:
         if written.applied is not None:
             return tuple(written.applied.degraded)
         return self._stages.writer.interpreter.degraded(self._tenant, written.entry.id)
+
+    def _referred(self, written: Written) -> tuple[Referred, ...]:
+        return () if written.pending else referred_in(self._stages.database, self._tenant, written.entry)
 
     def _wanted(self, **given: Any) -> Wanted:
         times = {

@@ -53,7 +53,9 @@ class Resources(Inside):
         ``documents``. ``uri`` says which document it is (default: the file's or page's own): given again with other
         words, it is a new version, whose sections take the place of those that changed; reads ``as_of`` show the old
         ones. The same again changes nothing. A text without a ``uri`` is a document of its own each time. ``type``
-        (manual, spec, memory_snapshot …) and ``metadata`` can be filtered by; ``occurred_at`` is since when it holds.
+        (manual, spec, memory_snapshot …) and ``metadata`` can be filtered by, and stay as they were where a version
+        leaves them out. ``occurred_at`` is since when it holds (default: now): a version that is older than the one
+        held enters as history, ended when the next one begins, and ``valid_at`` shows it.
 
         Archiving the document (``result.document.id``) archives its sections; ``rollback(result.entry_id)`` gives the
         version before. InputError: none or several of text, path and url, a document that is empty or cannot be read.
@@ -130,13 +132,13 @@ class Resources(Inside):
         changed = [item for _, item in browser.changed_by(self._tenant, written.entry)]
         document = next((item for item in changed if item.kind == DOCUMENT), None)
         sections = [item for item in changed if item.kind == SECTION]
-        made = [item for item in sections if item.entry_id == written.entry.id]
+        made = {item.id: item for item in sections if item.entry_id == written.entry.id}
         over = [item for item in sections if item.entry_id != written.entry.id and item.ended is not None]
         listed: Sequence[str] = () if document is None else document.data.get("sections", ())
         return IngestedResource(
             entry_id=written.entry.id, document=document, number=0 if document is None else document.data["number"],
-            sections=tuple(made), superseded=tuple(over), unchanged=len(listed) - len(made),
-            gated=tuple(_gated(item) for item in made if item.quarantine is not None),
+            sections=tuple(made.values()), superseded=tuple(over), unchanged=sum(one not in made for one in listed),
+            gated=tuple(_gated(item) for item in made.values() if item.quarantine is not None),
         )  # fmt: skip
 
 

@@ -93,7 +93,8 @@ class Writing(Inside):
         A message whose id its session holds already with the same words is reported in ``gated``, not stored twice: one
         that was deleted too (``unarchive`` brings it back), but not one that ``rollback`` took back.
         What it refers to becomes a document where the policy says so (``resources``): files and artifacts before this
-        returns, pages that have to be fetched later.
+        returns, pages that have to be fetched later. ``referred`` tells of each reference how it is taken in, or why
+        not; the same call again under its ``idempotency_key`` tells what became of pages since.
         """
         session = check_id(session_id, field="session_id")
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session)
@@ -107,7 +108,7 @@ class Writing(Inside):
         made, ended = self._learned(written)
         return CommitResult(
             written.entry.id, made, self._gated(written), ended, pending=written.pending,
-            degraded=self._degraded(written),
+            degraded=self._degraded(written), referred=self._referred(written),
         )  # fmt: skip
 
     def update(

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from phronesis.core.canonical import decode, encode
-from phronesis.core.entries import ERASED
+from phronesis.core.entries import ERASED, is_erased
+from phronesis.errors import InputError
 
 MEMBERS: Final[Mapping[str, str]] = {"messages": "message", "events": "l1"}
 """The lists of a payload whose members become an item each, and of what kind: the item's natural key is its place."""
 
 SPLIT: Final = (*MEMBERS, "tool_calls", "refs")
-"""The lists of a payload whose members are parts of their own. What stays is the envelope, part 0."""
+"""The lists of mappings of a payload whose members are parts of their own. What stays is the envelope, part 0."""
 
 SALT_BYTES: Final = 16
 COMMITMENT_BYTES: Final = 32
@@ -35,12 +36,16 @@ class Part:
 
 
 def split(payload: Mapping[str, Any]) -> list[Part]:
-    """Cut a payload into the envelope, the members of its ``SPLIT`` lists, and the metadata of its messages."""
-    apart = {*SPLIT, METADATA} if payload.get("messages") and payload.get(METADATA) else set(SPLIT)
+    """Cut a payload into the envelope, the members of its ``SPLIT`` lists, and the metadata of its messages.
+
+    Only what `join` puts together again as it was is cut: anything else of such a name stays in the envelope.
+    """
+    lists = [name for name in SPLIT if _is_cut(payload.get(name))]
+    apart = {*lists, METADATA} if "messages" in lists and payload.get(METADATA) else set(lists)
     envelope = {name: value for name, value in payload.items() if name not in apart}
     parts = [Part(_ENVELOPE_PATH, encode(envelope))]
-    for name in SPLIT:
-        parts += [Part(f"{name}/{n}", encode(member)) for n, member in enumerate(payload.get(name) or ())]
+    for name in lists:
+        parts += [Part(f"{name}/{n}", encode(member)) for n, member in enumerate(payload[name])]
     if METADATA in apart:
         parts.append(Part(METADATA, encode(payload[METADATA])))
     return parts
@@ -66,12 +71,23 @@ def as_read(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Part]]:
     """Give a payload as it comes back from its parts, which is what a replay sees, and the parts.
 
     JSON joins the two halves of a character that came as two surrogates, and sorts keys, which decides between two
-    that differ in a character that no database holds.
+    that differ in a character that no database holds. InputError for one that carries the mark of the erased: it would
+    be read as erased.
     """
+    if is_erased(payload) or any(is_erased(member) for name in SPLIT if _is_cut(payload.get(name))
+                                 for member in payload[name]):  # fmt: skip
+        raise InputError("this call carries the mark of an erased part, '$erased'; leave it out", field="$erased")
     parts = split(payload)
     if not any(b"\\u" in part.body for part in parts):
         return payload, parts
     return join([part.path for part in parts], {n: part.body for n, part in enumerate(parts)}), parts
+
+
+def _is_cut(value: object) -> bool:
+    """Whether a member of a payload is a list of mappings; an empty one would leave no part to put together."""
+    if not isinstance(value, (list, tuple)) or not value:
+        return False
+    return all(isinstance(member, (dict, Mapping)) for member in value)
 
 
 def commitment(part: Part, salt: bytes) -> bytes:

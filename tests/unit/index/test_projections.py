@@ -71,6 +71,14 @@ def test_what_is_not_live_has_no_documents(hidden: dict[str, Any]) -> None:
     assert (row.version, closed) == (3, ["i"])
 
 
+def test_what_enters_as_history_was_never_current() -> None:
+    past = item(ended="superseded", ended_by="j", valid_to=AT)
+    [row], closed = Projector().project(settled(created=(past,)), {}, seq=4)
+    assert (row.current_to, closed) == (row.current_from, [])
+    hidden = item(ended="superseded", ended_by="j", valid_to=AT, quarantine="r")
+    assert Projector().project(settled(created=(hidden,)), {}, seq=4) == ([], [])
+
+
 def test_a_change_beside_the_words_moves_nothing() -> None:
     after = item().changed({"pinned": True, "metadata": {"a": 1}}, at=AT + timedelta(seconds=1))
     assert Projector().project(settled(updated=(after,)), {"i": item()}, seq=2) == ([], [])

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core.entries import ERASED
-from phronesis.truth.parts import join, split
+from phronesis.errors import InputError
+from phronesis.truth.parts import SPLIT, as_read, join, split
 
 JSON = st.recursive(st.none() | st.booleans() | st.integers(0, 99) | st.text(max_size=5), lambda inner:
                     st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3))  # fmt: skip
@@ -20,6 +22,19 @@ PAYLOADS = st.fixed_dictionaries({}, optional={**FIELDS, **LISTS})
 def test_a_payload_survives_its_parts(payload: dict[str, Any]) -> None:
     parts = split(payload)
     assert join([part.path for part in parts], {n: part.body for n, part in enumerate(parts)}) == payload
+
+
+@given(st.dictionaries(st.sampled_from([*SPLIT, "metadata", "$", "raw"]), JSON, max_size=5))
+def test_a_payload_of_any_form_survives_its_parts(payload: dict[str, Any]) -> None:
+    parts = split(payload)
+    assert join([part.path for part in parts], {n: part.body for n, part in enumerate(parts)}) == payload
+
+
+@pytest.mark.parametrize("payload", [{**ERASED, "raw": "x"}, {"messages": [{"content": "a"}, {**ERASED}]}])
+def test_the_mark_of_an_erased_part_is_refused(payload: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="erased") as refused:
+        as_read(payload)
+    assert refused.value.field == "$erased"
 
 
 def test_metadata_of_messages_is_a_part_of_its_own() -> None:

@@ -44,7 +44,7 @@ class ReadDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentRow:
-    """One version of a document: the entry that brought it, and its number, from 1."""
+    """One version of a document: the entry that brought it, and its number in the order in which they came, from 1."""
 
     document_id: str
     number: int

@@ -13,9 +13,10 @@ from phronesis.core.results import Gated
 class IngestedResource(Record):
     """What ``ingest_resource`` did.
 
-    ``document`` is the item of the document, ``number`` that of its present version. ``sections`` are those that this
-    version brought, ``superseded`` those that it put others in the place of or has no more, ``unchanged`` how many
-    stayed as they were. ``gated`` names the sections that are in quarantine. ``pending``: recorded, not read yet.
+    ``document`` is the item of the document, ``number`` that of its present version: what came is another one where it
+    is older, and its sections are ended. ``sections`` are those that this version brought, ``superseded`` those that it
+    put others in the place of or has no more, ``unchanged`` how many of the present version stayed as they were.
+    ``gated`` names the sections that are in quarantine. ``pending``: recorded, not read yet.
     """
 
     entry_id: str
@@ -30,7 +31,7 @@ class IngestedResource(Record):
 
 @dataclass(frozen=True, slots=True)
 class Resource(Record):
-    """A document with its versions, the oldest first, and the sections of the one that holds, in reading order."""
+    """A document with its versions as they came, and the sections of the one that holds, in reading order."""
 
     document: Item
     versions: Sequence[DocumentRow] = ()

@@ -1,8 +1,9 @@
 """What a turn refers to, and becomes a document by policy: pages, files, what a tool made (SB-02, SB-08).
 
-Preparing a turn decides, by the policy of that day, which references are taken in, and says so in an outcome. Applying
-it asks for one child entry each. So a replay under another policy gives the same, and what is slow (fetching) holds
-nobody up: the child is prepared after the turn was stored.
+Preparing a turn decides, by the policy of that day, which references are taken in, and says so in an outcome, with why
+the others are not (``derive/resources/referred`` tells it). Applying it asks for one child entry each. So a replay
+under another policy gives the same, and what is slow (fetching) holds nobody up: the child is prepared after the turn
+was stored.
 """
 
 import dataclasses
@@ -17,7 +18,20 @@ from phronesis.derive.resources.documents import RESOURCE
 from phronesis.storage.lane_view import LaneView
 
 REFERRED: Final = "referred"
-"""The role of the outcome that says which references are taken in: ``{"refs": [{n, mode}]}``."""
+"""The role of the outcome that says which references are taken in, and why the others are not:
+``{"refs": [{n, mode}, {n, why}]}``."""
+
+OFF: Final = "off"
+"""Why a page or a file is not taken in: the policy takes in none."""
+
+OTHER_TYPE: Final = "type"
+"""Why an artifact is not taken in: the policy does not name its type."""
+
+NO_TEXT: Final = "no_text"
+"""Why an artifact is not taken in: nothing was found that it says."""
+
+_TEXTS: Final = ("text", "content", "output")
+"""Members of what a tool gave that hold its words, the first that does counts."""
 
 _MADE_BY: Final = "policy"
 
@@ -38,7 +52,7 @@ class RefRules:
         if ref["type"] == "artifact":
             return "artifact" if type_of(ref) in self.artifacts else None
         mode = self.urls if ref["type"] == "url" else self.files
-        return None if mode == "off" else mode
+        return None if mode == OFF else mode
 
 
 def type_of(ref: Mapping[str, Any]) -> str:
@@ -53,7 +67,7 @@ def with_references(handler: Handler, rules: RefRules) -> Handler:
 
     def prepared(bench: Bench, entry: Entry) -> Sequence[Outcome]:
         found = [] if prepare is None else list(prepare(bench, entry))
-        rows = [{"n": n, "mode": mode} for n, mode in _taken(entry, rules)]
+        rows = list(_decided(entry, rules))
         return [*found, Outcome(role=REFERRED, made_by=_MADE_BY, body={"refs": rows})] if rows else found
 
     def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
@@ -69,34 +83,56 @@ def at_hand(children: Sequence[ChildEntry]) -> bool:
     return bool(children) and not any(one.payload.get("mode") in _FETCHED for one in children)
 
 
-def _taken(entry: Entry, rules: RefRules) -> Iterator[tuple[int, str]]:
+def _decided(entry: Entry, rules: RefRules) -> Iterator[dict[str, Any]]:
+    """Give of each reference how it is taken in, or why it is not."""
     for n, ref in enumerate(entry.payload.get("refs", ())):
-        mode = None if is_erased(ref) else rules.mode_of(ref)
-        if mode is not None and (mode != "artifact" or _words_of(entry, ref)):
-            yield n, mode
+        if is_erased(ref):
+            continue
+        mode = rules.mode_of(ref)
+        if mode is None:
+            yield {"n": n, "why": OTHER_TYPE if ref["type"] == "artifact" else OFF}
+        elif mode == "artifact" and not _words_of(entry, ref):
+            yield {"n": n, "why": NO_TEXT}
+        else:
+            yield {"n": n, "mode": mode}
 
 
 def _words_of(entry: Entry, ref: Mapping[str, Any]) -> str:
     """Give the words of an artifact: those beside it, or what the tool answered that made it."""
     metadata = ref.get("metadata") or {}
-    text = metadata.get("text")
-    if isinstance(text, str) and text.strip():
+    text = _text_in(metadata.get("text"))
+    if text:
         return text
     call_id = metadata.get("tool_call_id")
     for call in entry.payload.get("tool_calls", ()):
         if call_id is not None and not is_erased(call) and call.get("id") == call_id:
-            result = call.get("result")
-            return result if isinstance(result, str) else ""
+            return _text_in(call.get("result"))
     return ""
 
 
-def _children(entry: Entry, outcomes: Outcomes) -> Iterator[ChildEntry]:
+def _text_in(given: Any) -> str:
+    """Give the words in what a tool gave: a text, content in parts, or the member of an object that holds either."""
+    if isinstance(given, str):
+        return given if given.strip() else ""
+    if isinstance(given, Mapping):
+        return next((text for name in _TEXTS if (text := _text_in(given.get(name)))), "")
+    if isinstance(given, Sequence):
+        return "\n".join(text for part in given if (text := _text_in(part)))
+    return ""
+
+
+def taken_in(entry: Entry, outcomes: Outcomes) -> Iterator[tuple[int, Mapping[str, Any], str]]:
+    """Give the references that are taken in, in the order of their entries: place, reference and mode."""
     refs = entry.payload.get("refs", ())
     for outcome in outcomes.get(REFERRED, ()):
         for row in outcome.body["refs"]:
-            ref = refs[row["n"]]
-            if not is_erased(ref):
-                yield ChildEntry(verb=RESOURCE, payload=_payload(entry, ref, row["mode"]))
+            if "mode" in row and not is_erased(refs[row["n"]]):
+                yield row["n"], refs[row["n"]], row["mode"]
+
+
+def _children(entry: Entry, outcomes: Outcomes) -> Iterator[ChildEntry]:
+    for _, ref, mode in taken_in(entry, outcomes):
+        yield ChildEntry(verb=RESOURCE, payload=_payload(entry, ref, mode))
 
 
 def _payload(entry: Entry, ref: Mapping[str, Any], mode: str) -> dict[str, Any]:

@@ -18,12 +18,12 @@ from phronesis.derive.handler import Bench
 from phronesis.derive.resources.documents import READ
 from phronesis.derive.resources.reading.media_types import HTML
 from phronesis.derive.resources.reading.port import RawDocument
+from phronesis.derive.resources.version import LISTED
 from phronesis.errors import InputError, PhronesisError
 
 REFUSED: Final = "refused"
 """The role of the outcome that says why a reference of a turn was not taken in: ``{"code", "reason"}``."""
 
-LISTED: Final = "metadata"
 SUMMARY: Final = "summary"
 SNAPSHOT: Final = "snapshot"
 COPY: Final = "copy"

@@ -35,7 +35,8 @@ def added(result: AddResult) -> str:
 
 def committed(result: CommitResult) -> str:
     """Say what ``commit_turn`` did."""
-    return _written(result.stored, result, "The turn is recorded. Learned:", "The turn is recorded.")
+    said = _written(result.stored, result, "The turn is recorded. Learned:", "The turn is recorded.")
+    return _lines(said, (f"Not taken in: {_cut(one.uri)} ({one.why})" for one in result.referred if one.why))
 
 
 def edited(result: EditResult) -> str:

@@ -101,12 +101,13 @@ def resource(
 ) -> Response:
     """Show a document in reading order, as it is or as a ``version`` was, or what a version changed (``compare``)."""
     held = visitor.memory.get_resource(id)
-    chosen = _version(held, version) or held.versions[-1]
-    shown = held if chosen is held.versions[-1] else visitor.memory.get_resource(id, as_of=chosen.recorded_at)
+    newest = _version(held, held.document.data.get("number", 0)) or held.versions[-1]
+    chosen = _version(held, version) or newest
+    shown = held if chosen is newest else visitor.memory.get_resource(id, as_of=chosen.recorded_at)
     first = max(0, start)
     more = first + SECTIONS if len(shown.sections) > first + SECTIONS else None
     return page(
-        visitor, "resource.html", document=held.document, held=held, chosen=chosen, newest=held.versions[-1],
+        visitor, "resource.html", document=held.document, held=held, chosen=chosen, newest=newest,
         sections=shown.sections[first : first + SECTIONS], total=len(shown.sections),
         further=address("/resources/view", id=id, version=version or None, start=more) if more else None,
         compared=_version(held, compare), differences=_compared(visitor, held, compare), done=done,
