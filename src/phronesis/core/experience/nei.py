@@ -12,7 +12,8 @@ from phronesis.core.text import check_id, check_text
 from phronesis.errors import InputError
 
 MANUAL: Final = "manual"
-"""The source type of what a person writes down; what another source says, a machine recorded."""
+"""The source type of what a person writes down, unless ``field_origin`` says otherwise; what another source says, a
+machine recorded."""
 
 ORIGINS: Final = ("human", "model", "rule")
 
@@ -33,7 +34,9 @@ class NEI:
     say so plainly, and stays unknown where they do not. ``payload`` is kept as it is; ``hints`` may name ``artifacts``
     (names, or ``{type, name}`` with type lemma, file, error_type or concept), ``constraints``, and ``failed`` or
     ``succeeded``. ``episode_id`` and ``seq`` order attempts towards one goal. ``field_origin`` says for each text who
-    wrote it: human, model or rule; by default human for ``source_type`` manual, else model.
+    wrote it: human, model or rule; by default human for ``source_type`` manual, else model. It counts as a person's
+    word where it is manual and all its texts are human, else as a machine's: what reads like an order to a model is
+    then put into quarantine. An agent that speaks for itself says ``source_type`` run.
     """
 
     attempt: str = ""

@@ -34,8 +34,8 @@ EVENTS: Final = "events"
 DRAFTS: Final = "drafts"
 """The role of the outcome that says what an adapter read: ``{"drafts": […]}``."""
 
-FULL: Final = 1.0
-"""How sure a label is that somebody gave."""
+HUMAN: Final = "human"
+"""The origin of a text that a person wrote; ``model`` and ``rule`` are machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,12 @@ class Telling:
     draft: Draft
     source_type: str
     source_ref: str
-    human: bool
+
+    @property
+    def human(self) -> bool:
+        """Whether a person wrote all of it: a note in which a model or a rule wrote a text is a machine's (law 8)."""
+        origins = self.draft.field_origin
+        return self.source_type == MANUAL and all(origins.get(view) == HUMAN for view in self.draft.texts)
 
 
 def prepare_experience(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
@@ -89,14 +94,13 @@ def _given(entry: Entry) -> list[Telling]:
     out = []
     for n, nei in enumerate(entry.payload.get(EVENTS) or ()):
         if not is_erased(nei):
-            human = nei["source_type"] == MANUAL
-            out.append(Telling(n, _draft_of(nei, human=human), nei["source_type"], nei["source_ref"], human))
+            out.append(Telling(n, _draft_of(nei), nei["source_type"], nei["source_ref"]))
     return out
 
 
-def _draft_of(nei: Mapping[str, Any], *, human: bool) -> Draft:
+def _draft_of(nei: Mapping[str, Any]) -> Draft:
     texts = {view: nei[view] for view in VIEWS if view in nei}
-    origin: Origin = "human" if human else "model"
+    origin: Origin = HUMAN if nei["source_type"] == MANUAL else "model"
     hints = nei.get("hints") or {}
     given = None if nei["label"] == "unknown" else nei["label"]
     decided = label_of(nei.get("observations"), hints, given=given)
@@ -121,7 +125,7 @@ def _read(entry: Entry, outcomes: Sequence[Outcome]) -> list[Telling]:
         draft = Draft.from_body(body)
         if draft.occurred_at is None and at is not None:
             draft = replace(draft, occurred_at=at)
-        out.append(Telling(n, draft, payload["source_type"], whole + _lines(draft), payload["source_type"] == MANUAL))
+        out.append(Telling(n, draft, payload["source_type"], whole + _lines(draft)))
     return out
 
 
