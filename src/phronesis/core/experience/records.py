@@ -41,6 +41,7 @@ class _Own:
 class L1Event(Item):
     """What was tried, once (EMB-01). Texts that nobody gave are empty.
 
+    ``constraints`` are those under which it was tried, as hints name them: part of the situation.
     ``signals`` say what decided the label, ``field_origin`` who wrote each text: human, model or rule; ``artifacts``
     are ids such as ``file:src/app.py``; ``family`` a failure family that its source's adapter knows by name.
     ``episode_id`` and ``seq`` place it among the attempts towards one goal. ``confidence`` is how sure the label is.
@@ -51,6 +52,7 @@ class L1Event(Item):
     attempt: str = ""
     result: str = ""
     reflection: str = ""
+    constraints: Sequence[str] = ()
     observations: Any = None
     field_origin: Mapping[str, str] = field(default_factory=dict)
     signals: Sequence[str] = ()
@@ -145,7 +147,8 @@ def event_of(item: Item) -> L1Event:
     return L1Event(
         **dict(zip(_ITEM, _ITEM_OF(item), strict=True)),
         **{view: data.get(view, "") for view in VIEWS},
-        observations=data.get("observations"), field_origin=data.get("field_origin", {}),
+        constraints=tuple(data.get("constraints", ())), observations=data.get("observations"),
+        field_origin=data.get("field_origin", {}),
         signals=tuple(data.get("signals", ())), artifacts=tuple(data.get("artifacts", ())), family=data.get("family"),
         episode_id=item.run_id, seq=item.position, **_weights(item),
     )  # fmt: skip

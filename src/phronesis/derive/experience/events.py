@@ -13,7 +13,7 @@ from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.experience.artifacts import artifacts_in
 from phronesis.core.experience.drafts import VIEWS, Artifact, Draft
 from phronesis.core.experience.labelling import label_of
-from phronesis.core.experience.nei import MANUAL, artifacts_of
+from phronesis.core.experience.nei import EVENTS, EXPERIENCE, MANUAL, SOURCE, artifacts_of, constraints_of
 from phronesis.core.experience.records import ABOUT, L1
 from phronesis.core.experience.standing import DECIDED
 from phronesis.core.ids import item_id
@@ -24,12 +24,6 @@ from phronesis.derive.guarding import suspected, suspicions
 from phronesis.derive.handler import Bench, Handler, Outcomes, Prepare
 from phronesis.derive.sources.port import Raw, Sources
 from phronesis.storage.lane_view import LaneView
-
-EXPERIENCE: Final = "experience"
-SOURCE: Final = "source"
-
-EVENTS: Final = "events"
-"""The list of an entry's payload that holds its experiences, each a part of its own that can be erased alone."""
 
 DRAFTS: Final = "drafts"
 """The role of the outcome that says what an adapter read: ``{"drafts": […]}``."""
@@ -109,6 +103,7 @@ def _draft_of(nei: Mapping[str, Any]) -> Draft:
         **texts, label=decided.label, signals=decided.signals, confidence=decided.confidence,
         field_origin={**dict.fromkeys(texts, origin), **nei.get("field_origin", {})},
         observations=nei.get("observations") or {}, artifacts=tuple(artifacts_of(hints)),
+        constraints=tuple(constraints_of(hints)),
         occurred_at=None if at is None else parse_moment(at, field="occurred_at"), episode_id=nei.get("episode_id"),
         seq=nei.get("seq"),
     )  # fmt: skip
@@ -148,7 +143,10 @@ def _made(view: LaneView, entry: Entry, outcomes: Outcomes, told: Sequence[Telli
 
 
 def _content(draft: Draft) -> str:
-    return "\n".join(f"{view}: {text}" for view, text in draft.texts.items())
+    told = [f"{view}: {text}" for view, text in draft.texts.items()]
+    if draft.constraints:
+        told.insert(1 if draft.situation else 0, f"constraints: {'; '.join(draft.constraints)}")
+    return "\n".join(told)
 
 
 def _item(view: LaneView, entry: Entry, told: Telling, artifacts: Sequence[Artifact]) -> Item:
@@ -158,6 +156,7 @@ def _item(view: LaneView, entry: Entry, told: Telling, artifacts: Sequence[Artif
     data = {
         **draft.texts, DECIDED: decided, "observations": draft.observations, "field_origin": dict(draft.field_origin),
         "signals": list(draft.signals), "artifacts": [one.id for one in artifacts], "family": draft.family,
+        "constraints": list(draft.constraints),
         "lines": None if draft.lines is None else list(draft.lines),
         "span": None if draft.span is None else list(draft.span),
     }  # fmt: skip
