@@ -19,6 +19,9 @@ ABOUT: Final = "about"
 CONTRADICTS: Final = "contradicts"
 REFINES: Final = "refines"
 
+CROSSED: Final = "crossed"
+"""The member of a pattern's ``cluster_info`` that names the two views of which it is what groups have in common."""
+
 UNSAID: Final = 0.5
 """How useful something is while nobody said."""
 
@@ -72,6 +75,8 @@ class Pattern(Item):
 
     ``outcome`` is success, failure, or unknown; ``view`` the text that they are alike in, or several joined by ``+``;
     ``signature`` the slots that tell when it applies: ``terms``, ``artifacts``, ``families``, ``source_types``.
+    ``cluster_info`` has ``size``, ``centre``, ``method``, ``cohesion`` by view, and ``crossed`` where it is what groups
+    of two views have in common: such a pattern may be within another one.
     ``members`` are (event id, weight in [0, 1]), the most typical first. ``success_rate`` has ``rate``, ``low``,
     ``high`` (95 %), ``successes`` and ``trials``: of members and counterexamples together.
     """
