@@ -154,6 +154,7 @@ class AsyncMemory:
     ingest_source = _verb(Memory.ingest_source)
     get_episode = _verb(Memory.get_episode)
     get_resource = _verb(Memory.get_resource)
+    get_source = _verb(Memory.get_source)
     aggregate = _verb(Memory.aggregate)
     history = _verb(Memory.history)
     import_ = _verb(Memory.import_)

@@ -192,6 +192,8 @@ def _live(memory: Memory, folder: Path) -> None:
                            for n in range(4)])  # fmt: skip
     memory.aggregate()
     memory.abstract()
+    memory.get_source(tried[0][0].id)
+    memory.get_source("r1")
     memory.query(situation="pinned kernel module", artifacts=["kernel"], label="unknown", since="2026-01-01")
     (pattern, *_) = memory.get_all(kinds=["pattern"])
     memory.feedback(tried[0][0].id, "incorrect", actor="ada")

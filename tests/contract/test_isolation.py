@@ -56,7 +56,8 @@ def _fill(memory: Memory, users: list[str]) -> dict[str, str]:
             memory.add(f"{COMMON} again <{user}>", user_id=user, kind="episodic", session_id=f"s{n}")
         memory.reflect(user)
         memory.ingest([{"situation": "the safe is shut", "attempt": f"turned the dial <{user}> {n}", "label": "success",
-                        "reflection": f"listen <{user}>", "source_ref": f"log of <{user}>", "episode_id": "one"}
+                        "reflection": f"listen <{user}>", "source_ref": f"log of <{user}>", "episode_id": "one",
+                        "payload": f"raw of <{user}>"}
                        for n in "ab"], user_id=user)  # fmt: skip
         memory.aggregate(user_id=user)
     memory.flush()
@@ -78,6 +79,7 @@ def _seen(memory: Memory, user: str) -> dict[str, str]:
         "search names": memory.search("safe", user_id=user, limit=100, kinds=["fact"]),
         "mem_search": memory.mem_search("claim turned", user_id=user, limit=100),
         "mem_search scope": memory.mem_search("claim turned", user_id=user, limit=100, scope="global"),
+        "get_source": [memory.get_source(f"log of <{user}>", user_id=user)],
         "get_episode": [memory.get_episode("one", user_id=user)],
         "query": [memory.query(situation="the safe is shut", user_id=user, limit=100)],
         "query words": [memory.query(goal="turned the dial", user_id=user, limit=100, explain=True)],
@@ -180,6 +182,8 @@ def test_tenants_see_nothing_of_each_other_even_by_id(memory: Memory) -> None:
         assert rival.list_sessions(user_id="alice") == []
         assert rival.get_turns("s", user_id="alice") == []
         assert rival.query(situation="the safe is shut", user_id="alice").l1_evidence == []
+        with pytest.raises(NotFound):
+            rival.get_source("log of <alice>", user_id="alice")
         verbs = ("get", "history", "explain", "archive", "unarchive", "pin", "unpin", "retract", "delete")
         for verb in (*verbs, "quarantine_release", "quarantine_reject"):
             with pytest.raises(NotFound):
@@ -237,7 +241,7 @@ def test_every_reading_verb_is_looked_at() -> None:
         if not name.startswith("_") and "user_id" in inspect.signature(verb).parameters
     }
     looked_at = {"get_all", "search", "list_sessions", "get_turns", "compose_context", "quarantine_list", "mem_search"}
-    looked_at |= {"due", "overview", "query", "get_episode", "plan"}
+    looked_at |= {"due", "overview", "query", "get_episode", "get_source", "plan"}
     looked_at |= {"list_runs", "get_run", "mem_get"}  # the last reads by id; its user is whose run it is noted for
     looked_at |= {"get_user_traits", "list_reflections", "should_reflect"}
     looked_at |= {"review_run"}  # of one run: tests/contract/test_reviews.py

@@ -64,3 +64,18 @@ def test_feedback_and_forgetting(call: Call) -> None:
     assert call("feedback", event["id"], "label", "--value", "great").code != 0
     assert call("forget", "--dry-run").out.strip() == "nothing is to be forgotten"
     assert "no attempt was found" in call("ingest", "--source", "log", "-", stdin=b"hello").out
+
+
+def test_the_source_of_an_event_is_shown(call: Call) -> None:
+    notes = "Monday\n\nTried: oiled the hinge\nResult: it worked\n"
+    ((event, _),) = call("ingest", "-", "--source", "manual", "--json", stdin=notes.encode()).json
+    told = call("source", event["id"])
+    assert "     3  Tried: oiled the hinge" in told.out
+    assert "Monday" not in told.out
+    assert "     1  Monday" in call("source", event["source_ref"], "--whole").out
+    stdin = json.dumps([{"attempt": "x", "source_ref": "r", "payload": {"raw": "深"}}]).encode()
+    call("ingest", "-", stdin=stdin)
+    assert '"raw": "深"' in call("source", "r").out
+    assert call("source", "r", "--json").json["payload"] == {"raw": "深"}
+    missing = call("source", "nowhere.log")
+    assert (missing.code != 0, missing.err.count("\n")) == (True, 1)

@@ -133,6 +133,8 @@ def test_documents_experience_and_runs(client: Client, memory: Memory, tmp_path:
     assert [event.label for event, _ in events] == ["failure"] * 3
     (tmp_path / "build.log").write_text("E   AssertionError: 1 == 2\nFAILED tests/test_a.py::test_b\n", "utf-8")
     assert client.ingest_source(path=tmp_path / "build.log", source_type="log")
+    source = client.get_source(events[0][0].id)
+    assert source.to_dict() == memory.get_source(events[0][0].id).to_dict()
     client.aggregate(full=True)
     client.abstract()
     assert client.query(situation="simp loops").to_dict().keys() == memory.query(situation="x").to_dict().keys()

@@ -167,6 +167,11 @@ def test_experience(api: TestClient) -> None:
     assert isinstance(ok(api.get("principles"))["items"], list)
     answer = ok(api.post("query", json={"situation": "kernel module"}))
     assert answer["l1_evidence"]
+    read = next(one for one in ok(api.get("experiences"))["items"] if one["source_ref"].startswith("entry:"))
+    for asked in (read["id"], read["source_ref"]):
+        source = ok(api.get("experiences/source", params={"id": asked}))
+        assert source["text"] == log["text"]
+    assert api.get("experiences/source", params={"id": "nowhere.log"}).status_code == 404
     target = events["items"][0]["id"]
     assert ok(api.post("feedback", json={"target_id": target, "kind": "useful"}))["entry_id"]
     assert ok(api.post("forget", json={"dry_run": True}))["dry_run"] is True

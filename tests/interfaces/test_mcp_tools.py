@@ -157,6 +157,7 @@ def test_experience_is_recorded_asked_and_judged(talk: Talk) -> None:
     )  # fmt: skip
     event = tried["events"][0][0]
     assert (event["label"], event["user_id"]) == ("failure", "李雷")
+    assert (event["source_type"], event["trust"]) == ("run", "tool")  # an agent is no person
     answer = talk.call("query_experience", situation="离线机器", goal="安装依赖")
     assert answer["l1_evidence"][0]["sources"][0]["source_ref"] == "build.log#L3"
     assert "build.log#L3" in talk.text("query_experience", situation="离线机器", goal="安装依赖")

@@ -79,10 +79,15 @@ def site(memory: Memory) -> Iterator[Site]:
     memory.commit_turn("s<1>", {"messages": [said, told], "tool_calls": [called]}, user_id="lin")
     document = memory.ingest_resource(f"# Title\n\n{HOSTILE}\n", uri="a.md", title=f"Title {HOSTILE}").document
     assert document is not None
+    hints = {"constraints": [HOSTILE]}
+    nei = {"attempt": HOSTILE, "source_ref": HOSTILE, "payload": {HOSTILE: HOSTILE}, "hints": hints}
+    ((event, _),) = memory.ingest(nei)
+    ((noted, _), *_) = memory.ingest_source(f"Tried: {HOSTILE}\nResult: it worked {HOSTILE}", source_type="manual")
     app = FastAPI(openapi_url=None)
     mount(app, Admission(memory, keys_required=False))
     with TestClient(app, base_url="http://127.0.0.1:8765", follow_redirects=False) as browser:
-        yield Site(memory, app, browser, first_token(browser), {"item_id": item.id, "document": document.id})
+        yield Site(memory, app, browser, first_token(browser), {"item_id": item.id, "document": document.id,
+                                                               "event": event.id, "noted": noted.id})  # fmt: skip
 
 
 def first_token(browser: TestClient, **headers: str) -> str:
@@ -125,12 +130,15 @@ def test_every_page_says_that_it_runs_no_code_of_others(site: Site) -> None:
 def test_hostile_words_are_shown_as_words(site: Site) -> None:
     paths = ("/", "/memories", "/memories?q=press", f"/memories/{site.ids['item_id']}", "/quarantine", "/resources",
              "/sessions", "/sessions/view?id=s<1>&user=lin", f"/resources/view?id={site.ids['document']}",
-             "/memories?q=%3Cscript%3E", "/sessions/view?id=%3Cscript%3E")  # fmt: skip
+             f"/memories/{site.ids['event']}", f"/memories/{site.ids['noted']}", "/memories?q=%3Cscript%3E",
+             "/sessions/view?id=%3Cscript%3E")  # fmt: skip
     for path in paths:
         text = site.browser.get(path).text
         assert re.search(r"&lt;(script|1)&gt;", text), path
         assert "<script>" not in text, path
         assert "<img src=x" not in text, path
+    for event, words in (("event", "Payload"), ("noted", "As it was handed in")):
+        assert words in site.browser.get(f"/memories/{site.ids[event]}", headers={"Accept-Language": "en"}).text
     form = {"message": HOSTILE, "session": "s<1>", "user": "lin", "token": site.token}
     text = site.browser.post("/composer", data=form).text
     assert "&lt;script&gt;" in text

@@ -138,3 +138,32 @@ def test_a_pattern_says_in_words_what_to_avoid(memory: Memory) -> None:
     assert pattern.recommendation.startswith("Avoid: Put a sleep of ten seconds")
     assert {"flaky", "browser", "merge", "queue"} & set(pattern.signature["terms"])
     assert pattern.view == "attempt+result"
+
+
+def test_situations_and_attempts_are_crossed_beside_the_patterns_of_the_whole(memory: Memory) -> None:
+    """Two situations, two attempts: each combination is a pattern of its own, within that of all (EMB-08)."""
+    cells: dict[tuple[str, str], set[str]] = {}
+    for n in range(4):
+        for situation in (STUCK, "The checkout page of the web shop freezes while the basket holds a voucher"):
+            for attempt in (RETRIED, LONG[1]):
+                told = tell(memory, situation=situation, attempt=attempt, result=f"{RESULTS[0]}, day {n}")
+                cells.setdefault((situation, attempt), set()).add(told)
+    for n in range(30):
+        tell(memory, "success", situation=f"room{n} wall{n}", attempt=f"painted{n} blue{n}", result=f"dry{n}")
+    memory.aggregate()
+    found = learned(memory)
+    crossed = [one for one in found if one.cluster_info.get("crossed")]
+    assert {frozenset(event for event, _ in one.members) for one in crossed} == set(map(frozenset, cells.values()))
+    for one in crossed:
+        assert one.cluster_info["crossed"] == ["situation", "attempt"]
+        assert one.cluster_info["method"] == "average link by situation and attempt"
+        assert {"situation", "attempt"} <= set(one.view.split("+"))
+    others = [one for one in found if not one.cluster_info.get("crossed")]
+    assert others
+    assert any({event for event, _ in one.members} > cell for one in others for cell in cells.values())
+    memory.abstract()
+    drawn = [memory.get(item.id).to_dict() for item in memory.get_all(kinds=["principle"])]
+    assert not {one.id for one in crossed} & {pattern for one in drawn for pattern in one["patterns"]}
+    memory.aggregate(full=True)
+    assert {one.id for one in learned(memory)} == {one.id for one in found}
+    assert memory.rebuild(verify=True).equal

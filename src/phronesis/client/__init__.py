@@ -83,6 +83,7 @@ class Client:
     compose_context = _verb(Memory.compose_context)
     ingest = _verb(Memory.ingest)
     ingest_source = _verb(Memory.ingest_source)
+    get_source = _verb(Memory.get_source)
     ingest_resource = _verb(Memory.ingest_resource)
     aggregate = _verb(Memory.aggregate)
     abstract = _verb(Memory.abstract)

@@ -47,6 +47,7 @@ ROUTES: Final[Mapping[str, Route]] = {
     "compose_context": Route("POST", "/context"),
     "ingest": Route("POST", "/experiences"),
     "ingest_source": Route("POST", "/experiences"),
+    "get_source": Route("GET", "/experiences/source"),
     "aggregate": Route("POST", "/aggregate"),
     "abstract": Route("POST", "/abstract"),
     "query": Route("POST", "/query"),

@@ -22,10 +22,11 @@ def view_part(view: str) -> str:
 def project_event(item: Item) -> list[Part]:
     """Project an event as its whole, and as each of its views where it has more than one.
 
-    A view that says what an earlier one says is left out: it would be encoded again for nothing.
+    A view that says what an earlier one says is left out: it would be encoded again for nothing. The whole has the
+    constraints too, which are part of the situation.
     """
     texts = {view: text for view in VIEWS if (text := item.data.get(view, ""))}
-    whole = "\n".join(dict.fromkeys(texts.values()))
+    whole = "\n".join(dict.fromkeys([*texts.values(), *item.data.get("constraints", ())]))
     first = {text: view for view, text in reversed(texts.items())}
     views = (
         [

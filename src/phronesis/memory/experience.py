@@ -6,14 +6,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from phronesis.core.experience.nei import MAX_EVENTS, MAX_SEQ, NEI, checked_nei
+from phronesis.core.experience.nei import EVENTS, EXPERIENCE, MAX_EVENTS, MAX_SEQ, NEI, SOURCE, checked_nei
 from phronesis.core.experience.records import L1, PRINCIPLE, L1Event, event_of, meta_of
-from phronesis.core.experience.results import Aggregation, Episode, Ingested
+from phronesis.core.experience.results import Aggregation, Episode, EventSource, Ingested
 from phronesis.core.instants import isoformat, parse_past
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
 from phronesis.derive.experience.aggregating import AGGREGATE
-from phronesis.derive.experience.events import EVENTS, EXPERIENCE, SOURCE
 from phronesis.derive.experience.seeing import ABSTRACT
 from phronesis.derive.writer import Written
 from phronesis.errors import InputError, NotFound
@@ -26,7 +25,7 @@ MAX_BYTES: Final = 8_000_000
 
 
 class Experience(Inside):
-    """ingest, ingest_source, get_episode, aggregate, abstract."""
+    """ingest, ingest_source, get_source, get_episode, aggregate, abstract."""
 
     def ingest(
         self,
@@ -68,8 +67,9 @@ class Experience(Inside):
 
         ``source_type``: lean, math_proof, chat, log, manual or run. Each event's ``source_ref`` is that of the whole
         (default: the path, or the entry) and the lines that it stands on: ``build.log#L12-L15``. The text is kept as it
-        is; what the adapter makes of it may be read again (``rederive``). A text in which it finds no attempt gives an
-        empty sequence. InputError: both or none of text and path, an unknown type, a file that is no text.
+        is, for ``get_source``; what the adapter makes of it may be read again (``rederive``). A text in which it finds
+        no attempt gives an empty sequence. InputError: both or none of text and path, an unknown type, a file that is
+        no text.
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         sources = self._open_stages().sources
@@ -89,6 +89,25 @@ class Experience(Inside):
             at = parse_past(occurred_at, field="occurred_at", now=self._stages.clock())
             payload["occurred_at"] = isoformat(at)
         return self._ingested(self._write(self._call(actor, idempotency_key, wait), lane, SOURCE, payload))
+
+    def get_source(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+    ) -> EventSource:
+        """Give what an event was taken from, as it was handed in: the raw text and the lines of it, payload, hints.
+
+        ``id`` is an event's id or citation, or a ``source_ref``: ``entry:<id>#L3`` of a text that nobody named, or the
+        name that was given, with lines (``build.log#L12-L15``) or without. Ids are of the tenant; a name is looked up
+        in what the scope sees, and of several sources of one name it is the newest, a user's own before a shared one.
+        Where the words were erased, the answer says so. NotFound: there is no such event, name or line. InputError: the
+        id of something else.
+        """
+        scope = make_scope(user_id=user_id, namespace=namespace)
+        named = check_text(id, field="id")
+        return self._open_stages().experience.source(self._tenant, scope, named)
 
     def get_episode(
         self,

@@ -37,9 +37,9 @@ class Draft:
 
     ``signals`` say in words what decided the label ("exit code 1"), empty where nothing did; ``confidence`` in [0, 1]
     how sure it is. ``field_origin`` names for each text who said it: ``human`` (a person wrote these words), ``model``
-    or ``rule`` (an adapter made the sentence). ``lines`` are the first and last line of the source that it stands on,
-    from 1; ``span`` the same in characters. ``family`` is a failure family known by name. ``seq`` orders the attempts
-    of an ``episode_id``.
+    or ``rule`` (an adapter made the sentence). ``constraints`` are those under which it was tried, part of the
+    situation. ``lines`` are the first and last line of the source that it stands on, from 1; ``span`` the same in
+    characters. ``family`` is a failure family known by name. ``seq`` orders the attempts of an ``episode_id``.
     """
 
     attempt: str
@@ -52,6 +52,7 @@ class Draft:
     confidence: float = 0.5
     field_origin: Mapping[str, Origin] = field(default_factory=dict)
     observations: Mapping[str, Any] = field(default_factory=dict)
+    constraints: Sequence[str] = ()
     artifacts: Sequence[Artifact] = ()
     family: str | None = None
     lines: tuple[int, int] | None = None
@@ -70,7 +71,7 @@ class Draft:
         body = {f.name: getattr(self, f.name) for f in fields(self)}
         body["occurred_at"] = isoformat(self.occurred_at)
         body["artifacts"] = [[one.type, one.name] for one in self.artifacts]
-        for name in ("signals", "lines", "span"):
+        for name in ("signals", "constraints", "lines", "span"):
             body[name] = None if body[name] is None else list(body[name])
         return {name: value for name, value in body.items() if value not in (None, "", [], {})}
 
@@ -80,6 +81,7 @@ class Draft:
         given = dict(body)
         given["artifacts"] = tuple(Artifact(kind, name) for kind, name in body.get("artifacts", ()))
         given["signals"] = tuple(body.get("signals", ()))
+        given["constraints"] = tuple(body.get("constraints", ()))
         for name in ("lines", "span"):
             if name in given:
                 given[name] = (int(given[name][0]), int(given[name][1]))

@@ -140,6 +140,11 @@ def liking(preferences: Sequence[Any], terms_of: TermsOf) -> Callable[[Sequence[
     return liked
 
 
+def as_texts(constraints: Any, *, field: str) -> list[str]:
+    """Give constraints as a reader sees them. InputError, which names ``field``, for what is none."""
+    return [rule if isinstance(rule, str) else f"must not: {', '.join(rule)}" for rule in _checked(constraints, field)]
+
+
 def _checked(given: Sequence[Any], field: str) -> list[str | tuple[str, ...]]:
     if isinstance(given, str | Mapping):
         given = [given]

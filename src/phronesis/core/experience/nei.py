@@ -7,14 +7,23 @@ from typing import Any, Final
 
 from phronesis.core.canonical import plain
 from phronesis.core.experience.drafts import ARTIFACT_TYPES, LABELS, VIEWS, Artifact, Label
+from phronesis.core.experience.limits import as_texts
 from phronesis.core.instants import isoformat, parse_past
 from phronesis.core.text import check_id, check_text
 from phronesis.errors import InputError
 
 MANUAL: Final = "manual"
-"""The source type of what a person writes down; what another source says, a machine recorded."""
+"""The source type of what a person writes down, unless ``field_origin`` says otherwise; what another source says, a
+machine recorded."""
 
 ORIGINS: Final = ("human", "model", "rule")
+
+EXPERIENCE: Final = "experience"
+SOURCE: Final = "source"
+"""The verbs of entries: experiences that were told, and a raw text that an adapter read."""
+
+EVENTS: Final = "events"
+"""The list of an entry's payload that holds its experiences, each a part of its own that can be erased alone."""
 
 MAX_EVENTS: Final = 1_000
 """Events of one call: they are one entry, and one transaction holds the lane while they are applied."""
@@ -30,10 +39,14 @@ class NEI:
     """One attempt, whatever its source. ``attempt`` and ``source_ref`` are required.
 
     ``label`` is success, failure or unknown; unknown is decided by rules from ``observations`` and ``hints`` where they
-    say so plainly, and stays unknown where they do not. ``payload`` is kept as it is; ``hints`` may name ``artifacts``
-    (names, or ``{type, name}`` with type lemma, file, error_type or concept), ``constraints``, and ``failed`` or
-    ``succeeded``. ``episode_id`` and ``seq`` order attempts towards one goal. ``field_origin`` says for each text who
-    wrote it: human, model or rule; by default human for ``source_type`` manual, else model.
+    say so plainly, and stays unknown where they do not. ``payload`` and ``hints`` are kept as they are, for
+    ``get_source``; ``hints`` may name ``artifacts`` (names, or ``{type, name}`` with type lemma, file, error_type or
+    concept), ``constraints`` under which it was tried (texts, or ``{"must_not": phrases}``), and ``failed`` or
+    ``succeeded``.
+    ``episode_id`` and ``seq`` order attempts towards one goal. ``field_origin`` says for each text who
+    wrote it: human, model or rule; by default human for ``source_type`` manual, else model. It counts as a person's
+    word where it is manual and all its texts are human, else as a machine's: what reads like an order to a model is
+    then put into quarantine. An agent that speaks for itself says ``source_type`` run.
     """
 
     attempt: str = ""
@@ -120,6 +133,7 @@ def _hinted(said: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(f"hints must be a mapping, such as {{'failed': True}}, not {type(hints).__name__}",
                          field="hints")  # fmt: skip
     artifacts_of(hints)
+    constraints_of(hints)
     return {"hints": plain(hints, field="hints")} if hints else {}
 
 
@@ -137,6 +151,12 @@ def _origins(said: Mapping[str, Any], texts: Mapping[str, Any]) -> dict[str, Any
                 " or a rule wrote it", field="field_origin",
             )  # fmt: skip
     return {"field_origin": {str(name): str(origin) for name, origin in given.items() if name in texts}}
+
+
+def constraints_of(hints: Mapping[str, Any]) -> list[str]:
+    """Give the constraints that hints name, as texts: they are part of the situation."""
+    named = hints.get("constraints")
+    return [] if named is None else as_texts(named, field="hints.constraints")
 
 
 def artifacts_of(hints: Mapping[str, Any]) -> list[Artifact]:

@@ -19,6 +19,9 @@ ABOUT: Final = "about"
 CONTRADICTS: Final = "contradicts"
 REFINES: Final = "refines"
 
+CROSSED: Final = "crossed"
+"""The member of a pattern's ``cluster_info`` that names the two views of which it is what groups have in common."""
+
 UNSAID: Final = 0.5
 """How useful something is while nobody said."""
 
@@ -41,6 +44,7 @@ class _Own:
 class L1Event(Item):
     """What was tried, once (EMB-01). Texts that nobody gave are empty.
 
+    ``constraints`` are those under which it was tried, as hints name them: part of the situation.
     ``signals`` say what decided the label, ``field_origin`` who wrote each text: human, model or rule; ``artifacts``
     are ids such as ``file:src/app.py``; ``family`` a failure family that its source's adapter knows by name.
     ``episode_id`` and ``seq`` place it among the attempts towards one goal. ``confidence`` is how sure the label is.
@@ -51,6 +55,7 @@ class L1Event(Item):
     attempt: str = ""
     result: str = ""
     reflection: str = ""
+    constraints: Sequence[str] = ()
     observations: Any = None
     field_origin: Mapping[str, str] = field(default_factory=dict)
     signals: Sequence[str] = ()
@@ -70,6 +75,8 @@ class Pattern(Item):
 
     ``outcome`` is success, failure, or unknown; ``view`` the text that they are alike in, or several joined by ``+``;
     ``signature`` the slots that tell when it applies: ``terms``, ``artifacts``, ``families``, ``source_types``.
+    ``cluster_info`` has ``size``, ``centre``, ``method``, ``cohesion`` by view, and ``crossed`` where it is what groups
+    of two views have in common: such a pattern may be within another one.
     ``members`` are (event id, weight in [0, 1]), the most typical first. ``success_rate`` has ``rate``, ``low``,
     ``high`` (95 %), ``successes`` and ``trials``: of members and counterexamples together.
     """
@@ -145,7 +152,8 @@ def event_of(item: Item) -> L1Event:
     return L1Event(
         **dict(zip(_ITEM, _ITEM_OF(item), strict=True)),
         **{view: data.get(view, "") for view in VIEWS},
-        observations=data.get("observations"), field_origin=data.get("field_origin", {}),
+        constraints=tuple(data.get("constraints", ())), observations=data.get("observations"),
+        field_origin=data.get("field_origin", {}),
         signals=tuple(data.get("signals", ())), artifacts=tuple(data.get("artifacts", ())), family=data.get("family"),
         episode_id=item.run_id, seq=item.position, **_weights(item),
     )  # fmt: skip

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import overload
+from datetime import datetime
+from typing import Any, overload
 
 from phronesis.core.experience.records import IngestMeta, L1Event
 from phronesis.core.items import Item
@@ -49,6 +50,31 @@ class Episode(Record):
         goal = next((event.goal for event in events if event.goal), "")
         situation = next((event.situation for event in events if event.situation), "")
         return cls(episode_id, goal, situation, tuple(events))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventSource(Record):
+    """What an event was taken from, as it was handed in (EMB-01, EMB-03).
+
+    ``text`` is a raw text that was read; ``lines`` the first and the last line that were asked for, or that the event
+    stands on, from 1, and ``excerpt`` their words. An experience that was told has no text, but its ``payload``,
+    ``observations`` and ``hints``, as they were given. ``name`` is the file's. ``erased``: the words are gone for good.
+    """
+
+    entry_id: str
+    recorded_at: datetime
+    actor: str
+    source_ref: str
+    source_type: str = ""
+    name: str = ""
+    event_id: str | None = None
+    text: str = ""
+    lines: tuple[int, int] | None = None
+    excerpt: str = ""
+    payload: Any = None
+    observations: Any = None
+    hints: Mapping[str, Any] = field(default_factory=dict)
+    erased: bool = False
 
 
 @dataclass(frozen=True, slots=True)

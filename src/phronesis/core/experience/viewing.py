@@ -1,4 +1,4 @@
-"""In which of their texts the members of a pattern are alike, and groups that are alike in one text alone (EMB-08).
+"""In which of their texts the members of a pattern are alike; groups that are alike in one text, or in two (EMB-08).
 
 All in units of how far the texts of unrelated events are apart: 0 is what those have on average.
 """
@@ -21,7 +21,7 @@ SEEN: Final = 0.5
 """Share of the members that must have a text for the pattern to be of that view."""
 
 LEAST: Final = 3
-"""Members of a group that is alike in one view: two such texts are easily alike by chance."""
+"""Members of a group that is alike in one view, or in two: two such texts are easily alike by chance."""
 
 TRIED: Final = "attempt+result"
 
@@ -65,8 +65,32 @@ def view_groups(
     return out
 
 
+def crossed(first: Sequence[Sequence[int]], second: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Give what groups of two views have in common, of at least `LEAST` members, each sorted.
+
+    What one view gives nearly alone is left out: there the other one tells nothing apart.
+    """
+    cells: dict[tuple[int, int], list[int]] = {}
+    of = {row: n for n, group in enumerate(second) for row in group}
+    for n, group in enumerate(first):
+        for row in group:
+            if row in of:
+                cells.setdefault((n, of[row]), []).append(row)
+    return finer([sorted(cell) for cell in cells.values() if len(cell) >= LEAST], [*first, *second])
+
+
+def finer(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Give the groups that are not nearly the same as one that is known; they may be within one."""
+    return _unlike(groups, known, within=True)
+
+
 def beside(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]]) -> list[list[int]]:
     """Give the groups that say something new: neither within one that is known, nor nearly the same as one."""
+    return _unlike(groups, known, within=False)
+
+
+def _unlike(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]], *, within: bool) -> list[list[int]]:
+    """Give the groups that are nearly the same as none that is known, the largest first, nor as one before them."""
     out: list[list[int]] = []
     holders: dict[int, list[frozenset[int]]] = {}
     for group in known:
@@ -76,7 +100,7 @@ def beside(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]]) -> l
     for group in sorted(groups, key=lambda one: (-len(one), list(one))):
         members = frozenset(group)
         met = {other for row in group for other in holders.get(row, ())}
-        if any(members <= other or jaccard(members, other) >= SAME for other in met):
+        if any((not within and members <= other) or jaccard(members, other) >= SAME for other in met):
             continue
         out.append(sorted(group))
         for row in group:

@@ -17,7 +17,7 @@ from phronesis.core.entries import Entry, Outcome
 from phronesis.core.experience.describing import describe
 from phronesis.core.experience.grouping import Bonds
 from phronesis.core.experience.neighbours import NOBODY
-from phronesis.core.experience.records import MEMBER_OF, PATTERN, event_of
+from phronesis.core.experience.records import CROSSED, MEMBER_OF, PATTERN, event_of
 from phronesis.core.experience.similarity import Floats, Rows
 from phronesis.core.experience.viewing import view_of
 from phronesis.core.instants import to_micros
@@ -38,7 +38,7 @@ AGGREGATE: Final = "aggregate"
 CLUSTERS: Final = "clusters"
 """The role of the outcome: which groups there are, of the part that was looked at, and what is said of each."""
 
-MADE_BY: Final = "average-link/2"
+MADE_BY: Final = "average-link/3"
 """Rises when the same events would give other groups or words."""
 
 MIN_MEMBERS: Final = 2
@@ -60,7 +60,7 @@ MAX_COUNTER: Final = 5
 """Counterexamples that a pattern names, the most alike first."""
 
 JOINT: Final = "average link"
-"""The method of a group that is alike on the whole; one that is alike in one view says in which."""
+"""The method of a group that is alike on the whole; one that is alike in one view, or in two, says in which."""
 
 _WEIGHED: Final = 32
 """Members that are compared with each other, for their weights."""
@@ -170,6 +170,8 @@ class Found:
     rows: Sequence[int]
     alike: Floats
     method: str
+    crossed: Sequence[str] = ()
+    """The two views of which it is what groups have in common."""
 
 
 def _grouped(view: LaneView, table: EventTable, part: Part, encoder: Embedder | None) -> dict[str, Any]:
@@ -184,7 +186,8 @@ def _grouped(view: LaneView, table: EventTable, part: Part, encoder: Embedder | 
     clusters = []
     for found, group, counter in zip(made, members, counters, strict=True):
         cohesions = views.cohesions([one for one, _ in group])
-        seen = {"view": view_of(cohesions), "cohesion": cohesions, "method": found.method}
+        seen = {"view": view_of(cohesions), "cohesion": cohesions, "method": found.method,
+                CROSSED: list(found.crossed)}  # fmt: skip
         clusters.append(_body([events[one] for one, _ in group], group, counter, table.rarity) | seen)
     for body, others in zip(clusters, resembling(table, groups), strict=True):
         body["similar"] = [list(one) for one in others]
@@ -195,7 +198,7 @@ def _grouped(view: LaneView, table: EventTable, part: Part, encoder: Embedder | 
 
 
 def _found(table: EventTable, part: Part, views: ViewTable, rows: Sequence[int]) -> list[Found]:
-    """Give the groups that are alike on the whole, then those that are alike in one view only (EMB-08)."""
+    """Give the groups that are alike on the whole, then those of one view only, then those of two crossed (EMB-08)."""
     if not rows or table.neighbours is None:
         return []
     grouper = table.grouper(part.bonds)
@@ -208,10 +211,11 @@ def _found(table: EventTable, part: Part, views: ViewTable, rows: Sequence[int])
     # Of events that people put together or apart, nothing is grouped by one view: they said how these belong.
     said = {place[row] for pair in (*part.bonds.together, *part.bonds.apart) for row in pair if row in place}
     pairs = [pair for pair in pairs if not said.intersection(pair)]
-    for name, group in views.groups(pairs, [[place[row] for row in known] for known in groups], ()):
+    for names, group in views.groups(pairs, [[place[row] for row in known] for known in groups], ()):
         there = np.array(group[:_WEIGHED], dtype=np.int64)
-        alike = views.metrics[name].matrix(there, there) / np.float32(views.threshold)
-        out.append(Found([row_at[n] for n in group], alike, f"{JOINT} by {name}"))
+        alike = views.alike(names, there)
+        crossed = names if len(names) > 1 else ()
+        out.append(Found([row_at[n] for n in group], alike, f"{JOINT} by {' and '.join(names)}", crossed))
     return out
 
 

@@ -13,7 +13,7 @@ from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.experience.artifacts import artifacts_in
 from phronesis.core.experience.drafts import VIEWS, Artifact, Draft
 from phronesis.core.experience.labelling import label_of
-from phronesis.core.experience.nei import MANUAL, artifacts_of
+from phronesis.core.experience.nei import EVENTS, EXPERIENCE, MANUAL, SOURCE, artifacts_of, constraints_of
 from phronesis.core.experience.records import ABOUT, L1
 from phronesis.core.experience.standing import DECIDED
 from phronesis.core.ids import item_id
@@ -25,17 +25,11 @@ from phronesis.derive.handler import Bench, Handler, Outcomes, Prepare
 from phronesis.derive.sources.port import Raw, Sources
 from phronesis.storage.lane_view import LaneView
 
-EXPERIENCE: Final = "experience"
-SOURCE: Final = "source"
-
-EVENTS: Final = "events"
-"""The list of an entry's payload that holds its experiences, each a part of its own that can be erased alone."""
-
 DRAFTS: Final = "drafts"
 """The role of the outcome that says what an adapter read: ``{"drafts": […]}``."""
 
-FULL: Final = 1.0
-"""How sure a label is that somebody gave."""
+HUMAN: Final = "human"
+"""The origin of a text that a person wrote; ``model`` and ``rule`` are machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +40,12 @@ class Telling:
     draft: Draft
     source_type: str
     source_ref: str
-    human: bool
+
+    @property
+    def human(self) -> bool:
+        """Whether a person wrote all of it: a note in which a model or a rule wrote a text is a machine's (law 8)."""
+        origins = self.draft.field_origin
+        return self.source_type == MANUAL and all(origins.get(view) == HUMAN for view in self.draft.texts)
 
 
 def prepare_experience(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
@@ -89,14 +88,13 @@ def _given(entry: Entry) -> list[Telling]:
     out = []
     for n, nei in enumerate(entry.payload.get(EVENTS) or ()):
         if not is_erased(nei):
-            human = nei["source_type"] == MANUAL
-            out.append(Telling(n, _draft_of(nei, human=human), nei["source_type"], nei["source_ref"], human))
+            out.append(Telling(n, _draft_of(nei), nei["source_type"], nei["source_ref"]))
     return out
 
 
-def _draft_of(nei: Mapping[str, Any], *, human: bool) -> Draft:
+def _draft_of(nei: Mapping[str, Any]) -> Draft:
     texts = {view: nei[view] for view in VIEWS if view in nei}
-    origin: Origin = "human" if human else "model"
+    origin: Origin = HUMAN if nei["source_type"] == MANUAL else "model"
     hints = nei.get("hints") or {}
     given = None if nei["label"] == "unknown" else nei["label"]
     decided = label_of(nei.get("observations"), hints, given=given)
@@ -105,6 +103,7 @@ def _draft_of(nei: Mapping[str, Any], *, human: bool) -> Draft:
         **texts, label=decided.label, signals=decided.signals, confidence=decided.confidence,
         field_origin={**dict.fromkeys(texts, origin), **nei.get("field_origin", {})},
         observations=nei.get("observations") or {}, artifacts=tuple(artifacts_of(hints)),
+        constraints=tuple(constraints_of(hints)),
         occurred_at=None if at is None else parse_moment(at, field="occurred_at"), episode_id=nei.get("episode_id"),
         seq=nei.get("seq"),
     )  # fmt: skip
@@ -121,7 +120,7 @@ def _read(entry: Entry, outcomes: Sequence[Outcome]) -> list[Telling]:
         draft = Draft.from_body(body)
         if draft.occurred_at is None and at is not None:
             draft = replace(draft, occurred_at=at)
-        out.append(Telling(n, draft, payload["source_type"], whole + _lines(draft), payload["source_type"] == MANUAL))
+        out.append(Telling(n, draft, payload["source_type"], whole + _lines(draft)))
     return out
 
 
@@ -144,7 +143,10 @@ def _made(view: LaneView, entry: Entry, outcomes: Outcomes, told: Sequence[Telli
 
 
 def _content(draft: Draft) -> str:
-    return "\n".join(f"{view}: {text}" for view, text in draft.texts.items())
+    told = [f"{view}: {text}" for view, text in draft.texts.items()]
+    if draft.constraints:
+        told.insert(1 if draft.situation else 0, f"constraints: {'; '.join(draft.constraints)}")
+    return "\n".join(told)
 
 
 def _item(view: LaneView, entry: Entry, told: Telling, artifacts: Sequence[Artifact]) -> Item:
@@ -154,6 +156,7 @@ def _item(view: LaneView, entry: Entry, told: Telling, artifacts: Sequence[Artif
     data = {
         **draft.texts, DECIDED: decided, "observations": draft.observations, "field_origin": dict(draft.field_origin),
         "signals": list(draft.signals), "artifacts": [one.id for one in artifacts], "family": draft.family,
+        "constraints": list(draft.constraints),
         "lines": None if draft.lines is None else list(draft.lines),
         "span": None if draft.span is None else list(draft.span),
     }  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any, Final
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.clustering import match_by_overlap
 from phronesis.core.entries import Entry, is_erased
-from phronesis.core.experience.records import CONTRADICTS, L1, MEMBER_OF, PATTERN
+from phronesis.core.experience.records import CONTRADICTS, CROSSED, L1, MEMBER_OF, PATTERN
 from phronesis.core.experience.voices import echoes
 from phronesis.core.forgetting import is_forgotten
 from phronesis.core.ids import item_id
@@ -282,7 +282,7 @@ def _described(group: Group) -> dict[str, Any]:
         "data.view": body["view"],
         "data.cluster_info": {
             "size": len(group.members), "centre": next(iter(group.members)), "method": body["method"],
-            "cohesion": body["cohesion"],
+            "cohesion": body["cohesion"], **({CROSSED: body[CROSSED]} if body.get(CROSSED) else {}),
         },
         "data.summary": body["summary"],
         "data.signature": body["signature"],

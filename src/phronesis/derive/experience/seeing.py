@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from phronesis.core.entries import Entry
-from phronesis.core.experience.records import L1, PATTERN, PRINCIPLE, L1Event, event_of
+from phronesis.core.experience.records import CROSSED, L1, PATTERN, PRINCIPLE, L1Event, event_of
 from phronesis.core.experience.topics import SeenPattern
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
@@ -32,8 +32,8 @@ class Seen:
 
 
 def see(view: LaneView, entry: Entry) -> Seen:
-    """Give what an abstraction looks at."""
-    patterns = view.find(kinds=(PATTERN,))
+    """Give what an abstraction looks at: crossed patterns hold events of others, which would count twice."""
+    patterns = [one for one in view.find(kinds=(PATTERN,)) if not one.data.get("cluster_info", {}).get(CROSSED)]
     rows = view.evidence([one.id for one in patterns])
     events = _events(view, (row.source_key for held in rows.values() for row in held))
     found = [_pattern(one, rows.get(one.id, ()), events) for one in patterns]

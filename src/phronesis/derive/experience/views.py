@@ -6,14 +6,15 @@ process holds.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Final
 
 import numpy as np
 
 from phronesis.core.experience.drafts import VIEWS
 from phronesis.core.experience.edge_building import Listed
-from phronesis.core.experience.similarity import Cosine, Floats, SimilarityMetric, Term, WeightedSum
-from phronesis.core.experience.viewing import SEEN, beside, cohesion, view_groups
+from phronesis.core.experience.similarity import Cosine, Floats, Rows, SimilarityMetric, Term, WeightedSum
+from phronesis.core.experience.viewing import SEEN, beside, cohesion, crossed, finer, view_groups
 from phronesis.core.experience.words import Bags, TermCosine
 from phronesis.core.items import Item
 from phronesis.derive.experience.meaning import vectors_of
@@ -41,6 +42,7 @@ class ViewTable:
     """Some events by place, with a metric for each view, and which of them have it."""
 
     places: Mapping[str, int]
+    """By the event's id."""
     metrics: Mapping[str, SimilarityMetric]
     having: Mapping[str, frozenset[int]]
     threshold: float
@@ -56,16 +58,27 @@ class ViewTable:
                 out[view] = round(max(0.0, alike), 2)
         return out
 
+    def alike(self, names: Sequence[str], there: Rows) -> Floats:
+        """Give how alike some events are in each of some views, in units of what a group by one needs."""
+        least = np.minimum.reduce([self.metrics[name].matrix(there, there) for name in names])
+        out: Floats = least / np.float32(self.threshold)
+        return out
+
     def groups(
         self, pairs: Sequence[tuple[int, int]], known: Sequence[Sequence[int]], apart: Sequence[tuple[int, int]]
-    ) -> list[tuple[str, list[int]]]:
-        """Give groups that are alike in one view and no known ones, by place, each with its view."""
-        out: list[tuple[str, list[int]]] = []
+    ) -> list[tuple[tuple[str, ...], list[int]]]:
+        """Give groups that are alike in one view, then in two, and no known ones, by place, each with its views."""
+        by_view: dict[str, list[list[int]]] = {}
+        out: list[tuple[tuple[str, ...], list[int]]] = []
         for view in ALONE:
             there = self.having[view]
             joined = Listed([pair for pair in pairs if there.issuperset(pair)], self.threshold)
-            found = view_groups(self.metrics[view], joined, threshold=self.threshold, apart=apart)
-            out += [(view, group) for group in beside(found, [*known, *(group for _, group in out)])]
+            by_view[view] = view_groups(self.metrics[view], joined, threshold=self.threshold, apart=apart)
+            found = beside(by_view[view], [*known, *(group for _, group in out)])
+            out += [((view,), group) for group in found]
+        for one, other in combinations(ALONE, 2):
+            found = finer(crossed(by_view[one], by_view[other]), [*known, *(group for _, group in out)])
+            out += [((one, other), group) for group in found]
         return out
 
 

@@ -62,7 +62,13 @@ SECTIONS: Final = {
         runs.learn,
         batch.batch,
     ),
-    "Account for it": (reading.explain, reading.history, writing.rollback, quarantine.quarantine),
+    "Account for it": (
+        reading.explain,
+        experience.source,
+        reading.history,
+        writing.rollback,
+        quarantine.quarantine,
+    ),
     "Serve": (serving.serve, mcp.mcp, keys.keys),
     "Keep in order": (
         keeping.doctor,

@@ -86,6 +86,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "learn": ("learn run-17 --namespace lab",),
     "batch": ("batch runs.jsonl --namespace lab --dry-run", "batch runs.jsonl --namespace lab --report report.jsonl"),
     "explain": (f"explain {ID}",),
+    "source": ("source build.log#L12-L15", f"source {ID} --whole"),
     "history": (f"history {ID}",),
     "rollback": (f"rollback {ID}", f"rollback {ID} --cascade"),
     "quarantine list": ("quarantine list --user lin",),

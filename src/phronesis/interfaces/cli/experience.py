@@ -143,6 +143,22 @@ def query(*, situation: str, goal: str, constraints: Sequence[str], preferences:
 
 
 @click.command()
+@click.argument("event", metavar="EVENT")
+@click.option("--whole", is_flag=True, help="The whole text, not only the event's lines.")
+@with_owner
+@with_store
+def source(*, event: str, whole: bool, scope: Scope, store: Store) -> None:
+    """Show what an event was taken from, as it was handed in.
+
+    EVENT is an event's id, or a reference such as 'build.log#L12-L15' or 'entry:ID#L3'. Of a text its lines are shown,
+    of an experience that was told the payload, observations and hints that came with it.
+    """
+    with store.open() as memory:
+        found = memory.get_source(event, **scope.named())
+    store.answer(found, lambda one: render.say_source(one, whole=whole))
+
+
+@click.command()
 @click.argument("target_id", metavar="ID")
 @click.argument("kind", type=click.Choice(FEEDBACKS))
 @click.option("--value", metavar="JSON", type=JsonValue(text=True),

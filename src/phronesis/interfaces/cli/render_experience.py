@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from phronesis.interfaces.cli.printing import say
+from phronesis.interfaces.cli.printing import say, say_json, second
 from phronesis.interfaces.cli.text import cut, on_one_line, table, terminal_columns
 
 if TYPE_CHECKING:
     from phronesis.core.experience.answers import Advice, Answer, LearnedEvidence, Reference
     from phronesis.core.experience.records import IngestMeta, L1Event, Pattern, Principle
-    from phronesis.core.experience.results import Aggregation
+    from phronesis.core.experience.results import Aggregation, EventSource
     from phronesis.core.experience.upkeep import FeedbackResult
     from phronesis.core.results import Evidence
 
@@ -134,6 +134,21 @@ def _advice(one: "Advice") -> Iterator[str]:
 def _refs(found: "Sequence[Reference]") -> str:
     shown = ", ".join(one.source_ref or f"mem:{one.id}" for one in found[:3])
     return shown + (f" and {len(found) - 3} more" if len(found) > 3 else "")  # noqa: PLR2004 - as many as a line holds
+
+
+def say_source(found: "EventSource", *, whole: bool = False) -> None:
+    """Print what an event was taken from: where it stands, the words of its lines, and what came with it."""
+    say(f"{found.source_ref}  {found.source_type}  {second(found.recorded_at)} by {found.actor}")
+    if found.erased:
+        say("its words were erased")
+    elif found.text:
+        first = 1 if whole or found.lines is None else found.lines[0]
+        words = found.text if whole or found.lines is None else found.excerpt
+        say(*(f"{n:>6}  {line}" for n, line in enumerate(words.split("\n"), first)))
+    for name, value in (("payload", found.payload), ("observations", found.observations), ("hints", found.hints)):
+        if value not in (None, {}):
+            say("", name)
+            say_json(value)
 
 
 def say_feedback(result: "FeedbackResult") -> None:

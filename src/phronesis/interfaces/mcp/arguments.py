@@ -225,7 +225,10 @@ class RecordExperience(Owner, Write):
     result: str | None = Field(None, description="What came of it.")
     reflection: str | None = Field(None, description="What to learn from it.")
     label: Literal["success", "failure", "unknown"] = "unknown"
-    source_type: Id = Field("manual", description="What kind of source: manual, chat, log, run, lean …")
+    source_type: Id = Field(
+        "run", description="What kind of source: run (what an agent did), chat, log, lean …; manual only where a"
+        " person wrote these words.",
+    )  # fmt: skip
     observations: Any = Field(None, description="Measurements and outputs that show the result.")
     hints: dict[str, Any] | None = Field(
         None, description='artifacts (names, or {"type": "lemma|file|error_type|concept", "name"}), constraints.'

@@ -112,6 +112,14 @@ class NewExperience(Owner):
     occurred_at: str | None = None
 
 
+class Taken(Form):
+    """Of which event, or which reference, the source is asked for."""
+
+    id: str
+    user_id: str | None = None
+    namespace: str | None = None
+
+
 class Grouping(Owner):
     """Where events are grouped; ``full`` groups all of them anew."""
 

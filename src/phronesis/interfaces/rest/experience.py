@@ -8,13 +8,13 @@ from fastapi import APIRouter, Query, Request, Response
 from phronesis.core import pages
 from phronesis.core.experience.answers import Answer
 from phronesis.core.experience.records import L1, PATTERN, PRINCIPLE, L1Event, Pattern, Principle
-from phronesis.core.experience.results import Aggregation, Ingested
+from phronesis.core.experience.results import Aggregation, EventSource, Ingested
 from phronesis.core.experience.upkeep import FeedbackResult, ForgetResult
 from phronesis.errors import InputError
 from phronesis.interfaces.admission import Caller
 from phronesis.interfaces.rest import PREFIX
 from phronesis.interfaces.rest.answers import answer, listed
-from phronesis.interfaces.rest.bodies import Forgetting, Grouping, NewExperience, Owner, Page, Question, Word
+from phronesis.interfaces.rest.bodies import Forgetting, Grouping, NewExperience, Owner, Page, Question, Taken, Word
 from phronesis.interfaces.rest.callers import Reading, Writing
 from phronesis.interfaces.rest.documented import gives
 from phronesis.interfaces.rest.writes import Written
@@ -43,6 +43,12 @@ def ingest(caller: Writing, body: NewExperience, how: Written) -> Response:
 def experiences(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
     """List attempts, newest first."""
     return listed(request, _records(caller, L1, page))
+
+
+@router.get("/experiences/source", responses=gives(EventSource, 404))
+def source(caller: Reading, asked: Annotated[Taken, Query()]) -> Response:
+    """Give what an event was taken from, by the event's id or a ``source_ref``: text and lines, payload, hints."""
+    return answer(caller.memory.get_source(**asked.given()))
 
 
 @router.get("/patterns", responses=gives(pages.Page[Pattern]))

@@ -17,10 +17,12 @@ from phronesis.core.experience.records import (
     pattern_of,
     principle_of,
 )
-from phronesis.core.experience.results import Aggregation
+from phronesis.core.experience.results import Aggregation, EventSource
 from phronesis.core.experience.standing import members_of
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
+from phronesis.core.scope import Scope
+from phronesis.recall.experience.originals import find_source
 from phronesis.recall.past import evidence_at
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.deltas import deltas_of_entry
@@ -40,6 +42,11 @@ class ExperienceBook:
             return event_of(item)
         with self.database.transaction(tenant, "read") as unit:
             return as_records(unit, [item], as_of=as_of)[0]
+
+    def source(self, tenant: str, scope: Scope, named: str) -> EventSource:
+        """Give what an event was taken from: by its id, or by a reference that the scope sees."""
+        with self.database.transaction(tenant, "read") as unit:
+            return find_source(unit, scope, named)
 
     def came_to(self, tenant: str, entry: Entry, kind: str = PATTERN) -> Aggregation:
         """Give what an aggregation changed among patterns, or an abstraction among principles (``kind``)."""

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import Form, Response
 
+from phronesis.core.experience.records import L1
 from phronesis.core.items import Item
 from phronesis.core.keys import Role
 from phronesis.core.results import Explanation, HistoryEvent
@@ -53,9 +54,10 @@ def show(visitor: Visiting, item_id: str, edit: bool = False, done: str = "") ->
     told = visitor.memory.explain(item_id)
     events = [(event, changes_of(event)) for event in reversed(told.history)]
     trait = trait_told(visitor, item, told.history) if isinstance(item, Trait) else None
+    taken = visitor.memory.get_source(item.id) if item.kind == L1 else None
     return page(
         visitor, "item.html", item=item, told=told, events=events, linked=linked_items(visitor, told), trait=trait,
-        editing=edit, done=done,
+        taken=taken, editing=edit, done=done,
     )  # fmt: skip
 
 
