@@ -22,7 +22,6 @@ BROAD_EXCEPT_ALLOWED: frozenset[str] = frozenset(
         "derive/interpreter.py::Interpreter.drain",  # a handler may raise anything: the entry is set aside
         "derive/interpreter.py::Interpreter.at_once",  # the same: the entry is recorded alone, and drain meets it again
         "derive/background.py::Background._loop",  # so may an encoder: the thread goes on
-        "index/vectorizer.py::Vectorizer.run",  # so may an encoder: the other lanes have their vectors first
         "interfaces/rest/gate.py::Gate.__call__",  # the edge of a request: it becomes a 500, and the log has it
         "worker.py::Worker._guarded",  # so may an encoder: the loop goes on
     }
