@@ -1,8 +1,7 @@
 """How alike events are: metrics that can be replaced and added up (EMB-07).
 
 A metric compares rows of one set of events with each other, as matrices: nothing else of an event is known to what
-builds edges, clusters or lists of neighbours. Which of them are joined is said in code (``derive.experience.table`` and
-``views``): another one takes two methods and a line there, and no policy names one.
+builds edges, clusters or lists of neighbours.
 """
 
 from collections.abc import Sequence
@@ -13,8 +12,14 @@ from typing import Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from phronesis.core.clustering import jaccard
+
 Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
+
+MAX_EDITED: Final = 400
+"""Characters of a text that edit distance looks at: its time goes with the square of them."""
+
 
 FEW: Final = 16
 
@@ -58,6 +63,47 @@ class Cosine:
         return out
 
 
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """What two sets share, by `jaccard`: of words, or of the artifacts that events are about."""
+
+    members: Sequence[AbstractSet[str]]
+    name: str = "jaccard"
+
+    @property
+    def size(self) -> int:
+        """How many events there are."""
+        return len(self.members)
+
+    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+        """Give shared / all, in [0, 1]."""
+        against = range(self.size) if others is None else others.tolist()
+        found = [[jaccard(self.members[row], self.members[other]) for other in against] for row in rows.tolist()]
+        return np.array(found, dtype=np.float32).reshape(len(rows), len(against))
+
+
+@dataclass(frozen=True, slots=True)
+class EditDistance:
+    """1 - Levenshtein distance / the longer length, in [0, 1], over the first `MAX_EDITED` characters.
+
+    For a few short texts, such as names or error lines: it compares each pair of characters.
+    """
+
+    texts: Sequence[str]
+    name: str = "edit_distance"
+
+    @property
+    def size(self) -> int:
+        """How many events there are."""
+        return len(self.texts)
+
+    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+        """Give how much of two texts stays when one is made into the other; 1 for two empty ones."""
+        against = range(self.size) if others is None else others.tolist()
+        found = [[_unedited(self.texts[row], self.texts[other]) for other in against] for row in rows.tolist()]
+        return np.array(found, dtype=np.float32).reshape(len(rows), len(against))
+
+
 class Unlike:
     """1 where two events both have marks and share none, else 0: errors of two kinds are not one lesson.
 
@@ -84,6 +130,19 @@ class Unlike:
         against = self._numbers if others is None else self._numbers[others]
         out: Floats = self._apart[self._numbers[rows]][:, against]
         return out
+
+
+def _unedited(first: str, second: str) -> float:
+    one, other = first[:MAX_EDITED], second[:MAX_EDITED]
+    if one == other:
+        return 1.0
+    before = list(range(len(other) + 1))
+    for n, left in enumerate(one, 1):
+        row = [n]
+        for m, right in enumerate(other, 1):
+            row.append(min(before[m] + 1, row[m - 1] + 1, before[m - 1] + (left != right)))
+        before = row
+    return 1.0 - before[-1] / max(len(one), len(other))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,15 @@
 import numpy as np
 import pytest
 
-from phronesis.core.experience.similarity import Cosine, SimilarityMetric, Term, Unlike, WeightedSum
+from phronesis.core.experience.similarity import Cosine, EditDistance, Sets, SimilarityMetric, Term, WeightedSum
 
 VECTORS = np.array([[1, 0], [0, 1], [0.6, 0.8], [0, 0]], np.float32)
-MARKED = Unlike([{"a", "b"}, {"b"}, set(), {"c"}])
-METRICS = (Cosine(VECTORS), MARKED, WeightedSum([Term(Cosine(VECTORS), 2.0), Term(MARKED, -3.0, 0.5)]))
+METRICS = (
+    Cosine(VECTORS),
+    Sets([{"a", "b"}, {"b"}, set(), {"a", "b"}]),
+    EditDistance(["simp", "simpa", "", "omega"]),
+    WeightedSum([Term(Cosine(VECTORS), 2.0), Term(Sets([{"a"}, {"a"}, set(), {"b"}]), 3.0, 0.5)]),
+)
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
@@ -26,9 +30,13 @@ def test_the_cosine_of_what_has_no_vector_is_none() -> None:
     assert Cosine(VECTORS).matrix(np.array([3, 2]))[:, 1].tolist() == pytest.approx([0.0, 0.8])
 
 
-def test_marks_tell_apart_where_both_have_some_and_share_none() -> None:
-    assert MARKED.matrix(np.array([0]))[0].tolist() == [0.0, 0.0, 0.0, 1.0]
+def test_sets_share_what_jaccard_says() -> None:
+    assert METRICS[1].matrix(np.array([0]))[0].tolist() == pytest.approx([1.0, 0.5, 0.0, 1.0])
+
+
+def test_edit_distance_counts_letters() -> None:
+    assert METRICS[2].matrix(np.array([0]))[0].tolist() == pytest.approx([1.0, 0.8, 0.0, 0.0])
 
 
 def test_a_sum_weighs_what_is_above_the_offset() -> None:
-    assert METRICS[2].matrix(np.array([0]), np.array([1, 3]))[0].tolist() == pytest.approx([1.5, -1.5])
+    assert METRICS[3].matrix(np.array([0]), np.array([1, 3]))[0].tolist() == pytest.approx([1.5, -1.5])

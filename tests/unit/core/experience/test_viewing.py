@@ -1,11 +1,9 @@
 """The views that members are alike in, and the groups of one view."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 
-from phronesis.core.experience.edge_building import Listed
+from phronesis.core.experience.edge_building import AtLeast
 from phronesis.core.experience.viewing import TRIED, beside, cohesion, crossed, finer, view_groups, view_of
 from unit.core.experience.metrics import crowds
 
@@ -31,9 +29,8 @@ def test_a_pattern_is_of_the_views_that_its_members_are_alike_in(cohesions: dict
 
 def test_groups_of_one_view_are_large_enough_and_keep_apart_who_is_to_be() -> None:
     metric = crowds((4, 2, 3))
-    builder = Listed(list(combinations(range(9), 2)), 5)
-    assert view_groups(metric, builder, threshold=5) == [[0, 1, 2, 3], [6, 7, 8]]
-    groups = view_groups(metric, builder, threshold=5, apart=[(0, 1), (4, 8)])
+    assert view_groups(metric, AtLeast(5), threshold=5) == [[0, 1, 2, 3], [6, 7, 8]]
+    groups = view_groups(metric, AtLeast(5), threshold=5, apart=[(0, 1), (4, 8)])
     assert all(not {0, 1} <= set(group) for group in groups)
     assert [6, 7, 8] in groups
 
