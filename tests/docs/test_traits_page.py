@@ -83,6 +83,7 @@ def test_the_keys_of_an_answer_are_there() -> None:
 def test_every_rule_is_there() -> None:
     known = {
         rounds.NO_NEW_EVIDENCE, rounds.NO_SUCH_TRAIT, rounds.TAKEN_BACK, rounds.NO_WORDS, behaviours.TOO_FEW,
+        behaviours.ONE_CONVERSATION,
         contradictions.ONE_SIDED, sifting.SENSITIVE, trends.KNOWN, upgrades.TOO_FEW,
         upgrades.TOO_UNSURE, upgrades.WRONG_SUBTYPE,
     }  # fmt: skip

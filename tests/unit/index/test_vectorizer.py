@@ -165,8 +165,9 @@ def test_a_lane_that_fails_does_not_stop_the_next() -> None:
             memory.add(text, user_id=user, infer=False)
         encoder.error = RuntimeError("out of range")
         vectorizer = Vectorizer(memory.stages.database, Embedders(encoder))
-        with pytest.raises(RuntimeError, match="out of range"):
-            vectorizer.run("acme")
+        for _ in range(2):  # the second run comes last to the lane that failed
+            with pytest.raises(RuntimeError, match="out of range"):
+                vectorizer.run("acme")
         with memory.stages.database.transaction("acme", "read") as unit:
             assert count_without_vector(unit, encoder.name) == 1
         memory.add("more coffee", user_id="w", infer=False)
