@@ -48,6 +48,14 @@ def test_users_and_sessions_are_named_by_any_text(memory: Memory, talk: Talk) ->
     assert json.loads(talk.read(f"memory://users/{quote('李雷')}/traits")) == []
 
 
+def test_half_a_surrogate_pair_hides_no_session(memory: Memory, talk: Talk) -> None:
+    call = {"name": "look", "args": {"q": "\udc00"}, "result": "\ud800!", "status": "ok"}
+    turn = {"messages": [{"role": "user", "content": "look it up"}], "tool_calls": [call]}
+    memory.commit_turn("cut", turn, user_id="李雷")
+    [told] = json.loads(talk.read("memory://sessions/cut/turns"))
+    assert told["tool_calls"][0]["result"] == "\ufffd!"
+
+
 @pytest.mark.parametrize(
     ("uri", "told"),
     [

@@ -11,6 +11,7 @@ from mcp.server.mcpserver.resources import ResourceSecurity
 
 from phronesis.errors import NotFound, PhronesisError
 from phronesis.interfaces.mcp.reception import Reception
+from phronesis.truth.reader import fit
 from phronesis.wire import as_json
 
 Given = ParamSpec("Given")
@@ -78,7 +79,8 @@ def _told(read: Callable[Given, Any]) -> Callable[Given, str]:
     @wraps(read)
     def told(*args: Given.args, **kwargs: Given.kwargs) -> str:
         try:
-            return json.dumps(as_json(read(*args, **kwargs)), ensure_ascii=False, indent=2)
+            # What was recorded may hold half a surrogate pair, which no message of the protocol can.
+            return json.dumps(fit(as_json(read(*args, **kwargs))), ensure_ascii=False, indent=2)
         except NotFound as error:
             raise ResourceNotFoundError(f"{error.code}: {error.message}") from error
         except PhronesisError as error:
