@@ -1,5 +1,6 @@
 """The server does what its OpenAPI document says: statuses, media types, schemas, headers, for drawn requests."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -52,7 +53,7 @@ def served() -> Iterator[Served]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("path", "method"), OPERATIONS)
 def test_the_document_is_kept(served: Served, path: str, method: str) -> None:
-    operation = served.document[path.replace(":path", "")][method]
+    operation = served.document[re.sub(r":\w+(?=})", "", path)][method]
     alone = not (operation.query or operation.headers or operation.body or operation.path_parameters)
     for mode in (GenerationMode.POSITIVE,) if alone else GenerationMode:  # what takes nothing cannot be called wrongly
 

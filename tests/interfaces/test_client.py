@@ -145,7 +145,7 @@ def test_documents_experience_and_runs(client: Client, memory: Memory, tmp_path:
     assert client.record_run({"run_id": "r/1", "output": {"M1": "Cu"}, "memory_ids": [item.id]}) == "r/1"
     client.run_feedback("r/1", {"cons": "Much zinc was leached."})
     assert client.learn("r/1").entry_id
-    assert [run.run_id for run in client.list_runs()] == ["r/1"]
+    assert "r/1" in [run.run_id for run in client.list_runs()]
     assert client.get_run("r/1").to_dict() == memory.get_run("r/1").to_dict()
 
 

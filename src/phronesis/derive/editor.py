@@ -144,7 +144,7 @@ def _check_change(item: Item, payload: Mapping[str, Any]) -> None:
         raise InputError(f"value belongs to what is stated; an item of kind {item.kind} has none", field="value")
     if item.valid_from is not None and payload.get("valid_to") is not None:
         end = parse_moment(payload["valid_to"], field="valid_to")
-        if end < item.valid_from:
+        if end.date() < item.valid_from.date():  # an end is often told by its day, or by its second
             raise InputError(
                 f"valid_to ({isoformat(end)}) lies before the item's valid_from ({isoformat(item.valid_from)}): it"
                 " would hold at no time; give a later one, or retract the item if it never held",

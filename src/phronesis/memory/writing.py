@@ -132,8 +132,8 @@ class Writing(Inside):
         do not say it plainly, the item has none, and its words are compared with what is said later. What it is due
         stays. Under a key of your own the value stays until you give another.
 
-        InputError when ``valid_to`` lies before the item's ``valid_from``; VersionConflict when ``expected_version`` is
-        given and is not the item's.
+        InputError when ``valid_to`` lies on a day before the item's ``valid_from``; VersionConflict when
+        ``expected_version`` is given and is not the item's.
         """
         if content is None and value is None and metadata is None and valid_to is None:
             raise InputError("update needs content, value, metadata or valid_to", field="content")
