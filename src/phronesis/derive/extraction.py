@@ -175,8 +175,7 @@ class ByModel:
         taken = {one.n for one in proposals} | {one.n for one in refusals}
         refusals += [one for one in refusals_by(ruled) if one.n not in taken]
         outcomes += learned(proposals, refusals, made_by)
-        spoken_of = [*(one.quote for one in answer.value.memories), *(one.text for one in refusals)]
-        more = passed_over(proposals_in(by_role(ruled)), proposals, spoken_of)
+        more = passed_over(proposals_in(by_role(ruled)), proposals, answer.value.memories, texts)
         outcomes += [replace(one, n=1) for one in learned(more, (), EXTRACT_VERSION)]
         return [*outcomes, *self._judged(bench, entry, [*proposals, *more], told)]
 
@@ -221,19 +220,23 @@ def messages_said(entry: Entry, texts: Mapping[int, str]) -> dict[int, Said]:
     return out
 
 
-def passed_over(ruled: Iterable[Proposal], proposals: Sequence[Proposal], spoken_of: Sequence[str]) -> list[Proposal]:
+def passed_over(
+    ruled: Iterable[Proposal],
+    proposals: Sequence[Proposal],
+    spoken_of: Iterable[ProposedMemory],
+    texts: Mapping[int, str],
+) -> list[Proposal]:
     """Give what rules propose of words that the model does not speak of.
 
-    Of a key that holds one value nothing where the model proposes one. ``spoken_of`` are the quotations of what it
-    proposed and of what was refused: that it said something else of the same words counts.
+    Of a key that holds one value nothing where the model proposes one. ``spoken_of`` is all that it said of the
+    ``texts``: that it said something else of the same words, or something that was refused, counts.
     """
+    places = [(one.n, texts[one.n].find(one.quote), len(one.quote)) for one in spoken_of if one.n in texts]
 
     def said(one: Proposal) -> bool:
         return any(
-            (other.subject, other.key, "one") == (one.subject, one.key, one.cardinality)
-            or (other.n == one.n and other.start < one.end and one.start < other.end)
-            for other in proposals
-        ) or any(one.quote in text or text in one.quote for text in spoken_of if text)
+            (other.subject, other.key, "one") == (one.subject, one.key, one.cardinality) for other in proposals
+        ) or any(n == one.n and 0 <= start < one.end and one.start < start + length for n, start, length in places)
 
     return [one for one in ruled if not said(one)]
 

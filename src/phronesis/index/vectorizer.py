@@ -100,6 +100,7 @@ class Vectorizer:
         """Forget what was done in lanes that are there no more."""
         for key in [key for key in list(self._done) if key[0] == tenant and key[1] not in lane_ids]:
             self._done.pop(key, None)
+        self._failed.difference_update([key for key in self._failed if key[0] == tenant and key[1] not in lane_ids])
 
     def embed(self, tenant: str, lane_id: int, kind: str) -> int:
         """Embed a lane's current documents of one kind, for who cannot wait for all; gives how many vectors it made."""

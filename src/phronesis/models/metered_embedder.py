@@ -8,7 +8,7 @@ import numpy as np
 
 from phronesis.models.calls import Limits
 from phronesis.models.conduct import Conduct
-from phronesis.models.embedder import Floats
+from phronesis.models.embedder import Embedder, Floats
 from phronesis.models.purse import Purse
 from phronesis.models.token_counter import TokenCounter
 
@@ -19,23 +19,8 @@ BATCH: Final = 64
 """Texts of one call, with its own time and its own row of the ledger: as many as one request takes."""
 
 
-class BoundedEmbedder(Protocol):
+class BoundedEmbedder(Embedder, Protocol):
     """An `Embedder` that ends a call when its limits say so."""
-
-    @property
-    def name(self) -> str:
-        """The encoder's identity."""
-        ...
-
-    @property
-    def dimension(self) -> int:
-        """Numbers per vector."""
-        ...
-
-    @property
-    def prefix_scheme(self) -> str:
-        """How queries and documents are told apart."""
-        ...
 
     def embed_documents(self, texts: Sequence[str], *, limits: Limits | None = None) -> Floats:
         """Give a float32 matrix (n, dimension)."""
