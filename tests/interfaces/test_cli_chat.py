@@ -105,14 +105,14 @@ def test_why_quotes_the_sources_and_context_shows_what_was_sent(call: Any, talk:
 
 
 def test_forget_shows_asks_and_archives_and_undo_brings_it_back(call: Any, talk: Any) -> None:
-    added = call("add", "我的银行卡密码是 4711。", "--user", "lin", "--session", "old", "--json").json
+    added = call("add", "我的银行卡密码是 4711x。", "--user", "lin", "--session", "old", "--json").json
     told = talk("/forget 密码", "no", "/forget 密码", "1")
-    assert "1. 我的银行卡密码是 4711。" in told.out
+    assert "1. 我的银行卡密码是 4711x。" in told.out
     assert "forget which? numbers, all, or anything else for none\nnothing was forgotten\n" in told.out
     assert told.out.endswith("forgotten: 1; /undo takes it back\n")
     citation = f"mem:{added['items'][0]['id']}"
     assert call("get", citation, "--json").json["status"] == "archived"
-    assert "4711" not in talk("我的密码是什么？").out
+    assert "4711x" not in talk("我的密码是什么？").out
     call("add", "A second secret.", "--user", "lin")
     told = talk("/forget second secret", "all", "/undo", "/undo", "/forget nothing of the kind", "/forget")
     assert "what was forgotten is remembered again\nthere is nothing to take back\n" in told.out
@@ -133,8 +133,8 @@ def test_forget_by_citation_and_an_unknown_one(call: Any, talk: Any) -> None:
 
 
 def test_undo_takes_the_turn_out_of_the_next_context(talk: Any) -> None:
-    told = talk("The code is 4711.", "/undo", "Hello", "/etc/hosts is a path, no command")
-    assert told.out.count("4711") == 1
+    told = talk("The code is 4711x.", "/undo", "Hello", "/etc/hosts is a path, no command")
+    assert told.out.count("4711x") == 1
     assert told.out.endswith("# User message\n/etc/hosts is a path, no command\n")
 
 

@@ -128,7 +128,7 @@ def test_a_key_opens_its_own_tenant(client: TestClient, memory: Memory) -> None:
 def test_what_is_no_key_is_refused_where_none_is_asked_for_too(client: TestClient, given: str) -> None:
     refused = client.get("/api/v1/memories", headers={"Authorization": given})
     assert refused.status_code == 401
-    assert "1234" not in refused.text
+    assert "sk-1234" not in refused.text
 
 
 def test_a_name_that_is_not_the_servers_is_refused(memory: Memory, client: TestClient) -> None:
