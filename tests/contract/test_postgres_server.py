@@ -185,3 +185,20 @@ def _wait_until(done: Callable[[], bool], seconds: float = 20) -> None:
     while not done():
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+def test_databases_lie_in_memory_where_there_is_room_and_nothing_else_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TMPDIR", raising=False)
+    monkeypatch.setattr(postgres_server, "MEMORY", tmp_path)
+    monkeypatch.setattr(postgres_server, "ROOM", 0)
+    assert postgres_server._in_memory() == [str(tmp_path)]
+    monkeypatch.setattr(postgres_server, "ROOM", 1 << 60)
+    assert postgres_server._in_memory() == []
+    monkeypatch.setattr(postgres_server, "ROOM", 0)
+    monkeypatch.setattr(postgres_server, "MEMORY", tmp_path / "none")
+    assert postgres_server._in_memory() == []
+    monkeypatch.setattr(postgres_server, "MEMORY", tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert postgres_server._in_memory() == []

@@ -232,6 +232,7 @@ REFUSED: dict[str, Behaviour] = {
     "text": status(422, message=f"input: {TEXT}"),
     "redirect": redirect("http://127.0.0.1:1/v1/chat/completions"),
 }
+LASTING = [UNAVAILABLE[name] for name in ("slow", "trickle", "trickled headers")]
 FAULTS: list[Any] = [
     pytest.param(kind, behaviour, id=f"{kind.__name__}-{name}")
     for kind, behaviours in ((AnswerRejected, NO_COMPLETION), (ModelUnavailable, UNAVAILABLE), (ModelRefused, REFUSED))
@@ -246,11 +247,12 @@ def test_every_fault_is_an_error_in_time_that_tells_nothing(
     caplog.set_level(logging.DEBUG)
     for name in ("openai", "httpx2", "httpcore2"):
         caplog.set_level(logging.DEBUG, name)
+    seconds = 2.0 if behaviour in LASTING else 30.0  # a busy machine may take one to send what is answered at once
     with opened(behaviour) as (server, model):
         began = time.monotonic()
         with pytest.raises(ModelError) as fault:
-            complete(model, limits(1.0, max_bytes=1 << 20))
-        assert time.monotonic() - began < 4
+            complete(model, limits(seconds, max_bytes=1 << 20))
+        assert time.monotonic() - began < seconds + 3
         assert len(server.requests) == 1
     assert type(fault.value) is kind
     assert "local" in fault.value.message or "too long" in fault.value.message
