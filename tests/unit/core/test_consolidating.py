@@ -236,6 +236,18 @@ def test_an_earlier_saying_moves_the_beginning_of_the_one_value() -> None:
     assert lane.now("home") == ["paris"]
 
 
+def test_an_earlier_saying_moves_the_beginning_of_what_is_past() -> None:
+    lane = Lane()
+    lane.state("home", "osaka", saying(5))
+    lane.state("home", "kyoto", saying(10))
+    _, verdict = lane.state("home", "osaka", saying(2))
+    assert verdict.into == "osaka1"
+    assert (lane.now("home"), len(lane.held)) == (["kyoto"], 2)
+    lane.state("home", "nara", saying(4))
+    _, verdict = lane.state("home", "kyoto", saying(3))  # before nara: another stay
+    assert verdict.into is None
+
+
 def test_an_earlier_value_with_another_in_between_is_not_the_same_stay() -> None:
     lane = Lane()
     lane.state("home", "lyon", saying(5))

@@ -86,3 +86,12 @@ def test_many_headings_are_cut() -> None:
 @given(st.text(max_size=600), st.text(max_size=40), st.integers(0, LIMIT))
 def test_a_summary_keeps_to_its_limit(text: str, title: str, limit: int) -> None:
     assert len(summary_of(document(text, title), limit=limit)) <= limit
+
+
+def test_a_line_that_does_not_fit_is_left_out_and_a_shorter_one_after_it_kept() -> None:
+    whole = summary_of(document(MANUAL)).split("\n")
+    longest = max(whole, key=len)
+    assert whole.index(longest) < len(whole) - 1
+    short = summary_of(document(MANUAL), limit=len(longest) - 1).split("\n")
+    assert longest not in short
+    assert short == [line for line in whole if line in short]

@@ -52,6 +52,11 @@ def test_every_form_of_an_id_reads_as_one(given_id: uuid.UUID) -> None:
     assert [ids.is_id(form) for form in (plain, f"mem:{plain}", given_id.hex, "e")] == [True, False, False, False]
 
 
+def test_an_id_a_citation_and_a_uuid_read_as_one() -> None:
+    assert ids.citation(ENTRY) == f"mem:{ENTRY}"
+    assert {ids.parse_id(form, field="id") for form in (ENTRY, ids.citation(ENTRY), uuid.UUID(ENTRY))} == {ENTRY}
+
+
 @pytest.mark.parametrize("bad", [None, 5, b"x", "", "mem:", "mem:mem:", "x" * 36, "\ud800", ["x"]])
 def test_what_is_no_id_is_refused_by_its_field(bad: object) -> None:
     with pytest.raises(InputError) as caught:

@@ -35,6 +35,11 @@ def test_a_message_is_enough() -> None:
     assert plan.id != RetrievalPlan.from_dict({"message": "which door?"}).id
 
 
+def test_filters_are_taken_as_they_are_given() -> None:
+    told = {"AND": [{"status": "active"}, {"importance": {"gte": 3}}]}
+    assert RetrievalPlan.from_dict({"message": "m", "filters": told}).filters == told
+
+
 def test_a_sub_plan_takes_what_it_does_not_say_from_the_plan() -> None:
     given = {"message": "m", "queries": [{"text": "a", "weight": 1}], "modes": ["semantic", "exact"], "limit": 5,
              "resources": {"limit": 3}, "memory": None}  # fmt: skip
@@ -83,6 +88,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"scope": {"own_only": "yes"}}, "scope.own_only"),
     ({"as_of": 3}, "as_of"),
     ({"degraded": [{"role": "plan"}]}, "degraded[0].reason"),
+    ({"filters": ["status"]}, "filters"),
 ]
 
 

@@ -50,6 +50,15 @@ def test_one_form_is_written() -> None:
     assert parse(written).claims[0].inference == "a\u2028b"
 
 
+def test_an_exception_is_written_with_its_reason() -> None:
+    written = render(parse(block(member(allow_positive=True, exception_reason="measured twice"))))
+    claim = parse(written).claims[0]
+    assert (claim.allow_positive, claim.exception_reason) == (True, "measured twice")
+    plain = render(parse(block(member())))
+    assert "allow_positive" not in plain
+    assert "exception_reason" not in plain
+
+
 def test_every_member_is_kept() -> None:
     full = member(
         constraint="use Cu",

@@ -84,3 +84,9 @@ def test_neighbours_end_with_the_session() -> None:
     assert layout.shifted(values, 5).tolist() == [0] * 5
     there, inside = layout.beside(np.array([0, 2, 3]), 1)
     assert (there.tolist(), inside.tolist()) == ([1, 0, 0], [True, False, False])
+
+
+def test_a_layout_says_how_many_bytes_it_holds() -> None:
+    few, many = (layout_of([(0, 1, True)] * count) for count in (2, 20))
+    assert 0 < few.nbytes < many.nbytes
+    assert many.nbytes >= many.rows.nbytes + many.lengths.each.nbytes

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core.experience.bonding import Drawn, merged, parted, resolved
+from phronesis.core.experience.grouping import Bonds
 
 IDS = [f"e{n}" for n in range(8)]
 SOME = st.lists(st.sampled_from(IDS), min_size=2, unique=True)
@@ -86,3 +87,11 @@ def test_bonds_among_rows_hold_within_a_group_past_events_that_are_not_there(
     for one, other in combinations(sorted(rows), 2):
         if groups[one] == groups[other] and IDS[one] in part_of and part_of[IDS[one]] == part_of.get(IDS[other]):
             assert joined[IDS[one]] == joined[IDS[other]]
+
+
+def test_what_was_split_is_apart_only_where_both_are_in_one_group() -> None:
+    drawn = parted([["a", "b"], ["c", "d"]], merged(["a", "b", "c", "d"], Drawn()))
+    rows = {"a": 0, "b": 1, "c": 2}
+    assert resolved(drawn, rows, {0: 7, 1: 7, 2: 7}) == Bonds(together=((0, 1),), apart=((0, 2),))
+    assert resolved(drawn, rows, {0: 7, 1: 7, 2: 8}) == Bonds(together=((0, 1),), apart=())
+    assert resolved(drawn, {"d": 4}, {4: 7}) == Bonds(together=(), apart=())

@@ -28,6 +28,7 @@ def test_few_additions_copy() -> None:
     for _ in range(10):
         growing.add(np.ones((1, 2), np.float32))
     assert growing.rows.base is held
+    assert len(growing) == 10 * SPARE + 11
     assert growing.rows.dtype == np.float16
 
 

@@ -79,3 +79,14 @@ def test_ties_go_to_the_smaller_rows() -> None:
 def test_crowds_are_found_and_nothing_has_no_groups() -> None:
     assert average_link(crowds((3, 1, 2)).alike, threshold=4) == [[0, 1, 2], [3], [4, 5]]
     assert average_link(np.zeros((0, 0), np.float32), threshold=1) == []
+
+
+@pytest.mark.parametrize("large", [0, linking.LARGE])
+def test_groups_join_by_what_their_members_are_like_on_average(large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linking, "LARGE", large)
+    alike = np.array([[0, 9, 3, 0], [9, 0, 5, 0], [3, 5, 0, 4], [0, 0, 4, 0]], dtype=np.float32)
+    assert average_link(alike, threshold=4) == [[0, 1, 2], [3]]  # (3 + 5) / 2 is 4, and so is the pair of 2 and 3
+    assert average_link(alike, threshold=4.5) == [[0, 1], [2], [3]]
+    assert average_link(alike, threshold=1) == [[0, 1, 2, 3]]
+    assert average_link(alike, threshold=9, together=[(0, 3), (3, 0)], apart=[(0, 1)]) == [[0, 3], [1], [2]]
+    assert average_link(alike, threshold=9, together=[(0, 1)], apart=[(0, 1)]) == [[0], [1], [2], [3]]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from phronesis.core.experience.grouping import shared_of
 from phronesis.core.experience.neighbours import KEPT, NOBODY, OWN, SHARED, Neighbours, candidate_pairs
-from unit.core.experience.metrics import drawn, rows
+from unit.core.experience.metrics import Given, drawn, rows
 
 
 def groups_of(size: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -72,3 +72,16 @@ def test_those_that_name_somebody_are_known() -> None:
 
 def test_candidates_are_pairs_of_neighbours_once() -> None:
     assert candidate_pairs(rows(0, 1, 2), np.array([[1, 2], [0, NOBODY], [NOBODY, NOBODY]])) == [(0, 1), (0, 2)]
+
+
+def test_an_event_that_comes_takes_its_place_in_the_lists_and_one_that_goes_leaves_them() -> None:
+    alike = np.array([[0, 1, 5, 9], [1, 0, 2, 4], [5, 2, 0, 6], [9, 4, 6, 0]], dtype=np.float32)
+    groups = np.array([0, 0, 0, 0])
+    lists = Neighbours(Given(alike[:3, :3]), groups[:3])
+    assert lists.lists(rows(0, 1))[0][:, :3].tolist() == [[2, 1, NOBODY], [2, 0, NOBODY]]
+    lists.grow(Given(alike), groups)
+    nearest, scores = lists.lists(rows(0, 1))
+    assert nearest[:, :3].tolist() == [[3, 2, 1], [3, 2, 0]]
+    assert scores[:, :3].tolist() == [[9, 5, 1], [4, 2, 1]]
+    lists.forget([3])
+    assert lists.lists(rows(0, 3))[0][:, :3].tolist() == [[2, 1, NOBODY], [NOBODY, NOBODY, NOBODY]]

@@ -94,3 +94,16 @@ def test_an_index_is_outgrown_by_a_twentieth() -> None:
 
 def test_no_events_have_no_likeness() -> None:
     assert TermCosine(Bags.of([])).matrix(np.zeros(0, np.int64)).shape == (0, 0)
+
+
+def test_an_event_that_comes_later_is_compared_by_the_rarity_there_was() -> None:
+    metric = TermCosine(bags([[1, 2], [1, 3]]), counted=False, scaled=1.0)
+    metric.add(bags([[2, 3], [9]]))
+    everybody = np.arange(4)
+    whole = metric.matrix(everybody)
+    assert np.allclose(np.diag(whole), 1.0, atol=1e-6)
+    assert whole[0, 2] == pytest.approx(whole[1, 2])
+    assert whole[0, 2] > whole[0, 1] > whole[0, 3] == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words, "MANY", -1)  # by the postings, as among many
+        assert np.allclose(metric.matrix(everybody, everybody[2:]), whole[:, 2:], atol=1e-6)
