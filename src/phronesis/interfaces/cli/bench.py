@@ -18,6 +18,7 @@ for _command in (
     *(bench_quality.locomo, bench_quality.extraction, bench_quality.traits, bench_quality.experience),
     *(bench_quality.refit, bench_quality.ablate, bench_quality.precisionmembench, bench_quality.lessons),
     *(bench_quality.plans, bench_quality.resources),
-    *(bench_speed.scale, bench_speed.compose, bench_speed.reasoning, bench_speed.over_http, bench_speed.pages),
+    *(bench_speed.scale, bench_speed.compose, bench_speed.reasoning, bench_speed.patterns),
+    *(bench_speed.over_http, bench_speed.pages),
 ):
     bench.add_command(_command)

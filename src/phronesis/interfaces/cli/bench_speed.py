@@ -62,6 +62,23 @@ def reasoning(items: int, *, claims: int, runs: int, calls: int, url: str | None
 
 
 @click.command()
+@click.option("--events", type=int, default=20_000, show_default=True, help="Events of the experience base.")
+@click.option("--calls", type=int, default=50, show_default=True, help="Events more, and queries, that are timed.")
+@URL
+@AS_JSON
+def patterns(events: int, *, calls: int, url: str | None, as_json: bool) -> None:
+    """Group and query with many events.
+
+    The events are made up, in both languages. Tells how long all of them take to group, one more, and a query.
+    """
+    from phronesis.evals.experience_scale import run_experience_scale  # noqa: PLC0415 - numpy: not for --help
+
+    with Progress() as progress:
+        report = run_experience_scale(events=events, calls=calls, url=url, on_progress=progress)
+    show(report, as_json=as_json)
+
+
+@click.command()
 @click.option("--items", type=int, default=100_000, show_default=True, help="Memories of the one user.")
 @click.option("--sections", type=int, default=10_000, show_default=True, help="Sections of documents.")
 @click.option("--calls", type=int, default=100, show_default=True, help="Retrieves and contexts that are timed.")

@@ -26,6 +26,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "bench ablate": ("bench ablate --data talks.json --words",),
     "bench precisionmembench": ("bench precisionmembench --data fixtures",),
     "bench lessons": ("bench lessons --data alfworld",),
+    "bench patterns": ("bench patterns --events 2000",),
     "bench plans": ("bench plans --data messages.jsonl",),
     "bench http": ("bench http --clients 20 --seconds 5", "bench http --url postgresql://… --clients 200 --seconds 60"),
     "bench pages": ("bench pages --memories 10000",),
