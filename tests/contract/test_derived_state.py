@@ -241,11 +241,11 @@ def test_vectors_are_halves_and_can_be_replaced(database: Database, lane: Lane) 
 def test_documents_wait_for_their_vectors(database: Database, lane: Lane) -> None:
     with database.transaction("t", "derive") as unit:
         _fill(unit, lane)
-        assert documents.documents_without_vector(unit, lane.lane_id, "m", limit=5) == [
+        assert documents.documents_without_vector(unit, lane.lane_id, "m", limit=5, entries=range(9)) == [
             ("d1", "i1", FULL.content, 2, "whole")
         ]
         documents.put_vectors(unit, lane.lane_id, "m", [("d1", np.ones(2, dtype=np.float32))])
-        assert documents.documents_without_vector(unit, lane.lane_id, "m", limit=5) == []
+        assert documents.documents_without_vector(unit, lane.lane_id, "m", limit=5, entries=range(9)) == []
         known = [documents.Unembedded("d1", "i1", "", 1, "whole"), documents.Unembedded("d2", "i1", "", 1, "whole")]
         assert documents.existing_documents(unit, lane.lane_id, known) == {"d1"}
 

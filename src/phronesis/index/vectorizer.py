@@ -14,7 +14,7 @@ from phronesis.storage.database import Database, Unit
 from phronesis.storage.documents import Unembedded, documents_without_vector, existing_documents, put_vectors
 from phronesis.storage.embedding_models import active_model, drop_other_models, has_model, put_model
 from phronesis.storage.homes import HOMES, Home, home_of
-from phronesis.storage.lanes import documented_lanes, list_lanes, lock_lane
+from phronesis.storage.lanes import Documented, documented_lanes, lock_lane
 
 BATCH: Final = 32
 """Texts encoded at a time: few enough that a stop does not wait long, enough to write vectors in batches."""
@@ -23,8 +23,25 @@ BATCH_CHARACTERS: Final = 16_000
 """Characters encoded at a time, or one text: a stop waits for one batch, which a slow encoder has done in seconds."""
 
 
+FIRST: Final = 1
+"""The number of a lane's first entry."""
+
+SPAN: Final = BATCH
+"""Entries looked through at first for documents without a vector; then twice as many as held the last batch."""
+
 TURNS: Final = 64
 """Locks that lanes share: two lanes of one lock seldom come together, and then one waits for a batch of the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """Whose vectors are made, of which documents, by which encoder."""
+
+    tenant: str
+    lane_id: int
+    embedder: Embedder
+    kind: str | None
+    home: Home
 
 
 @dataclass(slots=True)
@@ -84,10 +101,10 @@ class Vectorizer:
             if done == mark:
                 continue
             # What had its vectors when this process last looked has them still: only an epoch takes any away.
-            start = done[2] + 1 if done is not None and done[:2] == mark[:2] else 0
+            start = done[2] + 1 if done is not None and done[:2] == mark[:2] else FIRST
             failed = True
             try:
-                made += self._lane(tenant, lane.lane_id, embedder, stopped, start=start)
+                made += self._lane(tenant, lane, embedder, stopped, start=start)
                 failed = False
             finally:
                 (self._failed.add if failed else self._failed.discard)((tenant, lane.lane_id))
@@ -105,8 +122,10 @@ class Vectorizer:
     def embed(self, tenant: str, lane_id: int, kind: str) -> int:
         """Embed a lane's current documents of one kind, for who cannot wait for all; gives how many vectors it made."""
         with self.database.transaction(tenant, "read") as unit:
-            embedder = self._embedder(unit)
-        return 0 if embedder is None else self._lane(tenant, lane_id, embedder, lambda: False, kind=kind)
+            embedder, lanes = self._embedder(unit), documented_lanes(unit, {lane_id})
+        if embedder is None:
+            return 0
+        return sum(self._lane(tenant, lane, embedder, lambda: False, kind=kind) for lane in lanes)
 
     def _embedder(self, unit: Unit) -> Embedder | None:
         active = active_model(unit)
@@ -115,58 +134,57 @@ class Vectorizer:
     def _lane(
         self,
         tenant: str,
-        lane_id: int,
+        lane: Documented,
         embedder: Embedder,
         stopped: Callable[[], bool],
         *,
         kind: str | None = None,
-        start: int = 0,
+        start: int = FIRST,
     ) -> int:
-        homes = HOMES if kind is None else (home_of(kind),)
-        return sum(self._home(tenant, lane_id, embedder, stopped, kind=kind, start=start, home=home) for home in homes)
-
-    def _home(
-        self,
-        tenant: str,
-        lane_id: int,
-        embedder: Embedder,
-        stopped: Callable[[], bool],
-        *,
-        kind: str | None,
-        start: int,
-        home: Home,
-    ) -> int:
-        made, begin = 0, start
-        turn = self._turns[hash((tenant, lane_id)) % TURNS]
-        while not stopped():
-            with turn:
-                with self.database.transaction(tenant, "read") as unit:
-                    missing = documents_without_vector(
-                        unit, lane_id, embedder.name, limit=BATCH, kind=kind, begin=begin, home=home
-                    )
-                todo = _short(missing)
-                if todo and not self._encode(tenant, lane_id, embedder, todo, home=home):
-                    break
-            if not todo and begin == start:
-                break
-            # Each batch goes on where the last one ended; once more from the start, in case a vector went meanwhile.
-            begin = todo[-1].seq if todo else start
-            made += len(todo)
+        entries = range(start, lane.documents_seq + 1)
+        made = 0
+        for home in HOMES if kind is None else (home_of(kind),):
+            job = _Job(tenant, lane.lane_id, embedder, kind, home)
+            # Once more from the start after each that made some, in case a vector went meanwhile.
+            while more := self._round(job, entries, stopped):
+                made += more
         return made
 
-    def _encode(self, tenant: str, lane_id: int, embedder: Embedder, todo: list[Unembedded], *, home: Home) -> bool:
+    def _round(self, job: "_Job", entries: range, stopped: Callable[[], bool]) -> int:
+        """Make what is missing of entries, a batch at a time: as many entries at once as hold about a batch."""
+        made, begin, span = 0, entries.start, SPAN
+        turn = self._turns[hash((job.tenant, job.lane_id)) % TURNS]
+        while begin < entries.stop and not stopped():
+            window = range(begin, min(begin + span, entries.stop))
+            with turn:
+                with self.database.transaction(job.tenant, "read") as unit:
+                    missing = documents_without_vector(
+                        unit, job.lane_id, job.embedder.name, limit=BATCH, entries=window, kind=job.kind, home=job.home
+                    )
+                todo = _short(missing)
+                if todo and not self._encode(job, todo):
+                    break
+            made += len(todo)
+            if len(missing) == BATCH or len(todo) < len(missing):
+                begin, span = todo[-1].seq, 2 * (todo[-1].seq - begin + 1)
+            else:
+                begin, span = window.stop, span * 2
+        return made
+
+    def _encode(self, job: "_Job", todo: list[Unembedded]) -> bool:
         """Make a batch's vectors; False when another model's have taken their place meanwhile."""
+        embedder = job.embedder
         vectors = encoded(embedder, todo)
         self.embedders.reached(embedder)
-        with self.database.transaction(tenant, "derive") as unit:
-            lock_lane(unit, lane_id)  # an erasure may have gone first: what it removed gets no vector
-            left = existing_documents(unit, lane_id, todo, home=home)
+        with self.database.transaction(job.tenant, "derive") as unit:
+            lock_lane(unit, job.lane_id)  # an erasure may have gone first: what it removed gets no vector
+            left = existing_documents(unit, job.lane_id, todo, home=job.home)
             if active_model(unit) is None:
                 _put(unit, embedder, active=True)
             elif not has_model(unit, embedder.name):
                 return False  # a reembed to another model went first and dropped this one
             rows = [(one.id, vectors[n]) for n, one in enumerate(todo) if one.id in left]
-            put_vectors(unit, lane_id, embedder.name, rows, home=home)
+            put_vectors(unit, job.lane_id, embedder.name, rows, home=job.home)
         return True
 
     def reembed(self, tenant: str, embedder: Embedder) -> int:
@@ -181,8 +199,8 @@ class Vectorizer:
             if active is None or active[0] != embedder.name:
                 _put(unit, embedder, active=active is None)
         with self.database.transaction(tenant, "read") as unit:
-            lanes = list_lanes(unit)
-        made = sum(self._lane(tenant, lane.lane_id, embedder, lambda: False) for lane in lanes)
+            lanes = documented_lanes(unit)
+        made = sum(self._lane(tenant, lane, embedder, lambda: False) for lane in lanes)
         with self.database.transaction(tenant, "derive") as unit:
             _put(unit, embedder, active=True)
             drop_other_models(unit, embedder.name)

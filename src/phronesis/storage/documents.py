@@ -225,10 +225,14 @@ class Unembedded(NamedTuple):
 
 
 def documents_without_vector(
-    unit: Unit, lane_id: int, model_id: str, *, limit: int, kind: str | None = None, begin: int = 0, home: Home = MEMORY
+    unit: Unit, lane_id: int, model_id: str, *, limit: int, entries: range, kind: str | None = None, home: Home = MEMORY
 ) -> list[Unembedded]:
-    """Give current documents, of a kind or of all, that have no vector of this model yet, from entry ``begin`` on."""
-    bound = {"t": unit.tenant, "l": lane_id, "m": model_id, "k": kind, "begin": begin}
+    """Give current documents, of a kind or of all, that some ``entries`` made and that have no vector of this model.
+
+    The database reads all that these entries made for the first ``limit`` of them, whatever it knows of a lane: who has
+    many to read asks for few entries at a time.
+    """
+    bound = {"t": unit.tenant, "l": lane_id, "m": model_id, "k": kind, "begin": entries.start, "end": entries.stop}
     query = _without_vector(home if kind is None else home_of(kind), limit, kind is not None)
     return [Unembedded(*row) for row in fetch(unit, query, bound)]
 
@@ -236,22 +240,34 @@ def documents_without_vector(
 @cache
 def _without_vector(home: Home, limit: int, by_kind: bool) -> sa.Select[Any]:
     documents, vectors = home.documents, home.vectors
-    made = sa.exists().where(
-        vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
-        vectors.c.model_id == sa.bindparam("m"), vectors.c.document_id == documents.c.id,
+    # Not EXISTS: PostgreSQL makes a join of it, and where it knows of no vectors yet it walks all of them for each row.
+    made = (
+        sa.select(sa.literal_column("1"))
+        .where(
+            vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
+            vectors.c.model_id == sa.bindparam("m"), vectors.c.document_id == documents.c.id,
+        )
+        .limit(sa.literal_column("1"))
+        .scalar_subquery()
     )  # fmt: skip
-    text = sa.func.coalesce(documents.c.text, items.c.content)
-    query = (
-        sa.select(documents.c.id, documents.c.item_id, text.label("text"), documents.c.changed_seq, documents.c.part)
-        .join(items, sa.and_(items.c.tenant_id == sa.bindparam("t"), items.c.id == documents.c.item_id))
+    columns = (documents.c.id, documents.c.item_id, documents.c.text, documents.c.changed_seq, documents.c.part)
+    first = (
+        sa.select(*columns)
         .where(
             documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"),
-            documents.c.changed_seq >= sa.bindparam("begin"), documents.c.current_to.is_(None), ~made,
+            documents.c.changed_seq >= sa.bindparam("begin"), documents.c.changed_seq < sa.bindparam("end"),
+            documents.c.current_to.is_(None), made.is_(None),
         )
         .order_by(documents.c.changed_seq, documents.c.id)
     )  # fmt: skip
-    query = query.where(documents.c.kind == sa.bindparam("k")) if by_kind else query
-    return query.limit(sa.literal_column(str(limit))).offset(sa.literal_column("0"))
+    first = first.where(documents.c.kind == sa.bindparam("k")) if by_kind else first
+    found = first.limit(sa.literal_column(str(limit))).offset(sa.literal_column("0")).subquery("found")
+    text = sa.func.coalesce(found.c.text, items.c.content)
+    return (
+        sa.select(found.c.id, found.c.item_id, text.label("text"), found.c.changed_seq, found.c.part)
+        .join(items, sa.and_(items.c.tenant_id == sa.bindparam("t"), items.c.id == found.c.item_id))
+        .order_by(found.c.changed_seq, found.c.id)
+    )
 
 
 def existing_documents(unit: Unit, lane_id: int, known: Sequence[Unembedded], *, home: Home = MEMORY) -> set[str]:

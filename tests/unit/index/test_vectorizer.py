@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from phronesis.memory import Memory
 from phronesis.models.embedders import Embedders
 from phronesis.models.hashing_embedder import HashingEmbedder
 from phronesis.storage.documents import count_without_vector, delete_vectors, documents_without_vector, read_vectors
+from phronesis.storage.homes import MEMORY, Home
 from phronesis.storage.lanes import list_lanes
 
 
@@ -42,9 +44,11 @@ def test_a_vector_that_goes_while_others_are_made_is_made_again() -> None:
         database = memory.stages.database
         with database.transaction("acme", "read") as unit:
             [lane] = list_lanes(unit)
-            waiting = documents_without_vector(unit, lane.lane_id, encoder.name, limit=3)
+            waiting = documents_without_vector(unit, lane.lane_id, encoder.name, limit=3, entries=range(9))
             encoder.first = waiting[0].id
-            later = documents_without_vector(unit, lane.lane_id, encoder.name, limit=3, begin=waiting[1].seq)
+            later = documents_without_vector(
+                unit, lane.lane_id, encoder.name, limit=3, entries=range(waiting[1].seq, 9)
+            )
         assert [one.seq for one in waiting] == [1, 2, 3]
         assert later[:2] == waiting[1:]
         memory.stages.vectorizer.reembed("acme", encoder)
@@ -109,8 +113,9 @@ def test_a_text_that_is_refused_costs_its_own_vector_alone(error: ModelError) ->
         database = memory.stages.database
         with database.transaction("acme", "read") as unit:
             lanes = [lane.lane_id for lane in list_lanes(unit)]
-            rows = {one.text: (lane, one.id) for lane in lanes
-                    for one in documents_without_vector(unit, lane, encoder.name, limit=9)}  # fmt: skip
+            waiting = {lane: documents_without_vector(unit, lane, encoder.name, limit=9, entries=range(9))
+                       for lane in lanes}  # fmt: skip
+        rows = {one.text: (lane, one.id) for lane, found in waiting.items() for one in found}
         vectorizer = Vectorizer(database, Embedders(encoder))
         assert vectorizer.run("acme") == 5
         with database.transaction("acme", "read") as unit:
@@ -176,3 +181,40 @@ def test_a_lane_that_fails_does_not_stop_the_next() -> None:
             vectorizer.run("acme")
         with memory.stages.database.transaction("acme", "read") as unit:
             assert count_without_vector(unit, encoder.name) == 1
+
+
+def test_as_many_entries_are_looked_through_at_once_as_hold_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[range] = []
+
+    def noting(*args: Any, entries: range, home: Home, **named: Any) -> Any:
+        looked.extend([entries] * (home is MEMORY))
+        return documents_without_vector(*args, entries=entries, home=home, **named)
+
+    monkeypatch.setattr("phronesis.index.vectorizer.documents_without_vector", noting)
+    encoder = HashingEmbedder()
+    with Memory.open("sqlite://", tenant="acme", policy={"embedder": "none"}) as memory:
+        said = [{"role": "user", "content": f"tea of number {n}"} for n in range(3 * BATCH)]
+        for n in range(2):
+            memory.add(said, user_id="u", session_id=str(n), infer=False)
+        memory.add("coffee", user_id="u", infer=False)
+        vectorizer = Vectorizer(memory.stages.database, Embedders(encoder))
+        assert vectorizer.run("acme") == 6 * BATCH + 1
+    assert looked[0] == range(1, 4)
+    assert {len(one) for one in looked[1:-1]} == {2}  # each held a batch and more
+    assert looked[-1] == range(1, 4)  # once more from the start
+
+
+def test_what_holds_nothing_is_passed_over_in_ever_longer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[range] = []
+
+    def noting(*_: Any, entries: range, **__: Any) -> list[Any]:
+        looked.append(entries)
+        return []
+
+    monkeypatch.setattr("phronesis.index.vectorizer.documents_without_vector", noting)
+    with Memory.open("sqlite://", tenant="acme", policy={"embedder": "none"}) as memory:
+        for n in range(8 * BATCH):
+            memory.add(f"tea of number {n}", user_id="u", infer=False)
+        assert Vectorizer(memory.stages.database, Embedders(HashingEmbedder())).run("acme") == 0
+    ends = [1, 33, 97, 225, 8 * BATCH + 1]
+    assert [(one.start, one.stop) for one in looked[:4]] == list(pairwise(ends))
