@@ -3,7 +3,7 @@
 An item that an entry simply made has no row of its own here: ``creations`` holds one for all of the entry's.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -102,9 +102,8 @@ def _of_items(unit: Unit, lane_id: int, item_ids: Sequence[str], statement: sa.S
     for batch in batches(dict.fromkeys(item_ids)):
         bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
         wanted = set(batch)
-        for _, delta in _created(fetch(unit, _made_with(unit.dialect), bound)):
-            if delta.item_id in wanted:
-                out[delta.item_id] = [delta]
+        for _, delta in _created(fetch(unit, _made_with(unit.dialect), bound), wanted):
+            out[delta.item_id] = [delta]
         for row in fetch(unit, statement, bound):
             delta = _delta(zip(Delta.__dataclass_fields__, row, strict=True))
             out.setdefault(delta.item_id, []).append(delta)
@@ -155,11 +154,14 @@ def _creations(unit: Unit, *conditions: sa.ColumnElement[bool]) -> Iterator[tupl
     return _created(unit.run(sa.select(*_MADE).where(creations.c.tenant_id == unit.tenant, *conditions)))
 
 
-def _created(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[int, Delta]]:
-    """Give the lane's number and the delta of each item that entries simply made; rows are of `_MADE`."""
+def _created(rows: Iterable[Sequence[Any]], wanted: Collection[str] | None = None) -> Iterator[tuple[int, Delta]]:
+    """Give the lane's number and the delta of each item, or of those ``wanted``, that entries simply made.
+
+    Rows are of `_MADE`. An entry may have made a thousand items, of which one is wanted.
+    """
     for lane_id, entry_id, actor, recorded_at, item_ids in rows:
         for n, item_id in enumerate(item_ids):
-            if item_id is not None:
+            if item_id is not None and (wanted is None or item_id in wanted):
                 yield lane_id, Delta(
                     id=item_id, entry_id=entry_id, item_id=item_id, n=n, op="create", patch={}, actor=actor,
                     reason=RECORDED, recorded_at=from_micros(recorded_at), version=1,

@@ -133,7 +133,7 @@ def _look_closer(
 
 def _abstains(pool: Pool) -> bool:
     """Tell whether nothing supports an answer; slots alone are always answered by what they hold."""
-    if not pool.asked.text or pool.exact or any(pool.signals(one).artifacts for one in pool.items):
+    if not pool.asked.text or pool.exact or any(map(pool.about_share, pool.items)):
         return not pool.items
     words = max((one[0] for one in pool.met.values()), default=0.0)
     meaning = max((one[1] or 0.0 for one in pool.met.values()), default=0.0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from phronesis.core.experience.limits import clauses_of
 from phronesis.core.experience.ranking import Signals, length_of, relevance_of, score_of, shares_of
@@ -72,7 +72,7 @@ class Pool:
 
     def walk(self) -> None:
         """Go out from the most relevant over the graph, and down from each pattern to what explains it."""
-        relevant = {one: sum(relevance_of(self.signals(one)).values()) for one in self.items}
+        relevant = {one: self.relevance(one) for one in self.items}
         best = sorted((one for one in relevant if relevant[one] > 0), key=lambda one: (-relevant[one], one))[:SEEDS]
         most = relevant[best[0]] if best else 1.0
         seeds = {one: relevant[one] / most for one in best} | dict.fromkeys(self.artifacts, 1.0)
@@ -92,7 +92,7 @@ class Pool:
         for one, chain in self.chain_of.items():
             if self.items[one].kind == kind:
                 held = [below for below in chain.below if below in self.items]
-                out[one] = max((sum(relevance_of(self.signals(below)).values()) for below in held), default=0.0)
+                out[one] = max(map(self.relevance, held), default=0.0)
         return out
 
     def _beside(self) -> dict[str, float]:
@@ -100,8 +100,7 @@ class Pool:
         episodes: dict[str, list[tuple[float, Item]]] = {}
         for one, item in self.items.items():
             if item.kind == L1 and item.run_id is not None:
-                relevant = sum(relevance_of(self.signals(one)).values())
-                episodes.setdefault(item.run_id, []).append((relevant, item))
+                episodes.setdefault(item.run_id, []).append((self.relevance(one), item))
         out: dict[str, float] = {}
         for held in episodes.values():
             held.sort(key=lambda one: (-one[0], one[1].id))
@@ -109,25 +108,38 @@ class Pool:
                 out[item.id] = next((far for far, other in held if other.content != item.content), 0.0)
         return out
 
+    def relevance(self, item_id: str) -> float:
+        """Give how relevant an item of the pool is, by what is known so far: the sum of `relevance_of`."""
+        return sum(relevance_of(Signals(**self._meets(item_id))).values())
+
+    def about_share(self, item_id: str) -> float:
+        """Give the share of the artifacts asked for that an item is about."""
+        if not self.artifacts:
+            return 0.0
+        data = self.items[item_id].data
+        held = set(data.get("artifacts") or data.get("signature", {}).get("artifacts", ()))
+        return len(held.intersection(self.artifacts)) / len(self.artifacts)
+
     def signals(self, item_id: str) -> Signals:
         """Give what is known of an item of the pool."""
-        item = self.items[item_id]
-        words, meaning = self.met.get(item_id, (0.0, 0.0 if self.dense else None))
-        chain, place = self.chain_of.get(item_id), self.exact.get(item_id)
-        held = set(item.data.get("artifacts") or item.data.get("signature", {}).get("artifacts", ()))
-        step = self.reached.get(item_id)
+        item, chain = self.items[item_id], self.chain_of.get(item_id)
         return Signals(
-            words=words, length=self.length, meaning=meaning, views=self.views.get(item_id, 0.0),
-            exact=place is not None,
-            latest=1.0 / place if place is not None and self.by_name else 0.0,
-            artifacts=len(held.intersection(self.artifacts)) / len(self.artifacts) if self.artifacts else 0.0,
-            graph=0.0 if step is None else step.strength,
-            episode=self.beside.get(item_id, 0.0), members=self.under.get(item_id, 0.0),
-            usefulness=usefulness_of(item), weight=weight_of(item), confidence=item.confidence,
+            **self._meets(item_id), usefulness=usefulness_of(item), weight=weight_of(item), confidence=item.confidence,
             age=(self.now - to_micros(item.occurred_at or item.recorded_at)) / _DAY,
             counter=0.0 if chain is None else chain.counter, trust=item.trust / Trust.OPERATOR,
             preference=self.liked.get(item_id, 0.0),
         )  # fmt: skip
+
+    def _meets(self, item_id: str) -> dict[str, Any]:
+        """Give the signals that make relevant. They are asked for several times of each item while the pool grows."""
+        words, meaning = self.met.get(item_id, (0.0, 0.0 if self.dense else None))
+        place, step = self.exact.get(item_id), self.reached.get(item_id)
+        return {
+            "words": words, "length": self.length, "meaning": meaning, "views": self.views.get(item_id, 0.0),
+            "exact": place is not None, "latest": 1.0 / place if place is not None and self.by_name else 0.0,
+            "artifacts": self.about_share(item_id), "graph": 0.0 if step is None else step.strength,
+            "episode": self.beside.get(item_id, 0.0), "members": self.under.get(item_id, 0.0),
+        }  # fmt: skip
 
     @property
     def dense(self) -> bool:
