@@ -97,6 +97,11 @@ def test_any_text_is_read(text: str) -> None:
         ("Dario and the dog", Voice(ME.names, frozenset({"Dario"})), True),
         ("She bakes", Voice(frozenset({"User", "Ana"})), True),
         ("Bogdan practises daily", Voice(ME.names, told=True), True),
+        ("They made the boy a pawn in the play", Voice(ME.names, first=True), True),
+        ("They laughed, and I baked another", Voice(ME.names, first=True), False),
+        ("They made the boy a pawn in the play", ME, False),
+        ("There's a chess-board floor in the hall", ME, True),
+        ("There was bread left, so I made croutons", ME, False),
         ("我妈尝了饺子，盐我都是随手倒的", ME, False),
         ("我和同事去跑步", ME, False),
         ("用户说同事每天加班", ME, True),
@@ -116,6 +121,31 @@ def test_names_are_learned_from_how_people_are_introduced() -> None:
     assert found.others == {"Dario", "Wei", "Callum"}
     assert "Rosa" in found.proper
     assert not found.told
+
+
+def test_memories_in_the_first_person_are_told_from_others() -> None:
+    assert voice_of(memories("I ran", "Ran with my dog", "Bread again")).first
+    assert not voice_of(memories("User ran", "I see", "Bread again")).first
+
+
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        ("Not a single game since I packed it in", True),
+        ("I haven't been on the bike in months", True),
+        ("I haven't missed a run in months", False),
+        ("Not a single missed run since May", False),
+        ("I've handed back the key to the allotment", True),
+        ("Gave it up after the winter", True),
+        ("It's been years since I last painted", True),
+        ("一个多月没碰过烤串", True),
+        ("半年没断过晨跑", False),
+        ("夜宵我彻底不吃", True),
+    ],
+)
+def test_what_is_over_is_told_from_what_goes_on(text: str, ended: bool) -> None:
+    [one] = memories(text)
+    assert read(one, ME).ended is ended
 
 
 def test_the_language_of_a_text() -> None:

@@ -13,6 +13,9 @@ from phronesis.derive.reflecting.by_rules.tables import the_tables
 PROTAGONIST_SHARE: Final = 0.3
 """Share of the memories that begin with one name for it to be the user's: "Priya rang ...", "User baked ..."."""
 
+FIRST_SHARE: Final = 0.5
+"""Share of the memories in which the user says I, me or my, from which on they are the user's own words."""
+
 TOLD_SHARE: Final = 0.6
 """Share from which on nearly all memories tell of the user by name."""
 
@@ -36,6 +39,9 @@ _I_DO: Final = re.compile(
     r"(?:[,;:] |\b(?:and|but|so|while|when|because|that) )(?:then )?(?:I(?:'\w+)?|[Tt]he user|User) "
     r"(?!had to|could(?:n't| not)|tripped|got stuck)\w"
 )
+_MINE: Final = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]yself)\b")
+_THERE: Final = re.compile(r"there(?:'s|'re| is| are| was| were| used to be| will be)\b(?! me\b)", re.IGNORECASE)
+"""What is somewhere, whatever the user does."""
 _WE_DO: Final = re.compile(
     r"(?:[，,。；]\S{0,8}?|说|夸|笑)(?:我|用户)(?!爸|妈|们|家|的|哥|姐|弟|妹|老|只[好能得]|不得不|被|又被|没法)"
 )
@@ -73,6 +79,8 @@ class Voice:
     others: frozenset[str] = frozenset()
     proper: frozenset[str] = frozenset()
     told: bool = False
+    first: bool = False
+    """Most memories speak in the first person: "he", "she" and "they" are somebody else."""
 
 
 def voice_of(memories: Iterable[SeenMemory]) -> Voice:
@@ -96,7 +104,9 @@ def voice_of(memories: Iterable[SeenMemory]) -> Voice:
     users |= {"User"}
     told = told or sum(text[:1].islower() for text in texts) > TOLD_SHARE * len(texts)
     proper = {name for text in texts for name in _INSIDE.findall(text)}
-    return Voice(frozenset(users), frozenset(others - users - {"I"}), frozenset(proper - users - _DAYS), told)
+    known = frozenset(others - users - {"I"}), frozenset(proper - users - _DAYS)
+    mine = sum(_MINE.search(text) is not None for text in texts) > FIRST_SHARE * len(texts)
+    return Voice(frozenset(users), *known, told, mine)
 
 
 def _recurring(texts: Sequence[str], leads: Mapping[str, int]) -> set[str]:
@@ -136,6 +146,8 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
         content, text = content[told.end() :], text[told.end() :]
         if re.match(r"(?:i|he|she|they) ", text):
             return False
+    if _THERE.match(text) is not None:
+        return _I_DO.search(content) is None
     if text.startswith("the user"):
         content, text = content[8:], text[8:]
         whose = text.startswith("'s ")
@@ -162,7 +174,9 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
         whose = words[0] in _DETERMINERS or (bare in tables.others - _PLURAL and does)
         words = words[1:] if words[0] in _DETERMINERS else words
     if not whose or not words:
-        return text.startswith(("he ", "she ", "they ")) and len(voice.names) > 1
+        if text.startswith(("he ", "she ", "they ", "they're ", "he's ", "she's ")):
+            return len(voice.names) > 1 or (voice.first and _I_DO.search(content) is None)
+        return False
     if words[0].removesuffix("'s") not in tables.others and (len(words) == 1 or words[1] not in tables.others):
         return False
     return "and" not in words[1:2] and _I_DO.search(content) is None
