@@ -100,6 +100,14 @@ def _of_items(home: Home, dialect: str) -> sa.Select[Any]:
     )
 
 
+def _none(found: sa.Select[Any]) -> sa.ColumnElement[bool]:
+    """Whether a correlated select of one column finds nothing.
+
+    Not EXISTS: PostgreSQL makes a join of it, and walks all that the lane has for each row, where it knows of none yet.
+    """
+    return found.limit(sa.literal_column("1")).scalar_subquery().is_(None)
+
+
 def stray_documents(unit: Unit, lane_id: int, kind: str) -> list[DocumentRow]:
     """Give the lane's documents of a kind whose item it does not hold."""
     documents = home_of(kind).documents
@@ -107,7 +115,7 @@ def stray_documents(unit: Unit, lane_id: int, kind: str) -> list[DocumentRow]:
         items.c.tenant_id == unit.tenant, items.c.lane_id == lane_id, items.c.id == documents.c.item_id
     )
     query = sa.select(*_columns(documents)).where(
-        documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.kind == kind, ~held.exists()
+        documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.kind == kind, _none(held)
     )
     return [DocumentRow._make(row) for row in unit.run(query)]
 
@@ -240,15 +248,9 @@ def documents_without_vector(
 @cache
 def _without_vector(home: Home, limit: int, by_kind: bool) -> sa.Select[Any]:
     documents, vectors = home.documents, home.vectors
-    # Not EXISTS: PostgreSQL makes a join of it, and where it knows of no vectors yet it walks all of them for each row.
-    made = (
-        sa.select(sa.literal_column("1"))
-        .where(
-            vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
-            vectors.c.model_id == sa.bindparam("m"), vectors.c.document_id == documents.c.id,
-        )
-        .limit(sa.literal_column("1"))
-        .scalar_subquery()
+    made = sa.select(vectors.c.document_id).where(
+        vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
+        vectors.c.model_id == sa.bindparam("m"), vectors.c.document_id == documents.c.id,
     )  # fmt: skip
     columns = (documents.c.id, documents.c.item_id, documents.c.text, documents.c.changed_seq, documents.c.part)
     first = (
@@ -256,7 +258,7 @@ def _without_vector(home: Home, limit: int, by_kind: bool) -> sa.Select[Any]:
         .where(
             documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"),
             documents.c.changed_seq >= sa.bindparam("begin"), documents.c.changed_seq < sa.bindparam("end"),
-            documents.c.current_to.is_(None), made.is_(None),
+            documents.c.current_to.is_(None), _none(made),
         )
         .order_by(documents.c.changed_seq, documents.c.id)
     )  # fmt: skip
@@ -373,7 +375,7 @@ def _count_without_vector(unit: Unit, model_id: str, home: Home) -> int:
         vectors.c.model_id == model_id, vectors.c.document_id == documents.c.id,
     )  # fmt: skip
     query = sa.select(sa.func.count()).where(
-        documents.c.tenant_id == unit.tenant, documents.c.current_to.is_(None), ~made.exists()
+        documents.c.tenant_id == unit.tenant, documents.c.current_to.is_(None), _none(made)
     )
     return int(unit.run(query).scalar_one())
 
