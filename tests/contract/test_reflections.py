@@ -166,6 +166,7 @@ def reflect_once(url: str, path: str, policy: dict[str, Any], barrier: Any) -> N
         Said(path)(**memory.reflect(USER).to_dict())
 
 
+@pytest.mark.slow
 def test_two_processes_do_the_work_once(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'memory.db'}"
     with telling(url) as told:

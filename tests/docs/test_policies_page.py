@@ -19,6 +19,7 @@ SECTIONS = {name: text for head, text in re.findall(r"^### (.+?)\n(.*?)(?=^##|\Z
             for name in re.findall(r"`(\w+)`", head)}  # fmt: skip
 
 
+@pytest.mark.slow
 def test_its_python_runs_against_the_file_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("PHRONESIS_POLICY", "PHRONESIS_EMBEDDER"):

@@ -33,6 +33,7 @@ def start(*arguments: str, counted: bool = False, **more: str) -> subprocess.Com
     )
 
 
+@pytest.mark.slow
 def test_answers_parse_and_codes_tell(sqlite_url: str) -> None:
     assert start("add", "我喜欢绿茶", "--url", sqlite_url, counted=True).returncode == 0
     found = start("search", "绿茶", "--url", sqlite_url, "--json")
@@ -42,12 +43,14 @@ def test_answers_parse_and_codes_tell(sqlite_url: str) -> None:
     assert start("get", NOBODY, "--url", sqlite_url).returncode == 1
 
 
+@pytest.mark.slow
 def test_a_narrow_encoding_does_not_break_the_answer(sqlite_url: str) -> None:
     start("add", "我喜欢绿茶", "--url", sqlite_url)
     shown = start("list", "--json", "--url", sqlite_url, PYTHONIOENCODING="ascii")
     assert json.loads(shown.stdout)[0]["content"] == "我喜欢绿茶"
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_quiet(sqlite_url: str) -> None:
     start("add", "tea", "--url", sqlite_url)
     with subprocess.Popen(

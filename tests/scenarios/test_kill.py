@@ -91,6 +91,7 @@ def run(tmp_path: Path, *, kills: int, per_store: int, first: int) -> None:
         before = after
 
 
+@pytest.mark.slow
 def test_ten_kills_lose_no_acknowledged_write(tmp_path: Path) -> None:
     run(tmp_path, kills=10, per_store=4, first=1000)
 

@@ -144,6 +144,7 @@ FAULTS: list[tuple[str, Behaviour, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("behaviour", "reason"), [fault[1:] for fault in FAULTS], ids=[fault[0] for fault in FAULTS])
 def test_a_fault_is_recorded_and_changes_nothing(
     tmp_path: Path, server: ModelServer, caplog: pytest.LogCaptureFixture, behaviour: Behaviour, reason: str
@@ -206,6 +207,7 @@ def test_a_server_that_goes_in_the_middle_of_work_loses_nothing(memory: Memory, 
     assert memory.rebuild(verify=True).equal
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs_is_waited_for_once(tmp_path: Path, server: ModelServer) -> None:
     hung = policy(server.base_url, timeout=2.0)
     hung["roles"] = {"embed": hung["roles"]["embed"]}

@@ -60,6 +60,7 @@ def written_elsewhere(url: str, tenant: str) -> None:
             assert memory.add(f"tea number {n}", user_id=f"user-{n % 3}", wait=False).pending
 
 
+@pytest.mark.slow
 def test_it_takes_up_what_another_process_left(sqlite_url: str) -> None:
     with Memory.open(sqlite_url, policy=POLICY, tenant="acme") as memory:
         worker = Worker(memory, tenants=["acme", "other"])
@@ -209,6 +210,7 @@ def test_a_worker_that_opened_its_store_closes_it(sqlite_url: str) -> None:
     assert worker._memory._closed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_cleanly(sqlite_url: str, number: int) -> None:
     Memory.open(sqlite_url, policy=POLICY).close()

@@ -6,6 +6,7 @@ from phronesis.errors import InputError
 from phronesis.evals.reasoning_scale import run_reasoning_scale
 
 
+@pytest.mark.slow
 def test_a_small_run_measures_every_figure(tmp_path: Path) -> None:
     seen: list[str] = []
     report = run_reasoning_scale(

@@ -34,6 +34,7 @@ def opened(*behaviours: Behaviour, timeout: float = 30.0) -> Iterator[tuple[Mete
             yield metered, ledger
 
 
+@pytest.mark.slow
 def test_how_long_vectors_are_is_asked_within_the_time_of_the_call() -> None:
     def half(reply: Reply) -> None:
         slow(1.5, VECTORS)(reply)

@@ -232,9 +232,9 @@ REFUSED: dict[str, Behaviour] = {
     "text": status(422, message=f"input: {TEXT}"),
     "redirect": redirect("http://127.0.0.1:1/v1/chat/completions"),
 }
-LASTING = [UNAVAILABLE[name] for name in ("slow", "trickle", "trickled headers")]
+LASTING = ("slow", "trickle", "trickled headers")  # they take as long as they are waited for
 FAULTS: list[Any] = [
-    pytest.param(kind, behaviour, id=f"{kind.__name__}-{name}")
+    pytest.param(kind, behaviour, id=f"{kind.__name__}-{name}", marks=[pytest.mark.slow] * (name in LASTING))
     for kind, behaviours in ((AnswerRejected, NO_COMPLETION), (ModelUnavailable, UNAVAILABLE), (ModelRefused, REFUSED))
     for name, behaviour in behaviours.items()
 ]
@@ -247,7 +247,8 @@ def test_every_fault_is_an_error_in_time_that_tells_nothing(
     caplog.set_level(logging.DEBUG)
     for name in ("openai", "httpx2", "httpcore2"):
         caplog.set_level(logging.DEBUG, name)
-    seconds = 2.0 if behaviour in LASTING else 30.0  # a busy machine may take one to send what is answered at once
+    lasts = any(behaviour is UNAVAILABLE[name] for name in LASTING)
+    seconds = 2.0 if lasts else 30.0  # a busy machine may take one to send what is answered at once
     with opened(behaviour) as (server, model):
         began = time.monotonic()
         with pytest.raises(ModelError) as fault:

@@ -171,12 +171,13 @@ REFUSED: dict[str, Behaviour] = {
     "parameters": status(400, message=SAID),
     "redirect": redirect("http://127.0.0.1:1/rerank"),
 }
+LASTING = ("slow", "trickle", "trickled headers")  # they take as long as they are waited for
 
 
 @pytest.mark.parametrize(
     ("kind", "behaviour"),
     [
-        pytest.param(kind, behaviour, id=f"{kind.__name__}-{name}")
+        pytest.param(kind, behaviour, id=f"{kind.__name__}-{name}", marks=[pytest.mark.slow] * (name in LASTING))
         for kind, behaviours in ((AnswerRejected, WRONG), (ModelUnavailable, UNAVAILABLE), (ModelRefused, REFUSED))
         for name, behaviour in behaviours.items()
     ],

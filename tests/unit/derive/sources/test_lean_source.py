@@ -261,6 +261,7 @@ def test_time_goes_with_the_length(before: str, piece: str) -> None:
     assert time.process_time() - started < 8
 
 
+@pytest.mark.slow
 def test_many_errors_of_one_file_take_linear_time() -> None:
     rows = "".join(f"A.lean:{line}:2: error: unsolved goals\n⊢ a\n" for line in range(1, 8000))
     program = "```lean\n" + "example : a := by\n  simp\n" * 4000 + "```\n"
