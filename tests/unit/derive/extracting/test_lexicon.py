@@ -56,6 +56,7 @@ def texts(code: str) -> st.SearchStrategy[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", CODES)
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
@@ -80,6 +81,7 @@ def test_the_other_expressions_find_what_they_would_by_themselves(code: str, dat
         assert one.sub("<>", text, count=1) == alone.sub("<>", text, count=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", CODES)
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(data=st.data())

@@ -189,6 +189,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "piece"), [(name, piece) for name, pieces in HOSTILE.items() for piece in pieces])
 def test_time_goes_with_the_length_of_hostile_texts(name: str, piece: str) -> None:
     """Ten times as long may take ten times as long and some more, not a hundred times."""
