@@ -319,6 +319,7 @@ def test_hostile_texts_take_no_longer_than_others(text: str) -> None:
         "fourth_zh.jsonl",
         "fifth_zh.jsonl",
         "seventh_zh.jsonl",
+        "ninth_zh.jsonl",
     ],
 )
 def test_the_labelled_turns_of_the_development_split_are_read(name: str) -> None:
