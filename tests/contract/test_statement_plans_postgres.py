@@ -114,3 +114,30 @@ def test_ids_are_looked_up_where_statistics_do_not_know_the_tenant(postgres_dsn:
 def _names_ids(query: str, bound: Mapping[str, Any]) -> bool:
     values = [one for value in bound.values() for one in (value if isinstance(value, list) else [value])]
     return query.startswith(("SELECT", "UPDATE", "DELETE")) and any(IDENTITY.match(str(one)) for one in values)
+
+
+def test_whether_a_document_has_a_vector_is_asked_of_its_key_where_there_were_none(
+    postgres_dsn: str, asked: Asked
+) -> None:
+    with Memory.open(postgres_dsn, tenant="acme", policy={"embedder": "none"}) as memory:
+        memory.add([{"role": "user", "content": f"tea of number {n}"} for n in range(99)], user_id="u", infer=False)
+    with psycopg.connect(postgres_dsn, autocommit=True) as connection:
+        connection.execute("ANALYZE")
+    with Memory.open(postgres_dsn, tenant="acme", policy={"embedder": "hashing"}) as memory:
+        asked.clear()
+        memory.flush()
+    waiting = {query: bound for query, bound in asked if query.startswith("SELECT found.id")}
+    with psycopg.connect(postgres_dsn, autocommit=True) as connection:
+        connection.execute(f"SET search_path = {SEARCH_PATH}")
+        connection.execute(f"SET {TENANT_SETTING} = 'acme'")
+        plans = [connection.execute(f"EXPLAIN (FORMAT JSON) {query}", bound).fetchall()[0][0][0]["Plan"]
+                 for query, bound in waiting.items()]  # fmt: skip
+    looks = [one for plan in plans for one in _steps(plan) if one.get("Relation Name") == "vectors"]
+    assert looks
+    assert all("document_id" in COMPARED.findall(one["Index Cond"]) for one in looks)
+
+
+def _steps(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield plan
+    for step in plan.get("Plans", ()):
+        yield from _steps(step)
