@@ -232,7 +232,7 @@ def test_vectors_are_halves_and_can_be_replaced(database: Database, lane: Lane) 
         np.testing.assert_array_equal(found[f"d{n}"], halves[n])
     np.testing.assert_array_equal(documents.stacked(some), halves[3:4])
     with database.transaction("t", "derive") as unit:
-        embedding_models.drop_other_models(unit, "other")
+        embedding_models.drop_other_models(unit, {"other"})
         assert documents.read_vectors(unit, lane.lane_id, "m") == []
         documents.delete_stray_vectors(unit, lane.lane_id)
         assert documents.read_vectors(unit, lane.lane_id, "other") == []

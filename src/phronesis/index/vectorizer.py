@@ -6,6 +6,7 @@ from itertools import accumulate
 from threading import Lock
 from typing import Final
 
+from phronesis.core.experience.records import L1
 from phronesis.index.encoding import encoded
 from phronesis.index.written_lanes import WrittenLanes
 from phronesis.models.embedder import Embedder
@@ -42,6 +43,8 @@ class _Job:
     embedder: Embedder
     kind: str | None
     home: Home
+    beside: bool = False
+    """Whether the encoder stands beside the tenant's own, which searches use."""
 
 
 @dataclass(slots=True)
@@ -94,9 +97,11 @@ class Vectorizer:
             return 0
         if only is None:
             self._forget(tenant, {lane.lane_id for lane in lanes})
+        beside = self.embedders.beside(embedder)
+        names = embedder.name if beside is None else f"{embedder.name} beside {beside.name}"
         made = 0
         for lane in sorted(lanes, key=lambda lane: (tenant, lane.lane_id) in self._failed):
-            mark = (embedder.name, lane.epoch, lane.documents_seq)
+            mark = (names, lane.epoch, lane.documents_seq)
             done = self._done.get((tenant, lane.lane_id))
             if done == mark:
                 continue
@@ -105,6 +110,8 @@ class Vectorizer:
             failed = True
             try:
                 made += self._lane(tenant, lane, embedder, stopped, start=start)
+                if beside is not None:
+                    made += self._compared(tenant, lane, beside, stopped, start=start)
                 failed = False
             finally:
                 (self._failed.add if failed else self._failed.discard)((tenant, lane.lane_id))
@@ -150,6 +157,13 @@ class Vectorizer:
                 made += more
         return made
 
+    def _compared(
+        self, tenant: str, lane: Documented, beside: Embedder, stopped: Callable[[], bool], *, start: int
+    ) -> int:
+        """Make the vectors of events by the encoder that stands beside the tenant's own."""
+        job = _Job(tenant, lane.lane_id, beside, L1, home_of(L1), beside=True)
+        return self._round(job, range(start, lane.documents_seq + 1), stopped)
+
     def _round(self, job: "_Job", entries: range, stopped: Callable[[], bool]) -> int:
         """Make what is missing of entries, a batch at a time: as many entries at once as hold about a batch."""
         made, begin, span = 0, entries.start, SPAN
@@ -179,7 +193,10 @@ class Vectorizer:
         with self.database.transaction(job.tenant, "derive") as unit:
             lock_lane(unit, job.lane_id)  # an erasure may have gone first: what it removed gets no vector
             left = existing_documents(unit, job.lane_id, todo, home=job.home)
-            if active_model(unit) is None:
+            if job.beside:
+                if not has_model(unit, embedder.name):
+                    _put(unit, embedder, active=False)
+            elif active_model(unit) is None:
                 _put(unit, embedder, active=True)
             elif not has_model(unit, embedder.name):
                 return False  # a reembed to another model went first and dropped this one
@@ -203,7 +220,8 @@ class Vectorizer:
         made = sum(self._lane(tenant, lane, embedder, lambda: False) for lane in lanes)
         with self.database.transaction(tenant, "derive") as unit:
             _put(unit, embedder, active=True)
-            drop_other_models(unit, embedder.name)
+            beside = self.embedders.beside(embedder)
+            drop_other_models(unit, {embedder.name} if beside is None else {embedder.name, beside.name})
         self.embedders.moved(tenant, embedder.name)
         return made
 

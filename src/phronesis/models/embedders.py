@@ -8,7 +8,7 @@ from typing import Final
 from phronesis.errors import InputError, ModelUnavailable
 from phronesis.models.embedder import Embedder, Floats, may_be_the_text
 from phronesis.models.hashing_embedder import HashingEmbedder
-from phronesis.models.local_embedders import load_local_embedder
+from phronesis.models.local_embedders import load_beside, load_local_embedder
 
 PAUSE_SECONDS: Final = 10.0
 """How long an encoder that was not reached is left alone: searches go by words meanwhile, without waiting for it."""
@@ -19,6 +19,11 @@ def load_embedder(choice: str) -> Embedder | None:
     return HashingEmbedder() if choice == "hashing" else load_local_embedder(choice)
 
 
+def load_embedders(choice: str) -> "Embedders":
+    """Give the encoders of a policy's name: the one that searches use, and what compares experience beside it."""
+    return Embedders(load_embedder(choice), beside=load_beside(choice))
+
+
 class Embedders:
     """Shared by the searcher and the vectorizer, so that a ``reembed`` moves both. Thread-safe.
 
@@ -26,8 +31,15 @@ class Embedders:
     whose model is not loaded here is searched by words alone until it is, or until ``reembed``.
     """
 
-    def __init__(self, default: Embedder | None, *, seconds: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        default: Embedder | None,
+        *,
+        beside: Embedder | None = None,
+        seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.default = default
+        self._beside = beside
         self._seconds = seconds
         self._away_until: dict[str, float] = {}
         self._loaded = {} if default is None else {default.name: default}
@@ -48,6 +60,10 @@ class Embedders:
     def serving(self, tenant: str) -> Embedder | None:
         """Give the encoder of a tenant's queries, as far as this process has seen."""
         return self._loaded.get(self._serving.get(tenant, ""), self.default)
+
+    def beside(self, encoder: Embedder) -> Embedder | None:
+        """Give the encoder that compares experience beside a tenant's own; None where there is none, or it is in it."""
+        return None if self._beside is None or self._beside.name in encoder.name else self._beside
 
     def question(self, encoder: Embedder, text: str) -> Floats:
         """Give the vector of a question that somebody waits with, or its ModelError.

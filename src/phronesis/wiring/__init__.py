@@ -66,7 +66,7 @@ from phronesis.index.vectorizer import Vectorizer
 from phronesis.memory import Memory
 from phronesis.memory.inside import Stages
 from phronesis.models.embedder import Embedder
-from phronesis.models.embedders import Embedders, load_embedder
+from phronesis.models.embedders import Embedders, load_embedders
 from phronesis.models.roster import Roster
 from phronesis.models.token_counter import KeptCounts, TokenCounter, load_token_counter
 from phronesis.recall.browse import Browser
@@ -111,7 +111,8 @@ def open_memory(
     counter = _counter(settings.policy)
     ledger, roster = _roster(settings, database, time, counter)
     recorder = Recorder(database, time)
-    embedders = Embedders(embedder or roster.embedder() or load_embedder(settings.policy.embedder))
+    given = embedder or roster.embedder()
+    embedders = load_embedders(settings.policy.embedder) if given is None else Embedders(given)
     finding = _finding(embedders, database, settings.policy, time, index)
     told = effective_policy(settings.policy, settings.origin)
     own = settings.policy.reasoning

