@@ -200,6 +200,8 @@ class Reading:
                 if key == "name" and subject != self.cast.speaker:
                     self._called(clause, spoken, value, language)
                     continue
+                if key == "name" and value.lower() == subject.lower():
+                    continue  # 大家好我是阿坤, by 阿坤: the name is known
                 key_said = row.key_of(self._as_said(word, clause) if word else None)
                 old_said = self._as_said(replaces, clause) if replaces else None
                 said = {"subject": subject, "key": key_said, "act": act, "replaces": old_said}

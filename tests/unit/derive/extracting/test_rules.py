@@ -124,6 +124,33 @@ def test_the_traditional_script_and_cantonese_are_read_and_kept_as_they_were_sai
         ("俄语也会一点", [("user", "language", "俄语")]),
         ("我的客户陈姐有哮喘", [("陈姐", "health", "哮喘")]),
         ("陈姐 手机 13700001111", [("陈姐", "phone", "13700001111")]),
+        # a firm and its name, a town and a trade
+        ("现在在一家做宠物食品的小公司叫毛球", [("user", "employer", "毛球")]),
+        ("我在一家叫微光的设计公司上班", [("user", "employer", "微光")]),
+        (
+            "我弟小凯在深圳送外卖",
+            [("小凯", "home_city", "深圳"), ("小凯", "job", "送外卖"), ("user", "sibling", "小凯")],
+        ),
+        ("在玻璃厂上班，磨边的", [("user", "employer", "玻璃厂"), ("user", "job", "磨边")]),
+        ("我最近base在新加坡", [("user", "home_city", "新加坡")]),
+        # a particle that holds 了
+        ("今年六十七喽", [("user", "age", "六十七")]),
+        ("护照办好啦", [("user", "task", "护照")]),
+        # twice denied is liked
+        ("每天不喝功夫茶不行", [("user", "likes", "功夫茶")]),
+        ("我没咖啡不行", [("user", "likes", "咖啡")]),
+        ("香菜我是真的不行", [("user", "dislikes", "香菜")]),
+        # what a doctor found, and who asks why
+        ("医生说我有脂肪肝", [("user", "health", "脂肪肝")]),
+        ("我儿子嘟嘟刚满三岁，天天问为什么", [("嘟嘟", "age", "三"), ("user", "child", "嘟嘟")]),
+        # things
+        ("咱们订单服务的数据库在阿里云杭州节点", [("订单服务的数据库", "located_in", "阿里云杭州节点")]),
+        ("钥匙在鞋柜第二层", [("钥匙", "located_in", "鞋柜第二层")]),
+        ("项目改用Vue3了", [("项目", "uses", "Vue3")]),
+        ("我今年大四，机械专业", [("user", "field_of_study", "机械")]),
+        ("小刘电话13611112222", [("小刘", "phone", "13611112222")]),
+        ("公司报销额度是每人每天三百五", [("公司", "attribute.报销额度", "每人每天三百五")]),
+        ("我们店决定从五月起周一休息", [("user", "decision", "从五月起周一休息")]),
     ],
 )
 def test_chinese_as_it_is_spoken(text: str, expected: list[tuple[str, str, str]]) -> None:
@@ -142,6 +169,12 @@ def test_chinese_as_it_is_spoken(text: str, expected: list[tuple[str, str, str]]
         "这段写得不错", "借：管理费用-差旅费 1200.00", "患者李某，男，45岁，高血压病史10年",
         "小区物业电话是025-88886666",
         "公司在注册的时候要什么材料", "编个睡前故事吧，小兔子最爱吃棉花糖", "我要去开会了", "楼下开了家奶茶店",
+        "眼睛不行", "网络不行，视频老卡", "数学我真不行", "没你不行", "我闺女高考", "我儿子小学三年级", "我对象部队的",
+        "我妈广场舞跳得好", "领导夸我能干，让我多干点", "我最喜欢加班了，加班使我快乐[微笑]", "又改需求，我爱死甲方了",
+        "换手机了", "换季了", "从五楼换到三楼", "服务器在报警", "我人在机场", "在成都卖房要交多少税",
+        "医生说我没有高血压", "我们班主任姓何，教语文的", "我得先去开会了", "今天嗓子疼，不说了",
+        "这段代码写得太啰嗦，简洁一点", "我老家的房子塌了", "在一家店叫了个外卖", "离了你地球照样转",
+        "第一次坐飞机是2008年", "机械专业没前途", "猫在箱子里", "我朋友圈都在晒娃", "大家都喜欢吃火锅", "我是ENFP",
         "程序员都爱穿格子衫", "怕黑的猫头鹰", "刚才打错字了", "昨天好冷", "我妈恢复得很好", "他係醫生",
     ],
 )  # fmt: skip
@@ -152,6 +185,11 @@ def test_what_only_looks_like_a_statement_is_left_alone(text: str) -> None:
 def test_a_named_speaker_speaks_of_themselves() -> None:
     found, _ = read("Hi all, I live in Bern.", name="Jonas")
     assert [(one.subject, one.value, one.content) for one in found] == [("Jonas", "Bern", "Jonas: I live in Bern")]
+
+
+def test_a_named_speaker_who_says_their_name_tells_nothing_new() -> None:
+    assert said("大家好我是阿坤，我对海鲜过敏", name="阿坤") == [("阿坤", "allergy", "海鲜")]
+    assert said("大家好，我是刘洋") == [("user", "name", "刘洋")]
 
 
 def test_what_is_proposed_stands_in_the_message_and_stands_alone() -> None:
@@ -189,6 +227,8 @@ def test_a_limit_is_no_date() -> None:
         ("我们决定不用MySQL，改用PostgreSQL。", "decision", "PostgreSQL", "MySQL"),
         ("I left Siemens and I now work at Bosch", "employer", "Bosch", "Siemens"),
         ("I'm actually 35, not 34.", "age", "35", "34"),
+        ("换手机了，从小米换成华为Mate60", "possession", "华为Mate60", "小米"),
+        ("换工作了，从测试转成开发", "job", "开发", "测试"),
     ],
 )
 def test_what_takes_the_place_of_what(text: str, key: str, value: str, old: str) -> None:
@@ -204,6 +244,7 @@ def test_what_takes_the_place_of_what(text: str, key: str, value: str, old: str)
         ("我不住在成都了。", "home_city", "成都"),
         ("我不再喜欢爵士乐了", "likes", "爵士乐"),
         ("Notion我也不用了", "uses", "Notion"),
+        ("我现在不喝咖啡了", "likes", "咖啡"),
     ],
 )
 def test_what_no_longer_holds_is_taken_back(text: str, key: str, value: str) -> None:
@@ -320,6 +361,7 @@ def test_hostile_texts_take_no_longer_than_others(text: str) -> None:
         "fifth_zh.jsonl",
         "seventh_zh.jsonl",
         "ninth_zh.jsonl",
+        "tenth_zh.jsonl",
     ],
 )
 def test_the_labelled_turns_of_the_development_split_are_read(name: str) -> None:
