@@ -6,6 +6,7 @@ above all under a filter, where graph indexes lose their recall.
 """
 
 from collections.abc import Sequence
+from math import sqrt
 from typing import Final
 
 import numpy as np
@@ -42,6 +43,14 @@ def normalised(matrix: Floats) -> Floats:
     length = np.linalg.norm(scaled, axis=1, keepdims=True)
     np.divide(scaled, length, out=scaled, where=length > 0.0)
     return scaled
+
+
+def side_by_side(parts: Sequence[tuple[Floats, float]]) -> Floats:
+    """Give the unit rows of several encoders as one matrix, of which a dot product is the weighted mean of the cosines.
+
+    Each comes with its weight. A text in which one encoder finds nothing (a zero row) is left to the others.
+    """
+    return normalised(np.concatenate([np.float32(sqrt(weight)) * vectors for vectors, weight in parts], axis=1))
 
 
 def quantise(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats]:

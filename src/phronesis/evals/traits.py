@@ -22,9 +22,11 @@ from phronesis.config.traits import SensitiveRules
 from phronesis.core.instants import parse_moment
 from phronesis.core.traits.seen import SeenMemory, SeenTrait
 from phronesis.derive.reflecting.by_rules import Cosine, reflect
+from phronesis.derive.reflecting.likeness import seen_twice
 from phronesis.derive.sensitive import Guard
 from phronesis.errors import InputError
 from phronesis.models.embedder import Embedder, Floats
+from phronesis.models.embedders import Embedders
 
 SESSIONS: Final = 3
 """Sessions between two reflections."""
@@ -104,7 +106,7 @@ class TraitReport:
 
 
 def run_traits(
-    data: Sequence[Path], *, embedder: Embedder | None = None, sessions: int = SESSIONS, guarded: bool = False
+    data: Sequence[Path], *, embedders: Embedders | None = None, sessions: int = SESSIONS, guarded: bool = False
 ) -> TraitReport:
     """Reflect on every user of the files, and compare. InputError names the line that cannot be read.
 
@@ -116,7 +118,7 @@ def run_traits(
         users = load_users(path)
         if not users:
             raise InputError(f"{path.name} holds no users", field="data")
-        results = [(user["language"], compared(user, replayed(user, embedder, sessions=sessions, guard=guard)))
+        results = [(user["language"], compared(user, replayed(user, embedders, sessions=sessions, guard=guard)))
                    for user in users]  # fmt: skip
         languages = [*dict.fromkeys(language for language, _ in results), "all"]
         scores += [
@@ -147,7 +149,7 @@ def load_users(path: Path) -> list[dict[str, Any]]:
 
 
 def replayed(
-    user: Mapping[str, Any], embedder: Embedder | None, *, sessions: int = SESSIONS, guard: Guard | None = None
+    user: Mapping[str, Any], embedders: Embedders | None, *, sessions: int = SESSIONS, guard: Guard | None = None
 ) -> list[Held]:
     """Give the traits that reflections find in a user's memories, with their evidence."""
     memories = sorted(
@@ -156,7 +158,9 @@ def replayed(
          for one in user["memories"]),
         key=lambda one: (one.at, one.id),
     )  # fmt: skip
-    cosine = None if embedder is None else cosines_of(memories, embedder)
+    own = None if embedders is None else embedders.default
+    beside = None if embedders is None or own is None else embedders.beside(own)
+    cosine = None if own is None else cosines_of(memories, own, beside)
     said = {one.id: one.content for one in memories}
     order = list(dict.fromkeys(one.session_id for one in memories))
     held: list[Held] = []
@@ -170,7 +174,8 @@ def replayed(
         seen = [one for one in memories if one.session_id in now]
         new = {one.id for one in seen} - before
         before |= new
-        wishes = reflect(seen, new, [_seen(n, one) for n, one in enumerate(held)], cosine=cosine, sensitive=sensitive)
+        traits = [_seen(n, one) for n, one in enumerate(held)]
+        wishes = reflect(seen, new, traits, cosine=cosine, twice=beside is not None, sensitive=sensitive)
         for more in wishes.reinforcements:
             held[int(more.trait_id)].supporting.extend(more.new_evidence_ids)
         for against in wishes.contradictions:
@@ -189,9 +194,12 @@ def _seen(n: int, one: Held) -> SeenTrait:
     )  # fmt: skip
 
 
-def cosines_of(memories: Sequence[SeenMemory], embedder: Embedder) -> Cosine:
-    """Give the function that says how near the vectors of memories are."""
-    vectors = embedder.embed_documents([one.content for one in memories])
+def cosines_of(memories: Sequence[SeenMemory], own: Embedder, beside: Embedder | None = None) -> Cosine:
+    """Give the function that says how near the vectors of memories are, by one encoder or by two."""
+    texts = [one.content for one in memories]
+    vectors = own.embed_documents(texts)
+    if beside is not None:
+        vectors = seen_twice(vectors, beside.embed_documents(texts))
     rows = {one.id: n for n, one in enumerate(memories)}
 
     def cosine(ids: Sequence[str]) -> Floats:

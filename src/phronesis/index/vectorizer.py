@@ -1,12 +1,13 @@
 """Making vectors in the background: never in the way of a write, and again for another model without downtime."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from threading import Lock
 from typing import Final
 
 from phronesis.core.experience.records import L1
+from phronesis.core.traits.seen import MEMORY_KINDS
 from phronesis.index.encoding import encoded
 from phronesis.index.written_lanes import WrittenLanes
 from phronesis.models.embedder import Embedder
@@ -14,7 +15,7 @@ from phronesis.models.embedders import Embedders
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.documents import Unembedded, documents_without_vector, existing_documents, put_vectors
 from phronesis.storage.embedding_models import active_model, drop_other_models, has_model, put_model
-from phronesis.storage.homes import HOMES, Home, home_of
+from phronesis.storage.homes import HOMES, MEMORY, Home, home_of
 from phronesis.storage.lanes import Documented, documented_lanes, lock_lane
 
 BATCH: Final = 32
@@ -30,6 +31,10 @@ FIRST: Final = 1
 SPAN: Final = BATCH
 """Entries looked through at first for documents without a vector; then twice as many as held the last batch."""
 
+TWICE: Final = (L1, *MEMORY_KINDS)
+"""What is compared with others of its kind: events for patterns, what conversations gave for traits. Two encoders look
+at it where there is one beside the tenant's own; what is only searched is left to that one."""
+
 TURNS: Final = 64
 """Locks that lanes share: two lanes of one lock seldom come together, and then one waits for a batch of the other."""
 
@@ -41,7 +46,7 @@ class _Job:
     tenant: str
     lane_id: int
     embedder: Embedder
-    kind: str | None
+    kinds: Sequence[str]
     home: Home
     beside: bool = False
     """Whether the encoder stands beside the tenant's own, which searches use."""
@@ -151,7 +156,7 @@ class Vectorizer:
         entries = range(start, lane.documents_seq + 1)
         made = 0
         for home in HOMES if kind is None else (home_of(kind),):
-            job = _Job(tenant, lane.lane_id, embedder, kind, home)
+            job = _Job(tenant, lane.lane_id, embedder, () if kind is None else (kind,), home)
             # Once more from the start after each that made some, in case a vector went meanwhile.
             while more := self._round(job, entries, stopped):
                 made += more
@@ -160,8 +165,8 @@ class Vectorizer:
     def _compared(
         self, tenant: str, lane: Documented, beside: Embedder, stopped: Callable[[], bool], *, start: int
     ) -> int:
-        """Make the vectors of events by the encoder that stands beside the tenant's own."""
-        job = _Job(tenant, lane.lane_id, beside, L1, home_of(L1), beside=True)
+        """Make the vectors of `TWICE` by the encoder that stands beside the tenant's own."""
+        job = _Job(tenant, lane.lane_id, beside, TWICE, MEMORY, beside=True)
         return self._round(job, range(start, lane.documents_seq + 1), stopped)
 
     def _round(self, job: "_Job", entries: range, stopped: Callable[[], bool]) -> int:
@@ -173,8 +178,9 @@ class Vectorizer:
             with turn:
                 with self.database.transaction(job.tenant, "read") as unit:
                     missing = documents_without_vector(
-                        unit, job.lane_id, job.embedder.name, limit=BATCH, entries=window, kind=job.kind, home=job.home
-                    )
+                        unit, job.lane_id, job.embedder.name, limit=BATCH, entries=window, kinds=job.kinds,
+                        home=job.home,
+                    )  # fmt: skip
                 todo = _short(missing)
                 if todo and not self._encode(job, todo):
                     break

