@@ -82,6 +82,17 @@ def test_core_memory_is_grouped_the_most_important_first_and_about_the_user_alon
     assert package.text.index("Profile:\n") < package.text.index("Preferences:\n") < package.text.index("Pinned:\n")
 
 
+def test_one_clause_that_holds_two_memories_is_shown_once_and_cites_both(memory: Memory) -> None:
+    say(memory, "我在杭州做前端开发。")
+    package = compose(memory)
+    (block,) = package.system_blocks
+    known = {item.key: item.citation for item in memory.get_all(user_id="alice", kinds=["profile"]).items}
+    assert set(known) == {"home_city", "job"}
+    assert set(block.citations) == set(known.values())
+    assert package.text.count("我在杭州做前端开发") == 2  # there, and in the turn itself
+    assert all(f"[{citation}]" in package.text for citation in block.citations)
+
+
 def test_what_a_team_decides_comes_first(database_url: str) -> None:
     policy = {"embedder": "none", "policies": ["Never give medical advice.", "请保持礼貌。"],
               "core": {"kinds": ["preference"], "pin": ["allergy", "decision", "favorite.*"]}}  # fmt: skip

@@ -1,7 +1,7 @@
 """Core memory: what a context holds before anything is searched: policies, wishes, pins, what is due, profile."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
@@ -105,7 +105,21 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
         heading = [in_words(item, now)] if item.id in told else [at] if others else []
         about = "; ".join([*heading, *([f"disputed by {others}"] if others else ())])
         blocks.append(Block(words_of(item), (item.citation,), fenced=item.trust < Trust.USER, label=label, about=about))
-    return CoreMemory(blocks, frozenset(item.id for item in held))
+    return CoreMemory(once(blocks), frozenset(item.id for item in held))
+
+
+def once(blocks: Iterable[Block]) -> list[Block]:
+    """Give the blocks, those that say the same under one heading as one that cites what each of them cites.
+
+    One clause may hold several memories ("我在杭州做前端": where, and what), and its words are shown once.
+    """
+    found: dict[tuple[object, ...], Block] = {}
+    for block in blocks:
+        said = (block.text, block.label, block.fenced, block.about)
+        known = found.setdefault(said, block)
+        if known is not block:
+            found[said] = dataclasses.replace(known, citations=(*known.citations, *block.citations))
+    return list(found.values())
 
 
 def _items(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: Wanted) -> list[Item]:

@@ -1,16 +1,15 @@
-"""The server: one application that the faces are mounted in, and the process that runs it."""
+"""The server: one application that the faces are mounted in."""
 
 import contextlib
 import importlib.util
-import signal
-import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.config.serving import Serving
 from phronesis.errors import InputError, MissingExtra
 from phronesis.interfaces.later import Later
+from phronesis.interfaces.listening import listen, run
 from phronesis.memory import Memory
 
 if TYPE_CHECKING:
@@ -105,47 +104,3 @@ def serve(memory: Memory, serving: Serving, *, say: Callable[[str], None]) -> No
     with contextlib.closing(listen(serving)) as listening:
         run(app, serving, listening, say)
     memory.flush()
-
-
-def listen(serving: Serving) -> socket.socket:
-    """Give a socket that listens where the server shall."""
-    family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((serving.host.strip("[]"), serving.port))
-    except OSError as error:
-        listening.close()
-        raise InputError(
-            f"cannot listen at {serving.host}:{serving.port}: {error.strerror or error}; give another --port, or --port"
-            " 0 for one that is free",
-            field="port",
-        ) from error
-    return listening
-
-
-def run(app: Any, serving: Serving, listening: socket.socket, say: Callable[[str], None]) -> None:
-    """Run the application on a socket until a signal asks it to stop."""
-    import uvicorn  # noqa: PLC0415 - an optional package
-
-    class Told(uvicorn.Server):
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            name = f"[{serving.host}]" if ":" in serving.host else serving.host
-            say(f"http://{name}:{listening.getsockname()[1]}")
-
-        @contextlib.contextmanager
-        def capture_signals(self) -> Iterator[None]:
-            # Uvicorn's own raises the signal again at its end, and then nothing of what comes after is done.
-            before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
-            try:
-                yield
-            finally:
-                for number, handler in before.items():
-                    signal.signal(number, handler)
-
-    config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, lifespan="on",
-        timeout_graceful_shutdown=serving.shutdown_seconds,
-    )  # fmt: skip
-    Told(config).run(sockets=[listening])

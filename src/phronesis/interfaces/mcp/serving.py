@@ -12,8 +12,8 @@ from starlette.applications import Starlette
 
 from phronesis.config.serving import Serving
 from phronesis.errors import InputError
+from phronesis.interfaces.listening import listen, run
 from phronesis.interfaces.mcp.unreadable import Answering
-from phronesis.interfaces.serving import listen, run
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 """What a browser calls this machine; any other name that leads here is another's."""
