@@ -93,6 +93,13 @@ def test_one_clause_that_holds_two_memories_is_shown_once_and_cites_both(memory:
     assert all(f"[{citation}]" in package.text for citation in block.citations)
 
 
+def test_of_words_that_told_two_things_what_still_holds_is_named(memory: Memory) -> None:
+    say(memory, "我在杭州做前端开发。")
+    say(memory, "我搬到成都了。", session="later")
+    shown = {block.text: block.about for block in compose(memory, session="new").system_blocks}
+    assert shown == {"我在杭州做前端开发": "job: 前端开发", "我搬到成都了": ""}
+
+
 def test_what_a_team_decides_comes_first(database_url: str) -> None:
     policy = {"embedder": "none", "policies": ["Never give medical advice.", "请保持礼貌。"],
               "core": {"kinds": ["preference"], "pin": ["allergy", "decision", "favorite.*"]}}  # fmt: skip
