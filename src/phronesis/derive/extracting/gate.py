@@ -103,6 +103,18 @@ def before_quotation(sentence: Sentence, found: list[Clause], language: Language
     return 0 if tag or language.gates["tagging"].match(found[own].raw.lower()) else own
 
 
+def before_supposition(sentence: Sentence, found: list[Clause], language: Language) -> int:
+    """Give how many of a sentence's clauses stand before the one that supposes, and are stated.
+
+    None, where the sentence ends with a condition, which holds of what stands before it: 我就买房，如果明年涨薪.
+    """
+    said = language.gates["hypothesis"].search(sentence.raw.lower())
+    place = sentence.start + (said.start() if said is not None else 0)
+    own = sum(clause.end <= place for clause in found)
+    ends = own + 1 >= len(found) and language.gates["condition"].search(sentence.raw[place - sentence.start :].lower())
+    return 0 if ends else own
+
+
 def laughed_at(one: Proposal, text: str, laughs: Sequence[int], language: Language) -> bool:
     """Tell whether one of the laughs in a text is about a proposal.
 
