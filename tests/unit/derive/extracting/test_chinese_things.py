@@ -106,3 +106,51 @@ def test_what_is_supposed_joked_played_or_quoted_is_not_held(text: str) -> None:
 )
 def test_what_stands_beside_a_supposition_or_a_joke_is_stated(text: str, expected: list[tuple[str, str, str]]) -> None:
     assert said(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("上周三我的自行车让人给顺走了", [("event", "自行车让人给顺走")]),
+        ("昨晚我家被楼上泡了", [("event", "被楼上泡")]),
+        ("我上周把简历投给了五家公司", [("event", "把简历投给了五家公司")]),
+        ("上周我主持了一场读书会", [("event", "主持了一场读书会")]),
+        ("西藏我去过两回", [("experience", "西藏")]),
+        ("我在东莞的厂里干过三年", [("experience", "在东莞的厂里干过三年")]),
+        ("我曾经一个人从拉萨骑到阿里", [("experience", "从拉萨骑到阿里")]),
+        ("我六月硕士毕业了", [("life_event", "硕士毕业")]),
+        ("我去年离了婚", [("life_event", "离了婚")]),
+        ("我怀孕三个月了", [("life_event", "怀孕")]),
+        ("下周一我开始休产假", [("appointment", "休产假")]),
+        ("下周四上午有台胆囊手术等着我", [("appointment", "胆囊手术")]),
+        ("周三下午我给高二五班上公开课", [("appointment", "给高二五班上公开课")]),
+        ("去云南的计划泡汤了", [("plan", "去云南")]),
+        ("辞职的念头打消了", [("plan", "辞职")]),
+        ("下周的体检我推了", [("appointment", "体检")]),
+        ("体检报告已经上传了", [("task", "体检报告")]),
+        ("SDK的说明我翻译完了", [("task", "SDK的说明")]),
+        ("还差一份体检报告没交", [("task", "体检报告")]),
+        ("下班前得把日报发了", [("task", "把日报发")]),
+        ("考虑再三，我还是决定留在成都", [("decision", "留在成都")]),
+        ("会上拍板了，下个版本砍掉会员功能", [("decision", "下个版本砍掉会员功能")]),
+        ("我想清楚了，决定不读博，直接找工作", [("decision", "直接找工作")]),
+        ("我们决定不用Slack了，全公司换回邮件", [("decision", "邮件")]),
+        ("退休以后我们老两口准备搬到威海住", [("plan", "搬到威海住")]),
+        ("我给自己定了个目标，每天跑五公里", [("goal", "跑五公里")]),
+        ("我想在四十岁前把房贷还清", [("goal", "把房贷还清")]),
+    ],
+)
+def test_events_and_intentions(text: str, expected: list[tuple[str, str]]) -> None:
+    assert [(key, value) for _, key, value in said(text)] == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "这部电影被骂得很惨", "昨天让我等了半天", "昨晚做了个噩梦", "今天刷了一天手机", "这个功能我试过两次都不行",
+        "我曾经以为自己很厉害", "把门关上了吗", "我得参加", "决定权在你", "我决定不了", "想通了，其实没什么大不了",
+        "说好了，你别反悔", "下周有台风", "下周给你看看", "公司的计划取消了", "怀孕的人不能喝酒", "昨天的外卖取消了",
+    ],
+)  # fmt: skip
+def test_what_happens_every_day_is_no_event_and_no_task(text: str) -> None:
+    assert said(text) == []
