@@ -78,6 +78,8 @@ def message_rule(text: str, language: Language) -> str | None:
 
 def own_words(mask: Masked, languages: Mapping[str, Language]) -> Masked:
     """Give a masked text without what is handed over to be worked on: all that follows "翻译：" is somebody's text."""
+    if ":" not in mask.text and "：" not in mask.text:
+        return mask  # it is handed over after a colon, in every language
     language = languages["zh" if has_han(mask.text) else "en"]
     found = language.gates["handed"].search(mask.text.lower())
     if found is None:

@@ -63,6 +63,10 @@ def test_fields_of_a_tools_record(text: str, expected: list[tuple[str, str, str]
         ("我们单位考勤用的是钉钉", ("单位", "uses", "钉钉")),
         ("移动端是Flutter写的", ("移动端", "uses", "Flutter")),
         ("财务系统每月28号锁账", ("财务系统", "fact", "每月28号锁账")),
+        ("我电脑的系统是Win11", ("电脑", "attribute.系统", "Win11")),
+        ("我们公司发薪日是每月十号", ("公司", "attribute.发薪日", "每月十号")),
+        ("新生产线建在南通", ("新生产线", "located_in", "南通")),
+        ("结算模块是Java写的", ("结算模块", "uses", "Java")),
         ("护理部有规定，发药前必须查对床号", ("护理部", "fact", "发药前必须查对床号")),
     ],
 )
@@ -119,6 +123,8 @@ def test_what_stands_beside_a_supposition_or_a_joke_is_stated(text: str, expecte
         ("我在东莞的厂里干过三年", [("experience", "在东莞的厂里干过三年")]),
         ("我曾经一个人从拉萨骑到阿里", [("experience", "从拉萨骑到阿里")]),
         ("我六月硕士毕业了", [("life_event", "硕士毕业")]),
+        ("上个月我被评为优秀员工", [("event", "被评为优秀员工")]),
+        ("出国留学这事不考虑了", [("plan", "出国留学")]),
         ("我去年离了婚", [("life_event", "离了婚")]),
         ("我怀孕三个月了", [("life_event", "怀孕")]),
         ("下周一我开始休产假", [("appointment", "休产假")]),
@@ -149,7 +155,7 @@ def test_events_and_intentions(text: str, expected: list[tuple[str, str]]) -> No
     [
         "这部电影被骂得很惨", "昨天让我等了半天", "昨晚做了个噩梦", "今天刷了一天手机", "这个功能我试过两次都不行",
         "我曾经以为自己很厉害", "把门关上了吗", "我得参加", "决定权在你", "我决定不了", "想通了，其实没什么大不了",
-        "说好了，你别反悔", "下周有台风", "下周给你看看", "公司的计划取消了", "怀孕的人不能喝酒", "昨天的外卖取消了",
+        "说好了，你别反悔", "下周有台风", "下周给你看看", "公司的计划取消了", "怀孕的人不能喝酒", "上周群里炸了", "考虑了很久，谢谢大家的建议", "昨天的外卖取消了",
     ],
 )  # fmt: skip
 def test_what_happens_every_day_is_no_event_and_no_task(text: str) -> None:
