@@ -12,9 +12,11 @@ from typing import Any, Final
 
 from phronesis.core.calendar import find_times
 from phronesis.core.proposals import USER, Proposal
-from phronesis.derive.extracting.clauses import MAX_READ, is_chinese
+from phronesis.derive.extracting.clauses import MAX_READ, has_han, is_chinese
 from phronesis.derive.extracting.memory_types import MemoryTypes
 from phronesis.derive.extracting.reading import Reading
+from phronesis.derive.extracting.records import PROFILE, Entry, entries
+from phronesis.derive.extracting.slots import values_of
 from phronesis.derive.extracting.tables import Language
 
 TITLES: Final = (
@@ -45,13 +47,14 @@ _ENTRY: Final = re.compile(
 """A calendar's line before its date."""
 
 _LABEL: Final = re.compile(
-    r"^(?:已(?:经)?)?(?:成功)?(?:添加|创建|新建|新增|安排|预约|预订|更新|设置)?(?:新的?)?(?:日程|会议|预约|预订|日历事件|事件)(?:已?(?:添加|创建))?(?:成功)?"
+    r"^(?:已(?:经)?)?(?:成功)?(?:为您?)?(?:添加|创建|新建|新增|安排|预约|预订|更新|设置)?(?:新的?)?(?:日程|会议|预约|预订|挂号|日历事件|日历|事件|行程|安排)(?:已?(?:添加|创建|提醒|邀请|通知|确认|更新))?(?:成功)?"
     r"\s*[:：]\s*$"
 )
 """What a calendar says before a date that its title follows: 已添加日程：11月9日 19:00 会员体测."""
 
 _TITLE: Final = re.compile(
-    r"[\s,，]*(?:\d{1,2}[:：]\d\d(?:\s?[-–~至]\s?\d{1,2}[:：]\d\d)?)?[\s,，]*(?P<title>[^\s\d,，。.][^\n,，。]{1,59}?)[\s。.]*$"
+    r"[\s,，]*(?:(?:早上|上午|中午|下午|傍晚|晚上)?\s?(?:\d{1,2}[:：]\d\d|[\d一二三四五六七八九十两]{1,3}点半?)(?:\s?[-–~至]\s?\d{1,2}[:：]\d\d)?)?[\s,，]*"
+    r"(?P<title>[^\s\d,，。.（(][^\n,，。（(]{1,59}?)(?:[（(][^（()）]{1,20}[)）])?[\s。.]*$"
 )
 
 _THE_USER: Final = frozenset({"user", "the user", "用户", "you", "您"})
@@ -75,12 +78,12 @@ def read_answer(reading: Reading, types: MemoryTypes, languages: Mapping[str, La
     elif text.lstrip().startswith(("$", "#", "<")):
         reading.rule = "code"
     elif len(text) <= MAX_RECORD:
-        _record(reading, types)
+        _record(reading, types, language)
     else:
         reading.rule = "chit_chat"
 
 
-def _record(reading: Reading, types: MemoryTypes) -> None:
+def _record(reading: Reading, types: MemoryTypes, language: Language) -> None:
     times = find_times(reading.text, reading.at)
     entry = _ENTRY.match(reading.text[: times[0].start]) if times else None
     if entry is not None:
@@ -92,6 +95,11 @@ def _record(reading: Reading, types: MemoryTypes) -> None:
         and (title := _TITLE.match(reading.text[times[-1].end :]))
     ):
         _appointment(reading, types, title["title"], reading.text[times[0].start : times[-1].end])
+        return
+    if has_han(reading.text) and (found := entries(reading.text)):
+        for one in found:
+            _field(reading, types, one, language)
+        reading.rule = "chit_chat"
         return
     reading.read()
     stated = [one for one in reading.proposals if _states_a_record(one, reading.cast.speaker)]
@@ -120,6 +128,24 @@ def _appointment(reading: Reading, types: MemoryTypes, title: str, start: str) -
             content=f"{title} ({start})", value=title, cardinality=row.cardinality, basis="tool",
             confidence=CONFIDENCE, importance=row.importance,
             occurred_at=f"{times[0].first.isoformat()}T00:00:00Z",
+        )
+    )  # fmt: skip
+
+
+def _field(reading: Reading, types: MemoryTypes, one: Entry, language: Language) -> None:
+    """Add what a field of a record states of what the record is of."""
+    key = PROFILE.get(one.field) if one.person else None
+    row = types.find(key) if key is not None else types.find("attribute.*", "fact")
+    values = values_of(row, one.value, language, small=False, free=True) if row is not None and key is not None else []
+    value = values[0] if values else one.value
+    if row is None or (key is not None and not values):
+        return
+    reading.proposals.append(
+        Proposal(
+            n=reading.n, quote=reading.text[one.start : one.end], start=one.start, end=one.end, kind=row.kind,
+            subject=_subject(one.subject), key=row.key_of(one.field), content=f"{one.subject}的{one.field}是{value}",
+            value=value, cardinality=row.cardinality, replaces=one.old, basis="tool", confidence=CONFIDENCE,
+            importance=row.importance,
         )
     )  # fmt: skip
 

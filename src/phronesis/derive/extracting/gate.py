@@ -78,6 +78,8 @@ def message_rule(text: str, language: Language) -> str | None:
 
 def own_words(mask: Masked, languages: Mapping[str, Language]) -> Masked:
     """Give a masked text without what is handed over to be worked on: all that follows "翻译：" is somebody's text."""
+    if ":" not in mask.text and "：" not in mask.text:
+        return mask  # it is handed over after a colon, in every language
     language = languages["zh" if has_han(mask.text) else "en"]
     found = language.gates["handed"].search(mask.text.lower())
     if found is None:
@@ -101,6 +103,18 @@ def before_quotation(sentence: Sentence, found: list[Clause], language: Language
     own = sum(clause.end < place for clause in found)
     tag = len(found) <= own or len(found[own].raw.split()) <= _TAG
     return 0 if tag or language.gates["tagging"].match(found[own].raw.lower()) else own
+
+
+def before_supposition(sentence: Sentence, found: list[Clause], language: Language) -> int:
+    """Give how many of a sentence's clauses stand before the one that supposes, and are stated.
+
+    None, where the sentence ends with a condition, which holds of what stands before it: 我就买房，如果明年涨薪.
+    """
+    said = language.gates["hypothesis"].search(sentence.raw.lower())
+    place = sentence.start + (said.start() if said is not None else 0)
+    own = sum(clause.end <= place for clause in found)
+    ends = own + 1 >= len(found) and language.gates["condition"].search(sentence.raw[place - sentence.start :].lower())
+    return 0 if ends else own
 
 
 def laughed_at(one: Proposal, text: str, laughs: Sequence[int], language: Language) -> bool:

@@ -69,6 +69,10 @@ class Matching:
         if len(low) != len(text):
             low = text
         tables = language.tables
+        if self.cast.thing and language.gates["of_rule"].search(self.before):
+            yield from self._of_thing(
+                text, low, dated, language, act
+            )  # 护理部有规定，发药前必须核对: no task of its speaker
         other = self.cast.turned and language.code == "zh" and _OWN.search(text) is None
         for matched in tables["whole" + dated].matches(low):
             if self._fits(matched.pattern, language):
@@ -87,8 +91,14 @@ class Matching:
                 for matched in tables["says" + dated].matches(said, at):
                     if self._fits(matched.pattern, language):
                         yield spoken, matched, act
-        for matched in tables["things" + dated].matches(low):
-            yield Spoken(self.cast.thing, 0, text, thing=True), matched, act
+        yield from self._of_thing(text, low, dated, language, act)
+
+    def _of_thing(
+        self, text: str, low: str, dated: str, language: Language, act: str
+    ) -> Iterator[tuple[Spoken, Matched, str]]:
+        for matched in language.tables["things" + dated].matches(low):
+            if self._fits(matched.pattern, language):
+                yield Spoken(self.cast.thing, 0, text, thing=True), matched, act
 
     def _fits(self, pattern: Pattern, language: Language) -> bool:
         if pattern.capital and self.small:

@@ -1,5 +1,6 @@
 """How a proposal is put: as a sentence that stands alone, with its day, and joined to what it takes the place of."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -9,6 +10,9 @@ from phronesis.core.calendar import find_times
 from phronesis.core.proposals import USER, Proposal
 from phronesis.derive.extracting.clauses import Clause
 from phronesis.derive.extracting.tables import Language
+
+_AGAINST: Final = re.compile(r"不(?:再|要)?(?:使?用|选)?(?P<old>.{1,30})")
+"""A decision against something."""
 
 
 def content_of(clause: Clause, language: Language, *, subject: str, speaker: str, elided: bool, lead: str) -> str:
@@ -74,6 +78,15 @@ def due_day(clause: Clause, at: datetime, language: Language) -> str | None:
     return None
 
 
+def _decided_against(one: Proposal, other: Proposal) -> str | None:
+    """Give what is decided against where the next decision beside it says what for: 决定不用飞书了，全公司换回钉钉."""
+    both = one.kind == other.kind == "decision" and one.subject == other.subject and one.value is not None
+    if not both or other.start - one.end > _BESIDE or one.replaces is not None:
+        return None
+    against = _AGAINST.match(one.value or "")
+    return None if against is None else against["old"]
+
+
 def joined(proposals: Sequence[Proposal]) -> list[Proposal]:
     """Give proposals with "I left Siemens" and "I now work at Bosch" as one: what is new, and what it replaces.
 
@@ -88,10 +101,14 @@ def joined(proposals: Sequence[Proposal]) -> list[Proposal]:
 
     new = [one for one in proposals if one.act == "assert"]
     gone = [one for one in proposals if one.act == "retract" and any(same(one, other) for other in new)]
-    kept = []
+    kept: list[Proposal] = []
     for one in proposals:
         if one in gone:
             continue
         old = next((other.value for other in gone if same(one, other)), None)
+        last = kept[-1] if kept else None
+        if last is not None and (dropped := _decided_against(last, one)) is not None:
+            kept.pop()
+            old = dropped
         kept.append(replace(one, replaces=old) if one.act == "assert" and one.replaces is None and old else one)
     return kept

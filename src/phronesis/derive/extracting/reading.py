@@ -27,6 +27,7 @@ from phronesis.derive.extracting.clauses import (
 from phronesis.derive.extracting.gate import (
     MAX_REFUSALS,
     before_quotation,
+    before_supposition,
     clause_rule,
     laughed_at,
     message_rule,
@@ -109,6 +110,10 @@ class Reading:
                 kept = before_quotation(sentence, found, language)
                 if kept == 0 and found and (said := quoted_one(found[0].plain, language)) is not None:
                     self._related(found[0], *said, language)
+                rule = rule if kept == 0 else None
+                found = found[:kept] or found
+            elif rule == "hypothesis" and whole is None and language.code == "zh":
+                kept = before_supposition(sentence, found, language)
                 rule = rule if kept == 0 else None
                 found = found[:kept] or found
             count = 0 if rule else stated(sentence, found, language)

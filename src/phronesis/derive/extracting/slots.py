@@ -139,7 +139,8 @@ def _one(row: MemoryType, text: str, language: Language, *, small: bool, free: b
         return None
     if not free and (only := language.only.get(key)) is not None and only.search(low) is None:
         return None
-    form = None if row.key in _FREE else language.never.get(f"form_{row.form}")
+    known = row.key in _FREE or (free and row.key == "located_in")  # 三楼 is where a thing is, and nobody's home
+    form = None if known else language.never.get(f"form_{row.form}")
     for never in (language.never.get(key), form, None if row.key in _SAID else language.never["any"]):
         if never is not None and never.search(low):
             return None
