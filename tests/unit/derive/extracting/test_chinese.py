@@ -153,6 +153,10 @@ def test_frames_of_chinese(text: str, expected: list[tuple[str, str]]) -> None:
         ("我二姨在加州住了三十年", [("二姨", "home_city", "加州")]),
         ("我闺女上初二了，在育才中学", [("闺女", "school", "育才中学")]),
         ("我和我女朋友小雯住在杭州", [("user", "partner", "小雯"), ("user", "home_city", "杭州")]),
+        ("我弟刚上大一，在川大", [("弟", "school", "川大")]),
+        ("我爸这人就爱钓鱼", [("爸", "likes", "钓鱼")]),
+        ("负责我们项目的PM叫陆遥", [("user", "colleague", "陆遥")]),
+        ("我上班的地方是省图书馆", [("user", "employer", "省图书馆")]),
         # names that come later
         ("俺家小子叫铁蛋今年上高一", [("user", "child", "铁蛋")]),
         ("我女儿小名叫豆芽，大名林知夏", [("user", "child", "豆芽")]),
