@@ -20,7 +20,8 @@ MAX_CUTS: Final = 6
 """Places in a clause at which it may be two: each is tried when nothing is found in it as a whole."""
 
 _HAN: Final = re.compile("[一-鿿]")
-_LATIN: Final = re.compile("[A-Za-z]+")
+_LATIN: Final = re.compile(r"[A-Za-z]+(?:[.@_+\d-]+[A-Za-z]+)*")
+"""A word, a hyphenated one, or an address: li.na@example.org is one."""
 _PRIVATE: Final = re.compile("[\ue000-\uf8ff]")
 _FENCE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,300}`", re.DOTALL)
 _CODE_LINE: Final = re.compile(

@@ -14,8 +14,8 @@ _DOING: Final = re.compile(r"\w+ing\b")
 _OWN: Final = re.compile("[我咱俺]|本人")
 
 _TRAITS: Final = frozenset(
-    ["age", "hometown", "home_city", "nationality", "job", "employer", "school", "field_of_study", "language", "skill",
-     "hobby", "allergy", "diet", "health", "likes", "dislikes", "relationship_status", "experience"]
+    ["name", "age", "hometown", "home_city", "nationality", "job", "employer", "school", "field_of_study", "language",
+     "skill", "hobby", "allergy", "diet", "health", "likes", "dislikes", "relationship_status", "experience"]
 )  # fmt: skip
 """Slots of what holds of one person: in a Chinese clause that names nobody, of whom the clause before spoke."""
 

@@ -91,6 +91,7 @@ def joined(proposals: Sequence[Proposal]) -> list[Proposal]:
     """Give proposals with "I left Siemens" and "I now work at Bosch" as one: what is new, and what it replaces.
 
     Of keys that hold many values, what is used does so where the two stand side by side: 不用Jira了，换成飞书了.
+    A name that others use is left out where the same message asks to be called by it.
     """
 
     def same(one: Proposal, other: Proposal) -> bool:
@@ -99,6 +100,8 @@ def joined(proposals: Sequence[Proposal]) -> list[Proposal]:
             one.cardinality == "one" or beside
         )
 
+    asked = {(one.subject, one.value) for one in proposals if one.key == "address_as"}
+    proposals = [one for one in proposals if one.key != "alias" or (one.subject, one.value) not in asked]
     new = [one for one in proposals if one.act == "assert"]
     gone = [one for one in proposals if one.act == "retract" and any(same(one, other) for other in new)]
     kept: list[Proposal] = []
@@ -112,3 +115,8 @@ def joined(proposals: Sequence[Proposal]) -> list[Proposal]:
             old = dropped
         kept.append(replace(one, replaces=old) if one.act == "assert" and one.replaces is None and old else one)
     return kept
+
+
+def renamed(proposals: Sequence[Proposal], word: str, name: str, begun: int) -> list[Proposal]:
+    """Give what was said since ``begun`` of "my boyfriend" to the name that follows: 我男朋友是个消防员，叫贺南."""
+    return [replace(one, subject=name) if one.subject == word and one.start >= begun else one for one in proposals]

@@ -38,7 +38,7 @@ from phronesis.derive.extracting.gate import (
 )
 from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
-from phronesis.derive.extracting.phrasing import ahead, coarse, content_of, days_of, due_day, joined
+from phronesis.derive.extracting.phrasing import ahead, coarse, content_of, days_of, due_day, joined, renamed
 from phronesis.derive.extracting.script import as_said, common_end
 from phronesis.derive.extracting.slots import SEVERAL, TIMED, UNDATED, trimmed, values_of
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
@@ -87,6 +87,7 @@ class Reading:
     times: list[TimeSpan] = field(default_factory=list)
     listing: bool = False
     laughs: Sequence[int] = ()
+    begun: int = 0
     doubtful: bool = False
 
     def read(self) -> None:
@@ -103,6 +104,7 @@ class Reading:
         for sentence in sentences(mask.text):
             language = self.languages["zh" if is_chinese(sentence.raw) else "en"]
             found = clauses(sentence, times, language)
+            self.begun = sentence.start
             self.cast.subject = self.matching.lead = None
             self.cast.unknown = False
             rule = whole or sentence_rule(sentence.raw.lower(), language)
@@ -209,7 +211,8 @@ class Reading:
                     continue  # 大家好我是阿坤, by 阿坤: the name is known
                 key_said = row.key_of(self._as_said(word, clause) if word else None)
                 old_said = self._as_said(replaces, clause) if replaces else None
-                said = {"subject": subject, "key": key_said, "act": act, "replaces": old_said}
+                whose = self.cast.speaker if row.key in _PEOPLE and "subject" in matched.slots else subject
+                said = {"subject": whose, "key": key_said, "act": act, "replaces": old_said}
                 self._add(clause, spoken, row, value, pattern, language=language, **said)
                 if row.key in _PEOPLE and act == "assert":
                     self.cast.person, self.cast.pending = value, None
@@ -277,6 +280,8 @@ class Reading:
         if relation is not None and relation[1] == spoken.subject:
             for one in _NAMES.split(name) if self.cast.several else [name]:
                 self._related(clause, relation[0], one, language)
+            if language.code == "zh" and not self.cast.several:
+                self.proposals = renamed(self.proposals, relation[1], name, self.begun)
             if not language.text["one_of"].match(clause.bare):
                 self.cast.pending = None
 

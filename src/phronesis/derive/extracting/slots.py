@@ -79,6 +79,11 @@ _DAY: Final = re.compile(
 _EDGES: Final = " \t,，。.!！?？;；:：~-–—\"“”'‘’「」『』()（）😅😂🤣😊🙂😀🎉❤️"
 _ARTICLE: Final = re.compile(r"(?:an?|my|our|your|his|her|their) ", re.IGNORECASE)
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_DIALECT: Final = re.compile(
+    "(?:四川|重庆|成都|东北|河南|山东|陕西|西安|湖北|湖南|长沙|武汉|江西|安徽|云南|贵州|天津|北京|温州|宁波|杭州|苏州|"
+    "南京|潮汕|潮州|海南|雷州|家乡)话"
+)
+"""Dialects that have no code of their own."""
 _PHONE: Final = re.compile(r"\+?\(?\d[\d ().-]{4,20}\d")
 
 
@@ -177,6 +182,6 @@ def _in_form(row: MemoryType, text: str, language: Language, *, small: bool) -> 
                 text,
                 flags=re.IGNORECASE,
             )
-            return word if language_code(word) is not None else None
+            return word if language_code(word) is not None or _DIALECT.fullmatch(word) is not None else None
         case _:
             return text[1:-1] if text[0] + text[-1] == "《》" else text

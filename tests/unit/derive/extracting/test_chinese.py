@@ -47,7 +47,7 @@ def test_what_follows_a_stranger_without_a_subject_is_nobodys(text: str) -> None
         ("小李昨天来了，在成都买了房", [("小李", "home_city", "成都")]),
         ("隔壁老太太有糖尿病，我有高血压", [("user", "health", "高血压")]),
         ("大学生一枚，在武汉学法律，住在武昌", [("user", "home_city", "武昌")]),
-        ("朋友们都叫我老张，我住在苏州", [("user", "address_as", "老张"), ("user", "home_city", "苏州")]),
+        ("朋友们都叫我老张，我住在苏州", [("user", "alias", "老张"), ("user", "home_city", "苏州")]),
         ("王总电话换了，13829971145", [("王总", "phone", "13829971145")]),
         ("我邮箱换了，li@abc.example", [("user", "email", "li@abc.example")]),
     ],
@@ -130,6 +130,112 @@ def test_what_is_used_in_place_of_what_and_by_whom(text: str, expected: tuple[st
 )
 def test_frames_of_chinese(text: str, expected: list[tuple[str, str]]) -> None:
     assert [(key, value) for _, key, value in said(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # somebody's name beside what they are to the speaker, and then what holds of them
+        ("我女儿果果昨天满五岁了", [("user", "child", "果果"), ("果果", "age", "五")]),
+        ("我闺蜜小鱼怀孕了", [("user", "friend", "小鱼"), ("小鱼", "life_event", "怀孕")]),
+        (
+            "我妹妹琳琳在墨尔本大学读会计",
+            [("user", "sibling", "琳琳"), ("琳琳", "school", "墨尔本大学"), ("琳琳", "field_of_study", "会计")],
+        ),
+        ("我儿子浩宇花生过敏", [("user", "child", "浩宇"), ("浩宇", "allergy", "花生")]),
+        ("我男朋友是个飞行员，叫周野", [("周野", "job", "飞行员"), ("user", "partner", "周野")]),
+        ("Kevin是我们组的测试", [("user", "colleague", "Kevin"), ("Kevin", "job", "测试")]),
+        ("我有个朋友叫老莫，开酒吧的", [("user", "friend", "老莫"), ("老莫", "job", "开酒吧")]),
+        ("我球友老马会修车", [("user", "friend", "老马"), ("老马", "skill", "修车")]),
+        ("爸爸有高血压", [("爸爸", "health", "高血压")]),
+        ("老公老家在南通", [("老公", "hometown", "南通")]),
+        ("我堂哥李明在平安保险做精算", [("李明", "employer", "平安保险"), ("李明", "job", "精算")]),
+        ("我二姨在加州住了三十年", [("二姨", "home_city", "加州")]),
+        ("我闺女上初二了，在育才中学", [("闺女", "school", "育才中学")]),
+        ("我和我女朋友小雯住在杭州", [("user", "partner", "小雯"), ("user", "home_city", "杭州")]),
+        ("我弟刚上大一，在川大", [("弟", "school", "川大")]),
+        ("我爸这人就爱钓鱼", [("爸", "likes", "钓鱼")]),
+        ("负责我们项目的PM叫陆遥", [("user", "colleague", "陆遥")]),
+        ("我上班的地方是省图书馆", [("user", "employer", "省图书馆")]),
+        # names that come later
+        ("俺家小子叫铁蛋今年上高一", [("user", "child", "铁蛋")]),
+        ("我女儿小名叫豆芽，大名林知夏", [("user", "child", "豆芽")]),
+        ("家里养了只狸花猫，儿子给它取名叫芝麻", [("user", "pet", "芝麻")]),
+        ("孩子的名字是他奶奶取的，叫陈知行", [("user", "child", "陈知行")]),
+        ("我们家那只布偶叫雪球", [("user", "pet", "雪球")]),
+        ("我们组新来的组长叫叶青", [("user", "colleague", "叶青")]),
+        ("车间里的人都叫我老顾", [("user", "alias", "老顾")]),
+        ("同事都喊我老顾，你也叫我老顾吧", [("user", "address_as", "老顾")]),
+        # what is spoken of stands first, what holds of it after a comma
+        ("海鲜我不能碰，会过敏", [("user", "allergy", "海鲜")]),
+        ("羊肉我嫌膻，不爱吃", [("user", "dislikes", "羊肉")]),
+        ("肯德基我以前爱吃，现在不爱吃了", [("user", "likes", "肯德基")]),
+        ("写方案我都是用Typora写的", [("user", "uses", "Typora")]),
+        ("电脑是前年买的，一台联想", [("user", "possession", "联想")]),
+        ("我吃不了海鲜，一吃就起疹子", [("user", "allergy", "海鲜")]),
+        # where one lives
+        ("我是在供电局上班的", [("user", "employer", "供电局")]),
+        ("我住在花园小区3栋2单元501", [("user", "address", "花园小区3栋2单元501")]),
+        ("快递寄到人民路56号就行", [("user", "address", "人民路56号")]),
+        ("有事发我邮箱吧，li.na@example.org", [("user", "email", "li.na@example.org")]),
+        ("我早就不打羽毛球了", [("user", "hobby", "打羽毛球")]),
+        ("我对综艺不感兴趣", [("user", "dislikes", "综艺")]),
+        ("我特别烦开长会", [("user", "dislikes", "开长会")]),
+        ("我右耳听不见", [("user", "health", "右耳听不见")]),
+        ("普通话和四川话我都会讲", [("user", "language", "普通话"), ("user", "language", "四川话")]),
+    ],
+)
+def test_people_and_what_holds_of_them(text: str, expected: list[tuple[str, str, str]]) -> None:
+    found = said(text)
+    assert {(who, key) for who, key, _ in found} == {(who, key) for who, key, _ in expected}
+    assert all(any(one[:2] == other[:2] and one[2] in (other[2] or "") for other in found) for one in expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # what stands beside a relation is a name only where it looks like one
+        "我儿子作业还没写完",
+        "我女儿书包坏了",
+        "我女儿老师说她上课走神",
+        "我室友电脑被偷了",
+        "我弟弟女朋友是四川人",
+        "我女儿同学对花生过敏",
+        "我女儿英文不好",
+        "女儿念念不忘那个玩具",
+        "我家狗叫个不停",
+        "爸爸去哪儿挺好看的",
+        "同事都叫我别去",
+        "他们都叫我滚",
+        "邻居家的狗叫旺财",
+        "我今天不跑步了，下雨",
+        "今天特别烦",
+        "衣服我嫌大，退了",
+        "我英语六级没过",
+        "我想养只猫叫年糕",
+        "我儿子的老师叫王芳",
+        "换工作了，去了趟西藏",
+        "别人都受不了他",
+        "我是湖南卫视的观众",
+        "糖尿病人能吃西瓜吗",
+        "孩子过敏，该吃什么药",
+        "寄到人民路56号的那个包裹丢了",
+        "客服电话打这个，4008001234",
+        "加入了购物车，现在做活动",
+        "我最喜欢的就是你",
+    ],
+)
+def test_what_only_looks_like_somebody_is_nobody(text: str) -> None:
+    assert said(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [("我的胃病已经好了", "health", "胃病"), ("我早就不钓鱼了", "hobby", "钓鱼"),
+     ("奶茶我以前爱喝，现在不爱喝了", "likes", "奶茶"), ("豆豆那只猫我送人了", "pet", "豆豆")],
+)  # fmt: skip
+def test_what_holds_no_more(text: str, key: str, value: str) -> None:
+    assert [(one.key, one.value, one.act) for one in read(text)[0]] == [(key, value, "retract")]
 
 
 @pytest.mark.parametrize(
