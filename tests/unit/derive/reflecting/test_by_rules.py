@@ -15,6 +15,7 @@ from phronesis.derive.reflecting.by_rules import RULES_VERSION, reflect
 from phronesis.derive.reflecting.by_rules.clusters import margin, most_telling
 from phronesis.derive.reflecting.by_rules.likeness import (
     DEVIATION,
+    EARLY,
     OWN,
     RISE,
     SHARED,
@@ -40,7 +41,7 @@ def test_a_behaviour_is_found_across_sessions_and_said_in_general() -> None:
     assert list(found.evidence_ids) == ["m000", "m002", "m004"]
     assert found.content == "Often goes running before work"
     assert found.context == "personal"
-    assert RULES_VERSION == "reflection-rules/6"
+    assert RULES_VERSION == "reflection-rules/7"
 
 
 def test_a_behaviour_is_found_in_chinese_and_said_in_chinese() -> None:
@@ -253,6 +254,7 @@ def test_the_more_memories_the_nearer_are_those_that_have_nothing_in_common() ->
 
     assert lowered(16) == pytest.approx(0.0, abs=1e-4)
     assert lowered(160) == pytest.approx(2 * RISE, abs=1e-4)
+    assert lowered(8) == pytest.approx(EARLY, abs=1e-4)
 
 
 def test_what_is_done_often_is_no_ground_to_be_seen_against() -> None:

@@ -221,3 +221,26 @@ def test_a_reading_holds_when_and_where() -> None:
     one = read(memory(0, "Always goes running at dawn", session_id=None, at=datetime(2025, 1, 2, tzinfo=UTC)), ME)
     assert (one.place, one.habit, one.ended, one.negated) == ("d:2025-01-02", True, False, False)
     assert "morning" in one.situations
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Packed the plates in boxes", "martial"),
+        ("Sat in row nine", "row"),
+        ("Ate skate with butter", "ski"),
+        ("Drew up a contract", "draw"),
+        ("Cleaned the gas ring", "calls"),
+        ("Put the coats on the rack", "gym"),
+        ("整个仓库的货架换了新的", "invest"),
+        ("问了稿费什么时候到", "blogs"),
+        ("Met her on the day it rained", "spontaneous"),
+        ("和好朋友看了日出", "mediate"),
+        ("把书放手机旁边", "delegate"),
+        ("The queue was too long", "brief"),
+        ("A cover letter is still missing", "letters"),
+    ],
+)
+def test_a_word_in_another_sense_names_no_behaviour_for_sure(text: str, name: str) -> None:
+    [found] = readings(text)
+    assert found.surely.get(name, 0.0) < 1.0

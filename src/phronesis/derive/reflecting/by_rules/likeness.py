@@ -46,6 +46,12 @@ RISE: Final = 0.5
 more there are to choose from, the nearer are some that have nothing to do with one another. Fitted on users of 30 to
 220 memories, the larger ones made by putting labelled ones together."""
 
+FEW: Final = 16
+EARLY: Final = 1.0
+"""Memories below which a spread is little known, and by how many deviations each halving below makes two of them less
+alike. Of ten traits begun among 8 to 15 memories of the readable labelled users, one was right from the start and five
+never became it. Precision rose by .03 with it, recall by .01, and no author's fell; the same with 20, and with 2."""
+
 SURROUNDINGS: Final = 1.4
 NEAREST: Final = 8
 """How much of a memory's likeness to so many nearest is taken away."""
@@ -166,13 +172,14 @@ def apart(left: Floats, ground: Mask) -> Floats:
 def standard(left: Floats, ground: Mask) -> Floats:
     """Give cosines as deviations from their mean in ``ground``, less `RISE` for each doubling of the memories there.
 
-    So levels hold whatever the encoder and however alike all that a user says is.
+    So levels hold whatever the encoder and however alike all that a user says is. Of few memories it is less, too
+    (`EARLY`).
     """
     there = ground & ~np.isnan(np.diagonal(left))
     size = int(there.sum())
     among = left[np.ix_(there, there)][~np.eye(size, dtype=np.bool_)]
     spread = max(float(among.std()), 1e-6)
-    rise = RISE * max(0.0, log2(size / ROOM))
+    rise = RISE * max(0.0, log2(size / ROOM)) + EARLY * max(0.0, log2(FEW / size))
     return np.asarray((left - among.mean()) / spread - rise, np.float32)
 
 
