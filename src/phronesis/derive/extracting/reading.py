@@ -107,17 +107,15 @@ class Reading:
             self.begun = sentence.start
             self.cast.subject = self.matching.lead = None
             self.cast.unknown = False
-            rule = whole or sentence_rule(sentence.raw.lower(), language)
+            rule, kept = whole or sentence_rule(sentence.raw.lower(), language), 0
             if rule == "quotation" and whole is None:
                 kept = before_quotation(sentence, found, language)
                 if kept == 0 and found and (said := quoted_one(found[0].plain, language)) is not None:
                     self._related(found[0], *said, language)
-                rule = rule if kept == 0 else None
-                found = found[:kept] or found
             elif rule == "hypothesis" and whole is None and language.code == "zh":
                 kept = before_supposition(sentence, found, language)
-                rule = rule if kept == 0 else None
-                found = found[:kept] or found
+            rule = rule if kept == 0 else None
+            found = found[:kept] or found
             count = 0 if rule else stated(sentence, found, language)
             whole_text = written_out(sentence.raw.replace("’", "'"), language).lower()
             self.doubtful = clause_rule(whole_text, language) is not None
