@@ -102,7 +102,7 @@ class Knowing(HashingEmbedder):
 
 LESSONS = [
     {"attempt": "Unpacked big layers, disk full", "label": "failure", "source_ref": "a"},
-    {"attempt": "Writing failed, the volume was exhausted", "label": "failure", "source_ref": "b"},
+    {"attempt": "Unpacked the archive, the volume was exhausted", "label": "failure", "source_ref": "b"},
     {"attempt": "Asked for a discount too early", "label": "failure", "source_ref": "c"},
 ]
 

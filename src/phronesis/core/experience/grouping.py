@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from phronesis.core.clustering import components
 from phronesis.core.experience.linking import average_link
-from phronesis.core.experience.neighbours import NOBODY, OWN, SHARED, Neighbours, candidate_pairs
+from phronesis.core.experience.neighbours import NOBODY, OWN, SHARED, Neighbours, candidate_pairs, weights_of
 from phronesis.core.experience.similarity import Floats, Rows
 
 REACH: Final = 0.6
@@ -53,6 +53,8 @@ class Belonging:
     shared: float
     threshold: float
     alone: float
+    counts: tuple[int, ...] = SHARED
+    """How many of the nearest they may share."""
 
     def units(self, alike: Floats, shared: Floats, size: int) -> Floats:
         """Give how much events belong together, 1 for just enough, in a lane of ``size`` events."""
@@ -96,7 +98,7 @@ class Grouper:
 
     def alike(self, rows: Rows) -> Floats:
         """Give how much some events belong together: a square matrix in units of the threshold."""
-        alike, shared = self.neighbours.metric.matrix(rows, rows), self.neighbours.shared(rows)
+        alike, shared = self.neighbours.metric.matrix(rows, rows), self.neighbours.shared(rows, self.belonging.counts)
         return self.belonging.units(alike, shared, self.neighbours.metric.size)
 
     def _split(self, rows: list[int]) -> list[list[int]]:
@@ -170,7 +172,7 @@ class Grouper:
         if not len(pairs):
             return {}
         alike = _scores_of(pairs, rows, nearest, scores)
-        shared = shared_of(pairs, rows, nearest, scores)
+        shared = shared_of(pairs, rows, nearest, scores, self.belonging.counts)
         total = self.belonging.units(alike, shared, self.neighbours.metric.size)
         return {(one, other): value for (one, other), value in zip(pairs.tolist(), total.tolist(), strict=True)}
 
@@ -198,18 +200,23 @@ def _scores_of(pairs: npt.NDArray[np.int64], rows: Rows, nearest: npt.NDArray[np
     return out
 
 
-def shared_of(pairs: npt.NDArray[np.int64], rows: Rows, nearest: npt.NDArray[np.int64], scores: Floats) -> Floats:
+def shared_of(
+    pairs: npt.NDArray[np.int64],
+    rows: Rows,
+    nearest: npt.NDArray[np.int64],
+    scores: Floats,
+    counts: Sequence[int] = SHARED,
+) -> Floats:
     """Give how much the neighbourhoods of each pair share, as `Neighbours.shared` does for all with all."""
-    kept = np.where(nearest[:, :SHARED] == NOBODY, 0.0, np.maximum(scores[:, :SHARED], 0.0))
-    weights = kept / np.maximum(kept.sum(axis=1, keepdims=True), 1e-9)
-    names = np.concatenate((rows[:, None], nearest[:, :SHARED]), axis=1)
-    held = np.concatenate((np.full((len(rows), 1), OWN), weights), axis=1)
-    held[:, 1:][names[:, 1:] == NOBODY] = 0.0
-    held /= np.linalg.norm(held, axis=1, keepdims=True)
     places = np.searchsorted(rows, pairs)
     one, other = places[:, 0], places[:, 1]
     out = np.zeros(len(pairs), np.float32)
-    for n in range(SHARED + 1):
-        same = names[one][:, n][:, None] == names[other]
-        out += held[one][:, n] * np.where(same, held[other], 0.0).sum(axis=1)
+    for count in counts:
+        names = np.concatenate((rows[:, None], nearest[:, :count]), axis=1)
+        held = np.concatenate((np.full((len(rows), 1), OWN), weights_of(nearest, scores, count)), axis=1)
+        held /= np.linalg.norm(held, axis=1, keepdims=True)
+        for n in range(count + 1):
+            same = names[one][:, n][:, None] == names[other]
+            out += held[one][:, n] * np.where(same, held[other], 0.0).sum(axis=1)
+    out /= np.float32(len(counts))
     return out

@@ -1,11 +1,14 @@
-"""What the events of a lane mean: the vectors of their wholes, and of their lessons, by one encoder or by two.
+"""What the events of a lane mean: the vectors of their wholes, by one encoder or by two, and of their lessons' parts.
 
-A whole says where something was tried and what came of it. The lesson is the mean of what was tried, what came of it
-and what was made of that: of two events in one place that teach different things it says that they are different.
-Measured on the labelled events, each makes the other better (docs/benchmarks.md). What two encoders take for the same
-is the same far sooner than what one does, since they err apart.
+A whole says where something was tried and what came of it. What was tried, what came of it and what was made of that
+are compared one by one, and what is alike in two of them adds up: of two events in one place that teach different
+things it says that they are different. Their mean vector, which took their place once, is as
+near to that of an event which tells one part alone as to that of one which agrees in all three
+(docs/decisions/0044-parts-of-a-lesson.md). What two encoders take for the same is the same far sooner than what one
+does, since they err apart.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,7 +19,7 @@ import numpy.typing as npt
 from phronesis.core.experience.centring import Centre
 from phronesis.core.experience.growing import Growing
 from phronesis.core.experience.records import L1
-from phronesis.core.experience.similarity import Cosine, Floats
+from phronesis.core.experience.similarity import Cosine, Floats, Term
 from phronesis.derive.experience.unrelated import LANGUAGES, TEXTS
 from phronesis.index.experience import view_part
 from phronesis.models.embedder import Embedder
@@ -24,11 +27,10 @@ from phronesis.storage.documents import Compared, changed_parts, document_texts,
 from phronesis.storage.embedding_models import has_model
 from phronesis.storage.lane_view import LaneView
 
-LESSON: Final = ("attempt", "result", "reflection")
-"""The views that a lesson is the mean of; situation and goal make it worse."""
+WHOLE: Final = "whole"
 
-FACETS: Final = ("whole", "lesson")
-"""What each encoder sees of an event."""
+LESSON: Final = ("attempt", "result", "reflection")
+"""The views that a lesson is told in; situation and goal make it worse."""
 
 _Halves = npt.NDArray[np.float16]
 
@@ -90,15 +92,18 @@ class Facet:
 
 @dataclass(slots=True)
 class Meaning:
-    """The vectors of a lane's events, wholes and lessons by each encoder; nothing where there is none."""
+    """The vectors of a lane's events: wholes by each encoder, lessons by the tenant's own; none without an encoder."""
 
     encoders: Encoders | None = None
     facets: Sequence[Facet] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make room for what the encoders see."""
-        seeing = () if self.encoders is None else self.encoders.all
-        self.facets = [Facet(name, encoder) for encoder in seeing for name in FACETS]
+        """Make room for what the encoders see: the wholes first, one for each encoder."""
+        if self.encoders is None:
+            self.facets = []
+            return
+        wholes = [Facet(WHOLE, encoder) for encoder in self.encoders.all]
+        self.facets = [*wholes, *(Facet(name, self.encoders.own) for name in LESSON)]
 
     @property
     def built(self) -> bool:
@@ -106,9 +111,9 @@ class Meaning:
         return any(facet.centre is not None for facet in self.facets)
 
     @property
-    def lesson(self) -> Facet:
-        """The lessons, where there is an encoder."""
-        return self.facets[1]
+    def tried(self) -> Facet:
+        """What was tried, which every event says, where there is an encoder."""
+        return next(facet for facet in self.facets if facet.name == LESSON[0])
 
     def take(self, vectors: Sequence[Floats]) -> None:
         """Add the vectors of new events, facet by facet."""
@@ -130,10 +135,11 @@ class Meaning:
         for facet in self.facets:
             facet.extend()
 
-    def cosines(self) -> list[tuple[Cosine, float]]:
-        """Give the metrics, with the spread of each among unrelated texts."""
-        return [(Cosine(facet.centred, facet.name), facet.centre.spread)
-                for facet in self.facets if facet.centre is not None]  # fmt: skip
+    def terms(self, weights: Mapping[str, float]) -> list[Term]:
+        """Give the metrics in units of how far unrelated texts are apart, by what each counts; wholes share theirs."""
+        alike = Counter(facet.name for facet in self.facets)
+        return [Term(Cosine(one.centred, one.name), weights[one.name] / (one.centre.spread * alike[one.name]))
+                for one in self.facets if one.centre is not None]  # fmt: skip
 
 
 def read_vectors_of(
@@ -141,34 +147,34 @@ def read_vectors_of(
 ) -> list[Floats]:
     """Give the vectors of events whose documents changed after an entry, facet by facet; what is not stored is made.
 
-    An event of one text has no views, and its lesson is that text. ModelError: the encoder's server is away.
+    An event of one text has no views, and what was tried is that text. ModelError: the encoder's server is away.
     """
     if encoders is None:
         return []
-    there = {document.item_id for document in fresh}
-    views: dict[str, str] = {}
-    for name in LESSON if fresh else ():
-        changed = changed_parts(view.unit, lane_id, L1, view_part(name), after=after)
-        views |= {one.id: one.item_id for one in changed if one.current_to is None and one.item_id in there}
-    return [rows for encoder in encoders.all for rows in _seen(view, lane_id, encoder, fresh, views)]
+    wholes = [_wholes(view, lane_id, encoder, fresh) for encoder in encoders.all]
+    parts = [_parts(view, lane_id, encoders.own, fresh, name, after=after) for name in LESSON]
+    alone = ~np.any([part.any(axis=1) for part in parts], axis=0)
+    parts[0][alone] = wholes[0][alone]
+    return [*wholes, *parts]
 
 
-def _seen(
-    view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[Compared], views: Mapping[str, str]
-) -> tuple[Floats, Floats]:
-    """Give the wholes and the lessons of events by one encoder; ``views`` are their items by the documents of views."""
+def _wholes(view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[Compared]) -> Floats:
+    """Give the wholes of events by one encoder."""
+    found = vectors_of(view, lane_id, encoder, {one.id: one.item_id for one in fresh})
+    return np.stack([found[one.id] for one in fresh]) if fresh else np.zeros((0, encoder.dimension), np.float32)
+
+
+def _parts(
+    view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[Compared], name: str, *, after: int
+) -> Floats:
+    """Give one view of events, a row of zeros where an event has none."""
     place = {document.item_id: n for n, document in enumerate(fresh)}
-    wholes = vectors_of(view, lane_id, encoder, {one.id: one.item_id for one in fresh})
-    whole = np.stack([wholes[one.id] for one in fresh]) if fresh else np.zeros((0, encoder.dimension), np.float32)
-    lesson = np.zeros_like(whole)
-    counts = np.zeros(len(fresh), np.float32)
-    for document, vector in vectors_of(view, lane_id, encoder, views).items():
-        lesson[place[views[document]]] += vector
-        counts[place[views[document]]] += 1
-    alone = counts == 0
-    lesson[~alone] /= counts[~alone, None]
-    lesson[alone] = whole[alone]
-    return whole, lesson
+    changed = changed_parts(view.unit, lane_id, L1, view_part(name), after=after) if fresh else []
+    owners = {one.id: one.item_id for one in changed if one.current_to is None and one.item_id in place}
+    out = np.zeros((len(fresh), encoder.dimension), np.float32)
+    for document, vector in vectors_of(view, lane_id, encoder, owners).items():
+        out[place[owners[document]]] = vector
+    return out
 
 
 def vectors_of(view: LaneView, lane_id: int, encoder: Embedder, owners: Mapping[str, str]) -> dict[str, Floats]:

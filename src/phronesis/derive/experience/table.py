@@ -19,7 +19,7 @@ from phronesis.core.experience.similarity import Floats, Rows, Term, Unlike, Wei
 from phronesis.core.experience.words import Bags, TermCosine
 from phronesis.core.items import Item
 from phronesis.derive.experience.marks import spoken_of
-from phronesis.derive.experience.meaning import FACETS, Encoders, Meaning, read_vectors_of, unrelated_vectors
+from phronesis.derive.experience.meaning import WHOLE, Encoders, Meaning, read_vectors_of, unrelated_vectors
 from phronesis.derive.experience.unrelated import TEXTS
 from phronesis.errors import ModelError
 from phronesis.index.projections import ALIKE
@@ -33,13 +33,15 @@ SUCCESS: Final = 0
 OTHER: Final = 1
 """Groups of events: successes are clustered apart from failures and from what nobody knows (EMB-08)."""
 
-DENSE_UNIT: Final = 1.3
-"""The spread of unrelated texts' cosines, so many times, is one unit of likeness: of wholes, and of lessons. Of two
-encoders it is the mean."""
+MEANING: Final = {WHOLE: 1.0, "attempt": 0.35, "result": 0.17, "reflection": 0.23}
+"""What the cosine of each facet counts, in units of how far unrelated texts are apart in it; of two encoders' wholes
+the mean. The parts of the lesson are in the ratio of a logistic regression on the nine readable sets of
+tests/labelled/experience, rounded; with .25 each the average precision of pairs is .01 less
+(docs/decisions/0044-parts-of-a-lesson.md)."""
 
 WORDS_UNIT: Final = 0.06
 WORDS_OFFSET: Final = 0.05
-WORDS_WEIGHT: Final = 0.35
+WORDS_WEIGHT: Final = 0.15
 """The square root of the cosine of terms, of which unrelated events have .05, in units of .06; with vectors it counts
 less. With `MEANT` tuned on the nine readable sets of tests/labelled/experience, `WORDS` on dev.jsonl of them
 (docs/benchmarks.md)."""
@@ -48,8 +50,9 @@ SCALED: Final = 0.5
 """How far a text's length is taken off what it shares with others. With vectors it counts nothing how often it says a
 word: they know what it is about."""
 
-MEANT: Final = Belonging(shared=9.0, threshold=10.0, alone=6.5)
-WORDS: Final = Belonging(shared=18.0, threshold=15.0, alone=5.5)
+MEANT: Final = Belonging(shared=9.0, threshold=9.1, alone=6.1)
+WORDS: Final = Belonging(shared=18.0, threshold=15.0, alone=5.5, counts=(5,))
+"""By words alone the five nearest tell more than lists of three and nine (F1 .215 for .200 on nine sets)."""
 
 OTHER_ERROR: Final = 20.0
 """What is taken off two events of which an adapter knows that their errors are of different kinds: more than they can
@@ -237,10 +240,8 @@ class EventTable:
         terms = [Term(Unlike(self._marks), -OTHER_ERROR)] if any(self._marks) else []
         if not self.meaning.built:
             return WeightedSum([Term(self._words, 1.0 / WORDS_UNIT, WORDS_OFFSET), *terms])
-        cosines = self.meaning.cosines()
-        unit = DENSE_UNIT * len(cosines) / len(FACETS)
-        dense = [Term(cosine, 1.0 / (unit * spread)) for cosine, spread in cosines]
-        return WeightedSum([*dense, Term(self._words, WORDS_WEIGHT / WORDS_UNIT, WORDS_OFFSET), *terms])
+        shared_words = Term(self._words, WORDS_WEIGHT / WORDS_UNIT, WORDS_OFFSET)
+        return WeightedSum([*self.meaning.terms(MEANING), shared_words, *terms])
 
 
 def _marks_of(item: Item | None) -> frozenset[str]:

@@ -110,7 +110,7 @@ def _by_words(table: EventTable, texts: Sequence[str]) -> SimilarityMetric:
 
 
 def _by_meaning(table: EventTable, vectors: Floats) -> SimilarityMetric:
-    centre = table.meaning.lesson.centre
+    centre = table.meaning.tried.centre
     assert centre is not None  # it is built  # noqa: S101
     return WeightedSum([Term(Cosine(centre.centred(vectors)), 1.0 / centre.spread)])
 

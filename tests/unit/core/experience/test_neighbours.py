@@ -50,15 +50,26 @@ def test_what_is_shared_is_the_cosine_of_the_lists(size: int, seed: int) -> None
     nearest, scores = lists.lists(everybody)
     pairs = np.array([(one, other) for one in range(size) for other in range(one)], dtype=np.int64)
     assert np.allclose(shared_of(pairs, everybody, nearest, scores), shared[pairs[:, 0], pairs[:, 1]], atol=1e-5)
+    expecting = np.mean([cosines_of(nearest, scores, count) for count in SHARED], axis=0)
+    assert np.allclose(expecting, shared, atol=1e-5)
+
+
+def cosines_of(
+    nearest: np.ndarray[tuple[int, int], np.dtype[np.int64]],
+    scores: np.ndarray[tuple[int, int], np.dtype[np.float32]],
+    count: int,
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Give what lists of so many neighbours share, slowly."""
+    size = len(nearest)
     held = np.zeros((size, size))
     for row in range(size):
-        likes = {n: max(0.0, s) for n, s in zip(nearest[row, :SHARED].tolist(), scores[row].tolist(), strict=False)
+        likes = {n: max(0.0, s) for n, s in zip(nearest[row, :count].tolist(), scores[row].tolist(), strict=False)
                  if n != NOBODY}  # fmt: skip
         for n, like in likes.items():
             held[row, n] = like / max(sum(likes.values()), 1e-9)
         held[row, row] = OWN
         held[row] /= np.linalg.norm(held[row])
-    assert np.allclose(held @ held.T, shared, atol=1e-5)
+    return held @ held.T
 
 
 def test_those_that_name_somebody_are_known() -> None:
