@@ -15,12 +15,14 @@ UNREAD = Path(__file__).parents[2] / "labelled" / "unread"
 
 
 @pytest.mark.parametrize(
-    ("language", "turns", "precision", "recall", "gate"), [("en", 80, 0.93, 0.78, 0.93), ("zh", 160, 0.9, 0.85, 0.92)]
-)
+    ("name", "turns", "precision", "recall", "gate"),
+    [("turns_en", 80, 0.93, 0.78, 0.93), ("turns_en_b", 140, 0.9, 0.79, 0.91), ("turns_zh", 160, 0.91, 0.87, 0.94),
+     ("turns_zh_b", 160, 0.88, 0.69, 0.84), ("turns_zh_c", 140, 0.91, 0.83, 0.9)],
+)  # fmt: skip
 def test_turns_are_read_with_the_precision_that_is_asked_for(
-    language: str, turns: int, precision: float, recall: float, gate: float
+    name: str, turns: int, precision: float, recall: float, gate: float
 ) -> None:
-    [score] = run_extraction([UNREAD / f"turns_{language}.jsonl"]).scores
+    [score] = run_extraction([UNREAD / f"{name}.jsonl"]).scores
     assert (score.split, score.turns) == ("test", turns)
     assert score.precision is not None
     assert score.recall is not None
