@@ -190,7 +190,7 @@ QUESTIONS: Final = (
 )
 ASKED: Final = "退火温度从 350 °C 改成多少？网页原文怎么说？"
 """The message for which a context is composed."""
-ANSWER: Final = "更正：退火温度从 350 °C 改为 250 °C"
+ANSWER: Final = "退火温度从 350 °C 改为 250 °C"
 """Words that the context must hold."""
 NEW_SESSION: Final = "linyue/3"
 BUDGET: Final = 560
