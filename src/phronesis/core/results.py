@@ -80,7 +80,8 @@ class SearchResult(Sequence[Evidence]):
     """Evidence, best first. ``abstained``: nothing found supports an answer; the sequence is not emptied.
 
     ``degraded`` names the roles whose model was away: it was searched by words alone, or nothing was reranked.
-    ``channels`` are those that took part: ``lexical`` always, ``dense`` where there were vectors to compare.
+    ``channels`` are those that took part: ``lexical`` always, ``dense`` where there were vectors to compare, ``key``
+    where the question asks for a key ("Where do I live?") that something is held under.
     """
 
     evidence: tuple[Evidence, ...]

@@ -25,6 +25,8 @@ from phronesis.index.projections import WHOLE, match_id, own_words
 from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
+from phronesis.recall.asked.finding import held_under
+from phronesis.recall.asked.reading import key_asked
 from phronesis.recall.evidence import snippet, sources_of
 from phronesis.recall.hits import Choice, Hit, best_hits
 from phronesis.recall.lanes import searched_lanes
@@ -169,6 +171,7 @@ class Searcher:
     ) -> list[Signals]:
         now = self.clock() if query.wanted.as_of is None else from_micros(query.wanted.as_of)
         manner, voice = query.manner, voice_of(query.text)
+        asked = key_asked(query.text) if manner.by_name else None
         names = manner.names_of(query.text)
         speaking = {name for lane in lanes for name in spoken_names(query.text, lane.index.speakers)
                     if manner.by_name}  # fmt: skip
@@ -183,11 +186,13 @@ class Searcher:
             others = [one for one in named if not any(name in lane.index.speakers for name in one.names)]
             speaker, by_name = speaker_of(lane.index, lane.laid, named, speaking, voice)
             mentioned = mentioned_items(unit, lane.lane.lane_id, others)
+            held = held_under(unit, lane.lane, asked, query.wanted) if asked is not None else set()
             inputs.append(
                 LaneInput(
                     index=lane.index.lexical, layout=lane.laid.layout, properties=lane.laid.properties, dense=dense,
                     embedded=embedded, speaker=speaker, by_name=by_name,
                     mention=_marked(lane, mentioned) if mentioned else None,
+                    asked=_marked(lane, held) if held else None,
                 )
             )  # fmt: skip
         return read_signals(inputs, read_question(query.text, speakers=speaking, now=now, days=days, manner=manner))
@@ -277,6 +282,7 @@ def _explained(
 def _channels(signals: Sequence[Signals]) -> tuple[str, ...]:
     said = [("dense", one.dense) for one in signals]
     said += [("speaker", one.lane.speaker) for one in signals] + [("mention", one.lane.mention) for one in signals]
+    said += [("key", one.lane.asked) for one in signals]
     return tuple(sorted({"lexical", *(name for name, value in said if value is not None)}))
 
 

@@ -33,14 +33,14 @@ class Support:
 def abstains(found: Sequence[Support], formula: Formula, *, named: bool, documents: int) -> bool:
     """Tell whether nothing supports an answer. ``named``: somebody known is asked about.
 
-    Either no word of the question is known, no meaning stands out and nobody is named; or, among enough documents, the
-    best score is weak and no result holds much of the question.
+    Either no word of the question is known, no meaning stands out, nobody is named and nothing is held under a key that
+    is asked for; or, among enough documents, the best score is weak and no result holds much of the question.
     """
     held = max((one.coverage for one in found), default=0.0)
     meaning = max((one.shares.get("dense", 0.0) for one in found), default=0.0)
     outlying = meaning > 0 and meaning >= OUTLIER * formula.weights.get("dense", 0.0)
-    mentioned = any(one.shares.get("mention", 0.0) > 0 for one in found)
-    if held == 0.0 and not outlying and not named and not mentioned:
+    meant = any(one.shares.get(name, 0.0) > 0 for one in found for name in ("mention", "asked"))
+    if held == 0.0 and not outlying and not named and not meant:
         return True
     weak = bool(found) and max(one.score for one in found) < formula.weak_score and held < WEAK_COVERAGE
-    return weak and documents >= FEW and not outlying and not mentioned
+    return weak and documents >= FEW and not outlying and not meant

@@ -21,6 +21,9 @@ SECOND_NEIGHBOUR: Final = 0.2
 """Weights of the coarse score, in standard deviations; a word of the text itself counts 1, a speaker 1. What the cosine
 counts is the formula's."""
 
+ASKED: Final = 100.0
+"""What a key that is asked for counts in the coarse score: more than any word, for these few hold the answer."""
+
 FURTHER: Final = "wordings"
 WITHIN: Final = "window"
 """What ``why`` calls the shares of other wordings, and of the time that the answer is to be of."""
@@ -45,7 +48,10 @@ class Ranked:
 
 
 def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
-    """Give every place z(BM25) + .3 of each neighbour's + .2 of each second one's + speaker (+ ``dense`` z(cosine))."""
+    """Give every place z(BM25) + .3 of each neighbour's + .2 of each second one's + speaker (+ ``dense`` z(cosine)).
+
+    What is held under the key that is asked for is always among the candidates.
+    """
     layout, z = signals.lane.layout, signals.words
     out = z.copy()
     if not layout.apart:
@@ -54,6 +60,8 @@ def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
     for more in (signals.lane.speaker, signals.lane.mention):
         if more is not None:
             out += more
+    if signals.lane.asked is not None:
+        out += np.float32(ASKED) * signals.lane.asked
     if signals.dense is not None:
         out += np.float32(dense) * signals.dense
     if signals.further is not None:
@@ -64,12 +72,12 @@ def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
 
 
 def supported(signals: Signals) -> Mask:
-    """Give the places that anything speaks for: a word near by, a vector, a name. Else there is nothing to show."""
+    """Give the places that anything speaks for: a word near by, a vector, a name, a key. Else it is not shown."""
     found = signals.touched.copy()
     lane = signals.lane
     if lane.embedded is not None:
         found |= lane.embedded
-    for named in (lane.speaker if lane.by_name else None, lane.mention):
+    for named in (lane.speaker if lane.by_name else None, lane.mention, lane.asked):
         if named is not None:
             found |= named > 0
     if signals.further is not None:

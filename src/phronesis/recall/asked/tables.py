@@ -1,0 +1,102 @@
+"""The tables of how keys are asked for (``en.toml``, ``zh.toml``), ready to be asked.
+
+- ``[contractions]``: what is written for what before anything is matched; apostrophes are ``’`` by then.
+- ``[pieces]``: parts of patterns by name, ``<name>`` in a pattern or a later piece.
+- ``[who]``: the words for the ``user``, what is said before their ``own`` ("my"), and how a ``person`` is named.
+- ``[relatives]``: by key, the words for others that the key holds the names of; ``other``: for those that no key does.
+- ``[frames]``: what may stand ``before`` and ``after`` a question and is no part of it ("do you remember …", 请问…).
+- ``[patterns]``: by key, or by several with the nearest first, how it is asked for in a whole clause. A group that
+  captures holds of whom.
+- ``[nouns]``: by key, what it is called; with ``[templates]`` they make further patterns (``<noun>``).
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from phronesis.core.folded import parse_folded
+from phronesis.core.memory_keys import KEYS
+from phronesis.errors import PhronesisError
+
+LANGUAGES: Final = ("en", "zh")
+
+_PIECE: Final = re.compile(r"<([a-z_]+)>")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """How keys are asked for in a language; ``asks`` in the order in which they are tried."""
+
+    contractions: tuple[tuple[re.Pattern[str], str], ...]
+    before: re.Pattern[str]
+    after: re.Pattern[str]
+    asks: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]
+    user: frozenset[str]
+    own: re.Pattern[str]
+    person: re.Pattern[str]
+    relatives: Mapping[str, str]
+
+    def relation_in(self, said: str, *, owned: bool) -> tuple[str, str] | None:
+        """Give the relation of the user that is meant, and the key that holds its names: "my older brother Tom"."""
+        words = [said, *(said.split() if owned else ())]
+        if owned and not said.isascii():
+            words += [said[-length:] for length in (3, 2, 1)]  # the last characters say what one is: 我大儿子
+        found = [(word, self.relatives[word]) for word in words if word in self.relatives]
+        return found[0] if found else None
+
+
+def parse_table(code: str, source: str) -> Table:
+    """Give a table from its text; PhronesisError says what is wrong with it."""
+    try:
+        given = parse_folded(source)
+    except tomllib.TOMLDecodeError as error:
+        raise PhronesisError(f"{code}.toml is no TOML: {error}") from error
+    pieces: dict[str, str] = {}
+    for name, text in given["pieces"].items():
+        pieces[name] = _expanded(code, text, pieces)
+
+    def compiled(name: str, text: str) -> re.Pattern[str]:
+        try:
+            return re.compile(_expanded(code, text, pieces), re.IGNORECASE)
+        except re.error as error:
+            raise PhronesisError(f"{code}.toml: a pattern of {name!r} is no regular expression: {error}") from error
+
+    asks = tuple((tuple(keys.split()), compiled(keys, text)) for keys, text in _asks(given))
+    if unknown := [key for keys, _ in asks for key in keys if key not in KEYS]:
+        raise PhronesisError(f"{code}.toml: {unknown[0]!r} is no key of memory-types.md")
+    who = given["who"]
+    return Table(
+        contractions=tuple((compiled(short, rf"\b{short}\b"), long)
+                           for short, long in given.get("contractions", {}).items()),
+        before=compiled("before", given["frames"]["before"]),
+        after=compiled("after", f"(?:{given['frames']['after']})$"),
+        asks=asks, user=frozenset(who["user"].split(", ")), own=compiled("own", f"^(?:{who['own']})"),
+        person=compiled("person", who["person"]),
+        relatives={word: key for key, words in given["relatives"].items() for word in words.split(", ")},
+    )  # fmt: skip
+
+
+def _asks(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for keys, patterns in given["patterns"].items():
+        yield keys, "|".join(f"(?:{one})" for one in patterns)
+    for key, noun in given["nouns"].items():
+        yield key, "|".join(f"(?:{one.replace('<noun>', f'(?:{noun})')})" for one in given["templates"]["noun"])
+
+
+def _expanded(code: str, text: str, pieces: Mapping[str, str]) -> str:
+    def put(match: re.Match[str]) -> str:
+        if match[1] not in pieces:
+            raise PhronesisError(f"{code}.toml: there is no piece <{match[1]}>, in {text!r:.80}")
+        return pieces[match[1]]
+
+    return _PIECE.sub(put, text)
+
+
+@cache
+def load_table(code: str) -> Table:
+    """Give a language's table, which is installed with the package, read and compiled at its first question."""
+    return parse_table(code, (files("phronesis.recall.asked") / f"{code}.toml").read_text("utf-8"))

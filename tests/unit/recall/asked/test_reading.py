@@ -1,0 +1,83 @@
+"""Which key a question asks for, and of whom."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.memory_keys import KEYS
+from phronesis.recall.asked.reading import MAX_CLAUSE, KeyAsked, key_asked
+from phronesis.recall.asked.tables import LANGUAGES, load_table
+
+LABELLED = Path(__file__).parents[3] / "labelled" / "asked_keys.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("question", "key", "about"),
+    [
+        ("Where do I live?", "home_city", "user"),
+        ("Hey, do you still remember where I live?", "home_city", "user"),
+        ("what's my job again", "job", "user"),
+        ("How old is Anna?", "age", "anna"),
+        ("How old is my sister Ines?", "age", "sister"),
+        ("What’s Tom’s birthday?", "birthday", "tom"),
+        ("What is my wife called?", "partner", "user"),
+        ("my email address please", "email", "user"),
+        ("The form wants it in capitals. What's the user's nationality?", "nationality", "user"),
+        ("What can't my husband eat?", "allergy", "husband"),
+        ("what did we decide about the pump?", "decision", None),
+        ("我住在哪里？", "home_city", "user"),
+        ("你还记得我是做什么工作的吗", "job", "user"),
+        ("我老婆叫什么名字", "partner", "user"),
+        ("小林的生日是几月几号？", "birthday", "小林"),
+        ("我女儿多大了", "age", "女儿"),
+        ("用户对什么过敏？", "allergy", "user"),
+    ],
+)
+def test_a_key_is_asked_for_of_somebody(question: str, key: str, about: str | None) -> None:
+    found = key_asked(question)
+    assert found is not None
+    assert (found.keys[0], found.about) == (key, about)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "", "Where did I put the car keys?", "How old is the building?", "How old is my car?",
+        "What did Anna say about the job market?",
+        "Which city hosted the games in 2008?", "Where did I live before that?", "I live in Oslo.",
+        "我昨天去哪儿买的菜", "服务器的地址是什么", "这栋楼多少年了", "我住在杭州。", "x" * (MAX_CLAUSE + 1), "?!。；",
+    ],
+)  # fmt: skip
+def test_a_question_for_something_else_asks_for_no_key(question: str) -> None:
+    assert key_asked(question) is None
+
+
+def test_whom_a_relation_means_is_kept_under_another_key() -> None:
+    assert key_asked("Where does my boss live?") == KeyAsked(("home_city", "address"), "boss", "colleague")
+    assert key_asked("Where does my aunt live?") == KeyAsked(("home_city", "address"), "aunt", None)
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read(text: str) -> None:
+    found = key_asked(text)
+    assert found is None or set(found.keys) <= set(KEYS)
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+@pytest.mark.parametrize(("lang", "recall"), [("en", 0.5), ("zh", 0.6)])
+def test_labelled_questions(lang: str, split: str, recall: float) -> None:
+    rows = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()]
+    rows = [row for row in rows if row["lang"] == lang and row["split"] == split]
+    found = {row["id"]: key_asked(row["text"]) for row in rows}
+    right = [row["id"] for row in rows if row["keys"] and (one := found[row["id"]]) and row["keys"][0] in one.keys]
+    assert len(right) / sum(one is not None for one in found.values()) >= 0.95
+    assert len(right) / sum(bool(row["keys"]) for row in rows) >= recall
+
+
+def test_every_language_asks_for_every_key_of_a_person() -> None:
+    of_things = {"event", "experience", "attribute.*", "located_in", "fact"}
+    for code in LANGUAGES:
+        assert {key for keys, _ in load_table(code).asks for key in keys} >= set(KEYS) - of_things
