@@ -242,7 +242,7 @@ def test_a_server_that_hangs_holds_up_neither_a_run_nor_closing(
     memory.flush()
     until(lambda: len(server.requests) == 1)
     memory.close()
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 40
 
 
 def test_one_that_is_away_is_not_asked_for_all_that_waits(opened: Callable[..., Memory], server: ModelServer) -> None:

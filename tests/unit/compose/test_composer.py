@@ -1,11 +1,11 @@
 """What a composed context looks like, slot by slot, and what it leaves out."""
 
-import time
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from growth import assert_flat, assert_linear
 from phronesis.compose.composer import compose
 from phronesis.core.context import SLOTS, Block, Budget, Candidates, ContextPackage
 from phronesis.core.fences import choose_boundary
@@ -324,19 +324,18 @@ def test_slots_of_the_record_and_of_the_budget_agree() -> None:
 
 
 @pytest.mark.parametrize("counter", [O200K, ByteBound()], ids=["o200k", "bytes"])
-def test_composing_twelve_memories_and_eight_turns_takes_milliseconds(counter: O200k | ByteBound) -> None:
-    speech = "Caroline said she went to the support group last Tuesday, and it was powerful. "
-    candidates = Candidates(
-        "What did Caroline say?",
-        system_blocks=[Block("Answer briefly.")],
-        recent_turns=[Block(speech * 6, role=role) for role in ("user", "assistant") * 4],
-        evidence=[evidence_of(speech * (3 + number), number=number) for number in range(12)],
-    )
+def test_time_goes_with_the_number_of_memories_and_turns_and_not_with_their_length(counter: O200k | ByteBound) -> None:
+    def said(number: int, length: int) -> Candidates:
+        speech = "Caroline said she went to the support group last Tuesday, and it was powerful. " * length
+        return Candidates(
+            "What did Caroline say?",
+            system_blocks=[Block("Answer briefly.")],
+            recent_turns=[Block(speech, role=role) for role in ("user", "assistant") * (number // 2)],
+            evidence=[evidence_of(speech, number=one) for one in range(number)],
+        )
 
-    def once() -> float:
-        started = time.perf_counter()
-        compose(candidates, budget=Budget(), counter=counter, context_id="ctx", explain={})
-        return time.perf_counter() - started
+    def work(candidates: Candidates) -> ContextPackage:
+        return compose(candidates, budget=Budget(), counter=counter, context_id="ctx", explain={})
 
-    # The aim is 3 ms; the test leaves room for a loaded machine, and still fails for anything quadratic.
-    assert min(once() for _ in range(20)) < 0.015
+    assert_linear(work, lambda number: said(number, 6), 1_600)
+    assert_flat(work, lambda length: said(8, length), 1_600)

@@ -3,13 +3,13 @@
 from collections import Counter
 from math import log
 from struct import pack
-from time import perf_counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from growth import assert_cheaper
 from phronesis.core import lexical
 from phronesis.core.lexical import K1, B, ScopeIndex, idf_of, unpack_terms
 from phronesis.core.scoring import words
@@ -197,13 +197,14 @@ def test_removing_an_unknown_row_is_refused(row: int) -> None:
         index_of([1]).remove([row])
 
 
-def test_a_query_over_ten_thousand_documents_stays_quick() -> None:
+def test_a_query_over_ten_thousand_documents_costs_less_than_a_look_at_each() -> None:
     random = np.random.default_rng(1)
     terms = (random.zipf(1.3, size=(10_000, 15)) % 5000).tolist()
     index = index_of(*terms)
-    lane, query = (index, laid_out(index)), hashes([1, 2, 3, 5, 8, 13, 21, 34])
-    started = perf_counter()
-    for _ in range(10):
-        text_scores([(lane[1], frequencies([lane], query)[0])])
-    # The target is 1 ms; ten times that still tells a scan of all postings, or a Python loop, from the index.
-    assert (perf_counter() - started) / 10 < 0.010
+    asked = {1, 2, 3, 5, 8, 13, 21, 34}
+    lane, query = (index, laid_out(index)), hashes(sorted(asked))
+    # The index costs about a sixth of it, and whatever looks at each document by itself more.
+    assert_cheaper(
+        lambda: text_scores([(lane[1], frequencies([lane], query)[0])]),
+        than=lambda: [asked.intersection(document) for document in terms],
+    )

@@ -1,11 +1,10 @@
 """Names are found in English and Chinese, what is no name is left alone, and no text takes long."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from growth import assert_cut_off, repeated
 from phronesis.core.naming import MAX_MENTIONS, MAX_SCANNED, MAX_SURFACE, find_mentions
 
 FOUND: list[tuple[str, list[tuple[str, str]]]] = [
@@ -88,15 +87,8 @@ UNITS = [
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_no_text_takes_long(unit: str) -> None:
-    text = (unit * MAX_SCANNED)[:MAX_SCANNED]
-    best = min(_seconds(text) for _ in range(3))
-    assert best < 0.25  # the worst takes .02 s on an idle core; a quadratic rule takes seconds
-
-
-def _seconds(text: str) -> float:
-    start = time.process_time()
-    assert len(find_mentions(text)) <= MAX_MENTIONS
-    return time.process_time() - start
+    assert_cut_off(find_mentions, repeated(unit), MAX_SCANNED)
+    assert len(find_mentions(repeated(unit)(MAX_SCANNED))) <= MAX_MENTIONS
 
 
 def test_a_book_is_scanned_at_its_beginning_only() -> None:

@@ -91,7 +91,7 @@ def test_a_task_that_raises_is_run_again(caplog: pytest.LogCaptureFixture, monke
 
 
 def test_between_two_batches_writes_go_first_and_the_thread_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "PAUSE_SECONDS", 0.02)
+    monkeypatch.setattr(background, "PAUSE_SECONDS", 0.2)
     began, written, rounds = threading.Event(), threading.Event(), threading.Semaphore(0)
     waited: list[float] = []
 

@@ -1,7 +1,6 @@
 """Orders to a model are found and their look-alikes are not: measured on texts that were labelled first."""
 
 import json
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from growth import assert_linear, repeated
 from phronesis.derive.instructions import MAX_QUOTE, MAX_SCANNED, find_order, load_rules
 
 LABELLED = Path(__file__).parents[2] / "labelled"
@@ -93,15 +93,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_time_is_linear(piece: str) -> None:
-    def seconds(size: int) -> float:
-        text = (piece * (size // len(piece) + 1))[:size]
-        begin = time.process_time()
-        find_order(text)
-        return time.process_time() - begin
-
-    seconds(1_000)
-    small = min(seconds(10_000) for _ in range(3))
-    assert seconds(80_000) < 40 * max(small, 0.002)  # 8 times the text; quadratic would be 64 times the time
+    assert_linear(find_order, repeated(piece), 80_000)
 
 
 def test_what_stands_far_behind_is_not_looked_at() -> None:

@@ -31,7 +31,7 @@ from pug_server import ROWS, Pug, answer, asked_for, fault
 
 
 @contextmanager
-def opened(*behaviours: Behaviour, patience: float = 5.0) -> Iterator[tuple[ModelServer, PubChem]]:
+def opened(*behaviours: Behaviour, patience: float = 20.0) -> Iterator[tuple[ModelServer, PubChem]]:
     with (
         ModelServer(*behaviours) as server,
         closing(PubChem(server.base_url, pace=Pace(1000.0), patience=patience, wait=0.01)) as pubchem,
@@ -39,7 +39,7 @@ def opened(*behaviours: Behaviour, patience: float = 5.0) -> Iterator[tuple[Mode
         yield server, pubchem
 
 
-def failure(*behaviours: Behaviour, patience: float = 5.0) -> tuple[ReviewReason, int]:
+def failure(*behaviours: Behaviour, patience: float = 20.0) -> tuple[ReviewReason, int]:
     """Give why a look-up failed, and how many requests it took."""
     with opened(*behaviours, patience=patience) as (server, pubchem):
         with pytest.raises(LookupFailed) as failed:
@@ -226,21 +226,21 @@ def test_who_asks_for_an_hour_is_asked_once() -> None:
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("behaviour", [slow(5, Pug()), trickle()])
+@pytest.mark.parametrize("behaviour", [slow(30, Pug()), trickle()])
 def test_a_look_up_ends_in_time(behaviour: Behaviour) -> None:
     began = time.monotonic()
     assert failure(behaviour, patience=0.3)[0] == "timeout"
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 10
 
 
 def test_who_gives_up_waits_no_longer() -> None:
     stop = threading.Event()
     threading.Timer(0.1, stop.set).start()
-    with opened(slow(5, Pug())) as (_, pubchem):
+    with opened(slow(30, Pug())) as (_, pubchem):
         began = time.monotonic()
         with pytest.raises(LookupFailed):
             pubchem.look_up("imidazole", cancelled=stop.is_set)
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 10
 
 
 def test_nobody_there_is_told_as_that() -> None:

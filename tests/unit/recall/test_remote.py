@@ -36,7 +36,7 @@ def answer(*found: Any, **more: Any) -> dict[str, Any]:
 
 
 def asked(server: ModelServer, given: RetrievalPlan = PLAN, **options: Any) -> Retrieved:
-    remote = RemoteRetriever(server.base_url, **{"timeout": 2.0, **options})
+    remote = RemoteRetriever(server.base_url, **{"timeout": 20.0, **options})
     try:
         return remote.retrieve("t", given, Encodings())
     finally:

@@ -1,12 +1,12 @@
 """Every remnant of a text that is long enough is found, wherever it begins, and nothing else is."""
 
 import json
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from growth import assert_flat
 from phronesis.storage.probes import SHINGLE_BYTES, STRIDE_BYTES, Probes
 
 FILLER = bytes(range(256)) * 3
@@ -71,9 +71,8 @@ def test_where_it_stands_is_told() -> None:
 
 def test_many_texts_cost_little_more_than_few() -> None:
     texts = [f"{n} {TEXT[n % 50 :]} {n * n}" for n in range(5000)]
-    probes = Probes.of(texts)
     haystack = (FILLER + b"an entirely different sentence about nothing in particular, said again ") * 5000
-    begin = time.perf_counter()
+    assert_flat(lambda probes: list(probes.find(haystack)), lambda number: Probes.of(texts[:number]), len(texts))
+    probes = Probes.of(texts)
     assert not list(probes.find(haystack))
-    assert time.perf_counter() - begin < 5.0
     assert list(probes.find(haystack + texts[4321].encode()))

@@ -1,7 +1,6 @@
 """Each rule refuses what it must by its name, and look-alikes pass, in both languages."""
 
 import json
-import time
 import tomllib
 from importlib import resources
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from growth import assert_linear, repeated
 from phronesis.core.reasoning.block import render
 from phronesis.core.reasoning.draft import MAX_VIOLATIONS
 from phronesis.core.reasoning.records import ReasoningBlock
@@ -250,16 +250,11 @@ HOSTILE = (
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_time_is_linear(piece: str) -> None:
-    def seconds(size: int) -> float:
-        said = (piece * (size // len(piece) + 1))[:size]
-        text = block(member(inference=said, constraint=said))
-        begin = time.process_time()
-        gate(text)
-        return time.process_time() - begin
+    def saying(length: int) -> str:
+        said = repeated(piece)(length)
+        return block(member(inference=said, constraint=said))
 
-    seconds(500)
-    small = min(seconds(2_000) for _ in range(3))
-    assert seconds(16_000) < 40 * max(small, 0.002)  # 8 times the text; quadratic would be 64 times the time
+    assert_linear(gate, saying, 32_000)
 
 
 def test_the_list_ends() -> None:

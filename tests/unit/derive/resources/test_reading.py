@@ -1,11 +1,10 @@
 """The shelf: forms are known, bytes decoded, and what nobody can read refused; any text gives lawful sections."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from growth import assert_linear, repeated
 from phronesis.derive.resources.reading import RawDocument, port, read_document, shelf
 from phronesis.derive.resources.reading.decoding import decoded
 from phronesis.derive.resources.reading.media_types import DOCX, form_of_text, guessed_type, split_type
@@ -192,14 +191,6 @@ HOSTILE = {
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "piece"), [(name, piece) for name, pieces in HOSTILE.items() for piece in pieces])
 def test_time_goes_with_the_length_of_hostile_texts(name: str, piece: str) -> None:
-    """Ten times as long may take ten times as long and some more, not a hundred times."""
-
-    def seconds(size: int) -> float:
-        text = "word\n" + piece * (size // len(piece)) + "\nend"
-        began = time.process_time()
-        read_document(RawDocument(name=name, text=text))
-        return time.process_time() - began
-
-    short = min(seconds(20_000) for _ in range(2))
-    bound = 35 * short + 0.25  # quadratic time would be a hundred times as long
-    assert any(seconds(200_000) < bound for _ in range(3))  # another process may have had the machine
+    assert_linear(
+        lambda text: read_document(RawDocument(name=name, text=f"word\n{text}\nend")), repeated(piece), 200_000
+    )

@@ -1,7 +1,6 @@
 """What holds for every text: nothing raises, places are right, and time goes with the length."""
 
 import json
-import time
 from collections.abc import Callable
 from typing import Final
 
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from growth import assert_linear
 from phronesis.derive.sources.chat import ChatSource
 from phronesis.derive.sources.log import LogSource
 from phronesis.derive.sources.manual import ManualSource
@@ -117,13 +117,9 @@ HOSTILE: Final[dict[str, Callable[[int], str]]] = {
 @by_source
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_time_goes_with_the_length(source: Source, kind: str) -> None:
-    def took(length: int) -> float:
-        unit = len(HOSTILE[kind](64)) / 64
-        text = HOSTILE[kind](max(1, int(length / unit)))
-        start = time.process_time()
-        source.read(Raw(text=text, recorded_at=NOW))
-        return time.process_time() - start
-
-    took(1_000)
-    small, large = min(took(20_000) for _ in range(2)), min(took(160_000) for _ in range(2))
-    assert large < 0.5 or large < 32 * small  # eight times as long; what grows with the square takes 64 times
+    unit = len(HOSTILE[kind](64)) / 64
+    assert_linear(
+        lambda text: source.read(Raw(text=text, recorded_at=NOW)),
+        lambda length: HOSTILE[kind](max(1, int(length / unit))),
+        160_000,
+    )

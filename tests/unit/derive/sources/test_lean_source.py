@@ -1,7 +1,6 @@
 """Lean's output as attempts: whole files in each form, with what is to come of them, and the laws of a source."""
 
 import json
-import time
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from growth import assert_linear, repeated
 from phronesis.core.experience.drafts import ARTIFACT_TYPES, LABELS, Draft
 from phronesis.derive.sources.lean import LeanSource
 from phronesis.derive.sources.lean.families import (
@@ -254,20 +254,17 @@ def test_no_json_is_too_strange(values: list[Any]) -> None:
 ])  # fmt: skip
 @pytest.mark.parametrize("before", ["", "A.lean:1:2: error: unsolved goals\n", "theorem x : y := by\n  "])
 def test_time_goes_with_the_length(before: str, piece: str) -> None:
-    # 60,000 characters take well under a second where time is linear, and minutes where it is not.
-    text = before + piece * (60_000 // len(piece))
-    started = time.process_time()
-    read(SOURCE, text + "\nA.lean:9:2: error: y\n")
-    assert time.process_time() - started < 8
+    assert_linear(lambda text: read(SOURCE, f"{before}{text}\nA.lean:9:2: error: y\n"), repeated(piece), 60_000)
 
 
 @pytest.mark.slow
 def test_many_errors_of_one_file_take_linear_time() -> None:
-    rows = "".join(f"A.lean:{line}:2: error: unsolved goals\n⊢ a\n" for line in range(1, 8000))
-    program = "```lean\n" + "example : a := by\n  simp\n" * 4000 + "```\n"
-    started = time.process_time()
-    assert len(read(SOURCE, program + rows)) == 4000  # a place each where the declaration is known
-    assert time.process_time() - started < 30
+    def file(errors: int) -> str:
+        rows = "".join(f"A.lean:{line}:2: error: unsolved goals\n⊢ a\n" for line in range(1, errors))
+        return "```lean\n" + "example : a := by\n  simp\n" * (errors // 2) + "```\n" + rows
+
+    assert len(read(SOURCE, file(800))) == 400  # a place each where the declaration is known
+    assert_linear(lambda text: read(SOURCE, text), file, 4_000)
 
 
 def check(draft: Draft, text: str) -> None:

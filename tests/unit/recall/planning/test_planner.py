@@ -2,7 +2,6 @@
 
 import json
 import logging
-import time
 from collections.abc import Collection
 from datetime import UTC, datetime
 
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from growth import assert_cut_off, repeated
 from phronesis.core.plan import MAX_QUERIES, RetrievalPlan, SubQuery
 from phronesis.core.scope import Scope, make_scope
 from phronesis.recall.planning.entities import entities_in
@@ -138,12 +138,4 @@ HOSTILE = [
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_no_text_takes_long(piece: str) -> None:
-    def spent(times: int) -> float:
-        text = (piece * MAX_READ)[: MAX_READ * times]
-        began = time.process_time()
-        plan(text)
-        return time.process_time() - began
-
-    spent(1)
-    assert spent(1) < 2
-    assert spent(16) < 2
+    assert_cut_off(plan, repeated(piece), MAX_READ)
