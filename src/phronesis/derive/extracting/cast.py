@@ -24,6 +24,7 @@ class Spoken:
     thing: bool = False
     names: bool = False
     named: bool = False
+    topic: str = ""
 
 
 @dataclass(slots=True)
@@ -34,6 +35,7 @@ class Cast:
     ``pending`` is a relation that was told without a name ("a kitten"): its key, its word, and whether it came or went;
     ``several``: there are more of them ("three kids").
     ``unknown``: the clause before spoke of somebody who was not named; ``alone``: it was nothing but a name.
+    ``pet``: the animal that was named last.
     """
 
     speaker: str = USER
@@ -46,6 +48,7 @@ class Cast:
     aliases: dict[str, str] = field(default_factory=dict)
     unknown: bool = False
     alone: str | None = None
+    pet: str | None = None
 
     @property
     def turned(self) -> bool:
@@ -86,7 +89,8 @@ class Cast:
         """Give the speaker where a clause begins with what it is about: 收款我都用支付宝."""
         found = language.text["topic"].match(text)
         if found is not None:
-            yield Spoken(self.speaker, found.end(), text)
+            topic = text[: found.end()].removesuffix("们").removesuffix("我")
+            yield Spoken(self.speaker, found.end(), text, topic=topic)
 
     def turn_to(self, clause: Clause, language: Language) -> None:
         """Note whom the next clause speaks of, where it leaves that out."""

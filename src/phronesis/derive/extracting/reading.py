@@ -55,6 +55,9 @@ _NAMES_SOMEBODY: Final = (_PEOPLE - {"pet"}) | {"name"}
 _NEAR: Final = 40
 """Characters between two values of which one holds the other, for them to be the same thing said again."""
 
+_BARE: Final = 8
+"""Characters of a clause that says no more than that something is decided: 商量好了."""
+
 _I: Final = re.compile(r"\bI\b")
 
 _NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b)\s*")
@@ -142,11 +145,11 @@ class Reading:
             correction = language.text["not_this"].match(low)
             if correction and self.proposals and self.proposals[-1].cardinality == "one":
                 self._corrected(with_times(clause.plain[correction.start("old") : correction.end("old")], clause))
-            elif self._said(clause, language) or not self._parted(clause, language):
+            elif self._said_of(clause, language) or not self._parted(clause, language):
                 self._note(clause, language)
             self.last = clause
         if not (self.listing and self.proposals and self.proposals[-1].start == clause.start):
-            self.matching.before = clause.raw.lower()
+            self.matching.before = self._before(clause, language)
         self.listing = language.gates["todo"].search(self.matching.before) is not None
 
     def _said(self, clause: Clause, language: Language) -> bool:
@@ -161,6 +164,18 @@ class Reading:
                 if not (matched.pattern.done and clause.times):  # "I sent the form today" is an event too
                     break
         return said
+
+    def _before(self, clause: Clause, language: Language) -> str:
+        """Give what the next clause goes on from: with 决定了 before it, where that was a clause of its own."""
+        before, said = self.matching.before, clause.raw.lower()
+        bare = len(before) <= _BARE and language.gates["decided"].search(before) is not None
+        return f"{before}，{said}" if bare else said
+
+    def _said_of(self, clause: Clause, language: Language) -> bool:
+        """Take what a clause gives: of the pet that was just named, where it says what holds of pets."""
+        if self.cast.pet is not None and language.text["of_pet"].match(clause.bare) is not None:
+            self.cast.subject = self.cast.pet
+        return self._said(clause, language)
 
     def _parted(self, clause: Clause, language: Language) -> bool:
         """Read a clause that says nothing as a whole as two; tell whether the first says anything."""
@@ -215,6 +230,7 @@ class Reading:
                 if row.key in _PEOPLE and act == "assert":
                     self.cast.person, self.cast.pending = value, None
                     self.cast.people.append(value)
+                    self.cast.pet = value if row.key == "pet" else self.cast.pet
                 elif row.key == "alias":
                     self.cast.aliases[value] = subject
                 elif row.kind == "profile" and spoken.named and self.cast.pending is None:
@@ -253,6 +269,8 @@ class Reading:
             if spoken.elided and spoken.subject == self.cast.thing:
                 row = self.types.find(row.key, "fact") or row  # a thing uses, it does not prefer
             surface = spoken.text[start:end]
+            if spoken.topic and language.text["bare_verb"].match(surface):
+                surface += spoken.topic  # 黄山我不打算去了: where to stands before
             surface = with_times(surface, clause) if row.key in TIMED or row.kind == "decision" else surface
             values = values_of(row, surface, language, small=self.matching.small, free=matched.pattern.free)
             proper = matched.pattern.proper and row.key != "job"
@@ -291,6 +309,7 @@ class Reading:
             self._add(clause, spoken, row, name, Pattern(p=""), language=language, **said)
             self.cast.person = name
             self.cast.people.append(name)
+            self.cast.pet = name if row.key == "pet" else self.cast.pet
 
     def _note(self, clause: Clause, language: Language) -> None:
         """Remember whom a clause introduces: by name ("my sister Anna"), or not yet ("a kitten")."""
