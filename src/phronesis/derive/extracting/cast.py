@@ -9,6 +9,8 @@ from phronesis.core.proposals import USER, Act
 from phronesis.derive.extracting.clauses import Clause
 from phronesis.derive.extracting.tables import Language
 
+_OWN: Final = re.compile("[我咱俺]")
+
 _GIVEN: Final = re.compile("[^，,]{0,6}?给[它她他][取起]")
 
 
@@ -100,7 +102,9 @@ class Cast:
             self.subject, self.unknown = None, True  # 那个博主住在大理，喜欢拍照
         elif groups.get("self"):
             self.subject, self.unknown = self.subject or self.speaker, False
-        elif language.code == "zh" and groups.get("rel") and not groups.get("relname") and not self.people:
+        elif language.code == "zh" and groups.get("rel") and not groups.get("relname") and not (
+            self.people or (self.unknown and not _OWN.match(clause.bare))
+        ):
             self.subject, self.unknown = groups["rel"], False  # 我先生姓秦，叫秦越
         elif language.code == "zh" and (name := groups.get("name") or groups.get("othername") or groups.get("other")):
             self.subject, self.unknown = self.aliases.get(name, name), False  # 王总电话换了，13829971145
@@ -113,6 +117,8 @@ class Cast:
         relation = None
         if word := (groups.get("rel") or groups.get("rel_b") or "").lower():
             relation = (language.relations[word], word)
+            if self.unknown and language.code == "zh" and not _OWN.match(text):
+                return Spoken(None, found.end(), text)  # 碰见一位大姐，女儿在美国: the daughter is hers
         if name is not None:
             name = self.aliases.get(name, name)
             return Spoken(name, found.end(), text, relation=relation, named=language.code == "en")

@@ -40,6 +40,8 @@ class Matching:
         retract = language.text["retract"]
         brief = language.text["lasting"].sub("", clause.bare) if language.code == "zh" else clause.bare
         texts += [(brief, "")] if brief != clause.bare else []
+        if (fronted := language.text["fronted"].match(clause.bare)) is not None:
+            texts.append(("".join(fronted[part] or "" for part in ("own", "verb", "topic", "end")), ""))
         for text, dated in texts:
             low = text.lower()
             if not self.retracts or retract.search(low) is None or language.text["no_retract"].search(low):

@@ -38,7 +38,7 @@ from phronesis.derive.extracting.gate import (
 )
 from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
-from phronesis.derive.extracting.phrasing import ahead, coarse, content_of, days_of, due_day, joined, renamed
+from phronesis.derive.extracting.phrasing import ahead, coarse, content_of, days_of, due_day, joined, limited, renamed
 from phronesis.derive.extracting.script import as_said, common_end
 from phronesis.derive.extracting.slots import SEVERAL, TIMED, UNDATED, trimmed, values_of
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
@@ -208,13 +208,15 @@ class Reading:
         if spoken.named and language.never["subject"].search(subject.lower()):
             return False  # Python uses indentation
         word = matched.slots.get("word", (None, 0, 0))[0]
+        if word and "word" in language.never and language.never["word"].search(word):
+            return False
         taken = False
         for key, row, values in self._values(clause, spoken, matched, language):
             old = matched.slots.get(f"old_{key}")
             replaces = trimmed(spoken.text[old[1] : old[2]], row, language) or None if old is not None else None
-            plan = self.types.find("plan") if row.key == "appointment" and coarse(clause, self.at) else None
-            if plan is not None and language.text["doing"].match(values[0].lower()):
-                row, key = plan, "plan"  # noqa: PLW2901 - what lies ahead without a day is planned
+            if row.key == "appointment":
+                row = self._row_of(row, clause, values[0], language)  # noqa: PLW2901 - its time says what it is
+                key = row.key  # noqa: PLW2901
             for value in values:
                 taken = True
                 if key == "name" and subject != self.cast.speaker:
@@ -252,6 +254,17 @@ class Reading:
                 elif lead.split()[0] in {"am", "is"}:
                     self.matching.lead = (lead.split()[0],)
         return taken
+
+    def _row_of(self, row: MemoryType, clause: Clause, value: str, language: Language) -> MemoryType:
+        """Give the key of what lies ahead by its time: without a day it is planned, by a limit a task."""
+        doing = language.text["doing"].match(value.lower()) is not None
+        if doing and coarse(clause, self.at):
+            return self.types.find("plan") or row
+        if doing and language.code == "zh" and limited(clause, self.at, language):
+            return self.types.find("task") or row
+        if language.text["over"].search(clause.plain) and ahead(clause, self.at, -1):
+            return self.types.find("event") or row
+        return row
 
     def _values(
         self, clause: Clause, spoken: Spoken, matched: Matched, language: Language
