@@ -52,6 +52,9 @@ _PEOPLE: Final = frozenset({"partner", "child", "parent", "sibling", "friend", "
 _NAMES_SOMEBODY: Final = (_PEOPLE - {"pet"}) | {"name"}
 """Slots after which whoever was named in them is spoken of: 咱家那口子叫刘芳，爱跳舞."""
 
+_HAPPENS: Final = frozenset({"appointment", "event", "plan", "task", "life_event"})
+"""Keys of what somebody does, whose value may begin with who."""
+
 _NEAR: Final = 40
 """Characters between two values of which one holds the other, for them to be the same thing said again."""
 
@@ -214,6 +217,12 @@ class Reading:
         for key, row, values in self._values(clause, spoken, matched, language):
             old = matched.slots.get(f"old_{key}")
             replaces = trimmed(spoken.text[old[1] : old[2]], row, language) or None if old is not None else None
+            if row.key in _HAPPENS and (whom := self._whom(values[0], language)):
+                subject, values = whom  # noqa: PLW2901 - 小棠周五做手术: it is hers
+                if row.kind == "task":
+                    return False  # 小胡要回老家: no task of the speaker's
+            if row.key == "appointment" and language.text["recurs"].search(clause.raw):
+                return False  # 周二周五送货: no day of its own
             if row.key == "appointment":
                 row = self._row_of(row, clause, values[0], language)  # noqa: PLW2901 - its time says what it is
                 key = row.key  # noqa: PLW2901
@@ -229,7 +238,7 @@ class Reading:
                 whose = self.cast.speaker if row.key in _PEOPLE and "subject" in matched.slots else subject
                 said = {"subject": whose, "key": key_said, "act": act, "replaces": old_said}
                 self._add(clause, spoken, row, value, pattern, language=language, **said)
-                if row.key in _PEOPLE and act == "assert":
+                if row.key in _PEOPLE and act == "assert" and not self._is_whose(spoken, matched, language):
                     self.cast.person, self.cast.pending = value, None
                     self.cast.people.append(value)
                     self.cast.pet = value if row.key == "pet" else self.cast.pet
@@ -254,6 +263,19 @@ class Reading:
                 elif lead.split()[0] in {"am", "is"}:
                     self.matching.lead = (lead.split()[0],)
         return taken
+
+    def _is_whose(self, spoken: Spoken, matched: Matched, language: Language) -> bool:
+        """Tell whether the speaker says whose parent they are, and goes on speaking of themselves: 我是豆豆他妈."""
+        end = max(end for _, _, end in matched.slots.values())
+        return language.text["parent_of"].match(spoken.text, end) is not None
+
+    def _whom(self, value: str, language: Language) -> tuple[str, list[str]] | None:
+        """Give whose it is, where what happens begins with somebody's name, and the rest of it."""
+        said = language.text["whose"].match(value)
+        if said is None:
+            return None
+        name = self.cast.aliases.get(said["name"], said["name"])
+        return (name, [value[said.end() :]]) if name != self.cast.speaker else None
 
     def _row_of(self, row: MemoryType, clause: Clause, value: str, language: Language) -> MemoryType:
         """Give the key of what lies ahead by its time: without a day it is planned, by a limit a task."""

@@ -13,8 +13,8 @@ from phronesis.core.proposals import Proposal, Refusal
 from phronesis.derive.extracting.script import common_end
 
 _BESIDE: Final = re.compile(r"(?<=[一-鿿]) (?=[A-Za-z0-9@#])|(?<=[A-Za-z0-9%+#]) (?=[一-鿿])")
-_SET_SO: Final = re.compile(r"[一-鿿] [A-Za-z0-9@#]")
-"""What tells it from a space that stands for a comma (15951880023 找我): one before what is Latin."""
+_SET_SO: Final = re.compile(r"[一-鿿] [A-Za-z0-9@#]|\d [年月号日点楼岁块元个天分度](?![一-鿿]*[，,]\d)")
+"""What tells it from a space that stands for a comma (15951880023 找我): one before what is Latin, or 17 号."""
 
 
 @dataclass(frozen=True, slots=True)
