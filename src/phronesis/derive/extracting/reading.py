@@ -182,6 +182,8 @@ class Reading:
 
     def _parted(self, clause: Clause, language: Language) -> bool:
         """Read a clause that says nothing as a whole as two; tell whether the first says anything."""
+        if language.gates["settled"].search(self.matching.before):
+            return False  # 商量好了，店里不打折: what is decided is the whole of it
         for first, second in parted(clause, self.times, language):
             if self._said(first, language) or language.text["introduces"].search(first.bare.lower()):
                 self._note(first, language)
