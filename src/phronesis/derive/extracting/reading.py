@@ -213,7 +213,7 @@ class Reading:
         if spoken.named and language.never["subject"].search(subject.lower()):
             return False  # Python uses indentation
         word = matched.slots.get("word", (None, 0, 0))[0]
-        if word and "word" in language.never and language.never["word"].search(word):
+        if word and (language.never["word"].search(word) or self._cut_a_word(spoken.text, matched.slots["word"][1])):
             return False
         taken = False
         for key, row, values in self._values(clause, spoken, matched, language):
@@ -265,6 +265,11 @@ class Reading:
                 elif lead.split()[0] in {"am", "is"}:
                     self.matching.lead = (lead.split()[0],)
         return taken
+
+    @staticmethod
+    def _cut_a_word(text: str, at: int) -> bool:
+        """Tell whether a place in a text lies within a word of Latin letters: Kafk|a."""
+        return at > 0 and text[at - 1 : at + 1].isascii() and text[at - 1].isalpha() and text[at : at + 1].isalpha()
 
     def _is_whose(self, spoken: Spoken, matched: Matched, language: Language) -> bool:
         """Tell whether the speaker says whose parent they are, and goes on speaking of themselves: 我是豆豆他妈."""
