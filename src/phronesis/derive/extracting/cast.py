@@ -6,8 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from phronesis.core.proposals import USER, Act
-from phronesis.derive.extracting.clauses import Clause
-from phronesis.derive.extracting.tables import Language
+from phronesis.derive.extracting.clauses import Clause, without_times
+from phronesis.derive.extracting.tables import Language, Matched
+
+_MARKS: Final = " ,，.。:：;；\"“”'!！"
 
 _OWN: Final = re.compile("[我咱俺]")
 
@@ -102,14 +104,22 @@ class Cast:
             self.subject, self.unknown = None, True  # 那个博主住在大理，喜欢拍照
         elif groups.get("self"):
             self.subject, self.unknown = self.subject or self.speaker, False
-        elif language.code == "zh" and groups.get("rel") and not groups.get("relname") and not (
-            self.people or (self.unknown and not _OWN.match(clause.bare))
+        elif (
+            language.code == "zh"
+            and groups.get("rel")
+            and not groups.get("relname")
+            and not (self.people or (self.unknown and not _OWN.match(clause.bare)))
         ):
             self.subject, self.unknown = groups["rel"], False  # 我先生姓秦，叫秦越
         elif language.code == "zh" and (name := groups.get("name") or groups.get("othername") or groups.get("other")):
             self.subject, self.unknown = self.aliases.get(name, name), False  # 王总电话换了，13829971145
         elif groups.get("third") and self.person is None and self.pending is None:
             self.unknown = True
+
+    def turn_to_pet(self, clause: Clause, language: Language) -> None:
+        """Note that a clause is of the pet that was just named, where it says what holds of pets: 六岁了."""
+        if self.pet is not None and language.text["of_pet"].match(clause.bare) is not None:
+            self.subject = self.pet
 
     def _spoken(self, found: re.Match[str], text: str, language: Language) -> Spoken:
         groups = found.groupdict()
@@ -142,6 +152,21 @@ def _left_out(text: str, language: Language) -> bool:
     if language.text["alone"].match(text) is not None:
         return True
     return language.code == "zh" and language.text["order"].match(text) is None
+
+
+def subject_said(spoken: Spoken, matched: Matched, language: Language, *, small: bool) -> str | None:
+    """Give of whom or what a match says something, None where that can be nobody's name.
+
+    ``small``: the message has no capitals, so that none can be asked of names.
+    """
+    if "subject" not in matched.slots:
+        return spoken.subject
+    _, start, end = matched.slots["subject"]
+    subject = language.text["head"].sub("", without_times(spoken.text[start:end]).strip(_MARKS)).strip(_MARKS)
+    never = language.never["thing" if spoken.thing else "subject"]
+    first = subject[:1]
+    proper = spoken.thing or small or language.code == "zh" or first.isupper() or not first.isascii()
+    return None if not proper or not subject or never.search(subject.lower()) else subject
 
 
 def quoted_one(text: str, language: Language) -> tuple[str, str] | None:

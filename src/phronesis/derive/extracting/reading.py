@@ -10,7 +10,7 @@ from phronesis.core.calendar import TimeSpan
 from phronesis.core.proposals import Act, Basis, Proposal, Refusal
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.values import normal_value
-from phronesis.derive.extracting.cast import Cast, Spoken, last_named, quoted_one
+from phronesis.derive.extracting.cast import Cast, Spoken, last_named, quoted_one, subject_said
 from phronesis.derive.extracting.clauses import (
     Clause,
     clauses,
@@ -21,7 +21,6 @@ from phronesis.derive.extracting.clauses import (
     times_of,
     with_capitals,
     with_times,
-    without_times,
     written_out,
 )
 from phronesis.derive.extracting.gate import (
@@ -36,11 +35,12 @@ from phronesis.derive.extracting.gate import (
     sentence_rule,
     stated,
 )
+from phronesis.derive.extracting.happening import Happening, happening, is_no_attribute, tells_a_parent
 from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
-from phronesis.derive.extracting.phrasing import ahead, coarse, content_of, days_of, due_day, joined, limited, renamed
+from phronesis.derive.extracting.phrasing import ahead, content_of, days_of, due_day, joined, renamed
 from phronesis.derive.extracting.script import as_said, common_end
-from phronesis.derive.extracting.slots import SEVERAL, TIMED, UNDATED, trimmed, values_of
+from phronesis.derive.extracting.slots import TIMED, UNDATED, trimmed, values_of
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
 
 MAX_PROPOSALS: Final = 24
@@ -52,14 +52,8 @@ _PEOPLE: Final = frozenset({"partner", "child", "parent", "sibling", "friend", "
 _NAMES_SOMEBODY: Final = (_PEOPLE - {"pet"}) | {"name"}
 """Slots after which whoever was named in them is spoken of: 咱家那口子叫刘芳，爱跳舞."""
 
-_HAPPENS: Final = frozenset({"appointment", "event", "plan", "task", "life_event"})
-"""Keys of what somebody does, whose value may begin with who."""
-
 _NEAR: Final = 40
 """Characters between two values of which one holds the other, for them to be the same thing said again."""
-
-_BARE: Final = 8
-"""Characters of a clause that says no more than that something is decided: 商量好了."""
 
 _I: Final = re.compile(r"\bI\b")
 
@@ -148,16 +142,17 @@ class Reading:
             correction = language.text["not_this"].match(low)
             if correction and self.proposals and self.proposals[-1].cardinality == "one":
                 self._corrected(with_times(clause.plain[correction.start("old") : correction.end("old")], clause))
-            elif self._said_of(clause, language) or not self._parted(clause, language):
+            elif self._said(clause, language) or not self._parted(clause, language):
                 self._note(clause, language)
             self.last = clause
         if not (self.listing and self.proposals and self.proposals[-1].start == clause.start):
-            self.matching.before = self._before(clause, language)
+            self.matching.went_by(clause, language)
         self.listing = language.gates["todo"].search(self.matching.before) is not None
 
     def _said(self, clause: Clause, language: Language) -> bool:
         """Take what the likeliest pattern gives of a clause; tell whether one gave anything."""
         said = False
+        self.cast.turn_to_pet(clause, language)
         for spoken, matched, act in self.matching.found(clause, language):
             if spoken.subject is None and "subject" not in matched.slots:
                 if not spoken.thing:
@@ -167,18 +162,6 @@ class Reading:
                 if not (matched.pattern.done and clause.times):  # "I sent the form today" is an event too
                     break
         return said
-
-    def _before(self, clause: Clause, language: Language) -> str:
-        """Give what the next clause goes on from: with 决定了 before it, where that was a clause of its own."""
-        before, said = self.matching.before, clause.raw.lower()
-        bare = len(before) <= _BARE and language.gates["decided"].search(before) is not None
-        return f"{before}，{said}" if bare else said
-
-    def _said_of(self, clause: Clause, language: Language) -> bool:
-        """Take what a clause gives: of the pet that was just named, where it says what holds of pets."""
-        if self.cast.pet is not None and language.text["of_pet"].match(clause.bare) is not None:
-            self.cast.subject = self.cast.pet
-        return self._said(clause, language)
 
     def _parted(self, clause: Clause, language: Language) -> bool:
         """Read a clause that says nothing as a whole as two; tell whether the first says anything."""
@@ -204,31 +187,28 @@ class Reading:
     def _take(self, clause: Clause, spoken: Spoken, matched: Matched, act: str, language: Language) -> bool:
         """Make proposals of a match; tell whether it gave any."""
         pattern = matched.pattern
-        subject = self._subject_of(spoken, matched, language)
+        subject = subject_said(spoken, matched, language, small=self.matching.small)
         if subject is None or (pattern.when and not (clause.times and ahead(clause, self.at, pattern.lean))):
             return False
         surname = language.gates["of_name"].search(self.matching.before)
         if spoken.elided and subject == self.cast.speaker and "name" in matched.slots and surname is None:
             return False  # 今天学了一道菜，叫清蒸鲈鱼: a dish is called so, not the speaker
+        if is_no_attribute(spoken, matched, language):
+            return False
         if spoken.named and language.never["subject"].search(subject.lower()):
             return False  # Python uses indentation
         word = matched.slots.get("word", (None, 0, 0))[0]
-        if word and (language.never["word"].search(word) or self._cut_a_word(spoken.text, matched.slots["word"][1])):
-            return False
         taken = False
         for key, row, values in self._values(clause, spoken, matched, language):
             old = matched.slots.get(f"old_{key}")
             replaces = trimmed(spoken.text[old[1] : old[2]], row, language) or None if old is not None else None
-            if row.key in _HAPPENS and (whom := self._whom(values[0], language)):
-                subject, values = whom  # noqa: PLW2901 - 小棠周五做手术: it is hers
-                if row.kind == "task":
-                    return False  # 小胡要回老家: no task of the speaker's
-            if row.key == "appointment" and language.text["recurs"].search(clause.raw):
-                return False  # 周二周五送货: no day of its own
-            if row.key == "appointment":
-                row = self._row_of(row, clause, values[0], language)  # noqa: PLW2901 - its time says what it is
-                key = row.key  # noqa: PLW2901
-            for value in values:
+            told = Happening(row, subject, values)
+            one = happening(told, clause, spoken, at=self.at, cast=self.cast, types=self.types, language=language)
+            if one is None:
+                return False
+            row, subject = one.row, one.subject  # noqa: PLW2901 - its words and its time say what it is
+            key = row.key if row is not told.row else key  # noqa: PLW2901
+            for value in one.values:
                 taken = True
                 if key == "name" and subject != self.cast.speaker:
                     self._called(clause, spoken, value, language)
@@ -240,7 +220,7 @@ class Reading:
                 whose = self.cast.speaker if row.key in _PEOPLE and "subject" in matched.slots else subject
                 said = {"subject": whose, "key": key_said, "act": act, "replaces": old_said}
                 self._add(clause, spoken, row, value, pattern, language=language, **said)
-                if row.key in _PEOPLE and act == "assert" and not self._is_whose(spoken, matched, language):
+                if row.key in _PEOPLE and act == "assert" and not tells_a_parent(spoken, matched, language):
                     self.cast.person, self.cast.pending = value, None
                     self.cast.people.append(value)
                     self.cast.pet = value if row.key == "pet" else self.cast.pet
@@ -257,43 +237,9 @@ class Reading:
                 else subject
             )
             self.cast.thing = subject if spoken.thing else self.cast.thing
-            lead = spoken.text[spoken.end : matched.begins].strip()
-            listed = any(one in SEVERAL for one in matched.slots)
-            if lead and act == "assert" and not spoken.elided:
-                if listed or lead.startswith("是"):
-                    self.matching.lead = (lead, lead.split()[0])
-                elif lead.split()[0] in {"am", "is"}:
-                    self.matching.lead = (lead.split()[0],)
+            if act == "assert" and not spoken.elided:
+                self.matching.leads(spoken, matched)
         return taken
-
-    @staticmethod
-    def _cut_a_word(text: str, at: int) -> bool:
-        """Tell whether a place in a text lies within a word of Latin letters: Kafk|a."""
-        return at > 0 and text[at - 1 : at + 1].isascii() and text[at - 1].isalpha() and text[at : at + 1].isalpha()
-
-    def _is_whose(self, spoken: Spoken, matched: Matched, language: Language) -> bool:
-        """Tell whether the speaker says whose parent they are, and goes on speaking of themselves: 我是豆豆他妈."""
-        end = max(end for _, _, end in matched.slots.values())
-        return language.text["parent_of"].match(spoken.text, end) is not None
-
-    def _whom(self, value: str, language: Language) -> tuple[str, list[str]] | None:
-        """Give whose it is, where what happens begins with somebody's name, and the rest of it."""
-        said = language.text["whose"].match(value)
-        if said is None:
-            return None
-        name = self.cast.aliases.get(said["name"], said["name"])
-        return (name, [value[said.end() :]]) if name != self.cast.speaker else None
-
-    def _row_of(self, row: MemoryType, clause: Clause, value: str, language: Language) -> MemoryType:
-        """Give the key of what lies ahead by its time: without a day it is planned, by a limit a task."""
-        doing = language.text["doing"].match(value.lower()) is not None
-        if doing and coarse(clause, self.at):
-            return self.types.find("plan") or row
-        if doing and language.code == "zh" and limited(clause, self.at, language):
-            return self.types.find("task") or row
-        if language.text["over"].search(clause.plain) and ahead(clause, self.at, -1):
-            return self.types.find("event") or row
-        return row
 
     def _values(
         self, clause: Clause, spoken: Spoken, matched: Matched, language: Language
@@ -320,16 +266,6 @@ class Reading:
                 return []
             found.append((key.rstrip("0123456789"), row, values))
         return found
-
-    def _subject_of(self, spoken: Spoken, matched: Matched, language: Language) -> str | None:
-        if "subject" not in matched.slots:
-            return spoken.subject
-        _, start, end = matched.slots["subject"]
-        subject = language.text["head"].sub("", without_times(spoken.text[start:end]).strip(_MARKS)).strip(_MARKS)
-        never = language.never["thing" if spoken.thing else "subject"]
-        first = subject[:1]
-        proper = spoken.thing or self.matching.small or language.code == "zh" or first.isupper() or not first.isascii()
-        return None if not proper or not subject or never.search(subject.lower()) else subject
 
     def _called(self, clause: Clause, spoken: Spoken, name: str, language: Language) -> None:
         """Take "she is called Pixel" for the name of the pet that was just spoken of."""
