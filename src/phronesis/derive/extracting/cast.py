@@ -6,8 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from phronesis.core.proposals import USER, Act
-from phronesis.derive.extracting.clauses import Clause
-from phronesis.derive.extracting.tables import Language
+from phronesis.derive.extracting.clauses import Clause, without_times
+from phronesis.derive.extracting.tables import Language, Matched
+
+_MARKS: Final = " ,，.。:：;；\"“”'!！"
+
+_OWN: Final = re.compile("[我咱俺]")
 
 _GIVEN: Final = re.compile("[^，,]{0,6}?给[它她他][取起]")
 
@@ -24,6 +28,7 @@ class Spoken:
     thing: bool = False
     names: bool = False
     named: bool = False
+    topic: str = ""
 
 
 @dataclass(slots=True)
@@ -34,6 +39,7 @@ class Cast:
     ``pending`` is a relation that was told without a name ("a kitten"): its key, its word, and whether it came or went;
     ``several``: there are more of them ("three kids").
     ``unknown``: the clause before spoke of somebody who was not named; ``alone``: it was nothing but a name.
+    ``pet``: the animal that was named last.
     """
 
     speaker: str = USER
@@ -46,6 +52,7 @@ class Cast:
     aliases: dict[str, str] = field(default_factory=dict)
     unknown: bool = False
     alone: str | None = None
+    pet: str | None = None
 
     @property
     def turned(self) -> bool:
@@ -86,7 +93,8 @@ class Cast:
         """Give the speaker where a clause begins with what it is about: 收款我都用支付宝."""
         found = language.text["topic"].match(text)
         if found is not None:
-            yield Spoken(self.speaker, found.end(), text)
+            topic = text[: found.end()].removesuffix("们").removesuffix("我")
+            yield Spoken(self.speaker, found.end(), text, topic=topic)
 
     def turn_to(self, clause: Clause, language: Language) -> None:
         """Note whom the next clause speaks of, where it leaves that out."""
@@ -96,12 +104,22 @@ class Cast:
             self.subject, self.unknown = None, True  # 那个博主住在大理，喜欢拍照
         elif groups.get("self"):
             self.subject, self.unknown = self.subject or self.speaker, False
-        elif language.code == "zh" and groups.get("rel") and not groups.get("relname") and not self.people:
+        elif (
+            language.code == "zh"
+            and groups.get("rel")
+            and not groups.get("relname")
+            and not (self.people or (self.unknown and not _OWN.match(clause.bare)))
+        ):
             self.subject, self.unknown = groups["rel"], False  # 我先生姓秦，叫秦越
         elif language.code == "zh" and (name := groups.get("name") or groups.get("othername") or groups.get("other")):
             self.subject, self.unknown = self.aliases.get(name, name), False  # 王总电话换了，13829971145
         elif groups.get("third") and self.person is None and self.pending is None:
             self.unknown = True
+
+    def turn_to_pet(self, clause: Clause, language: Language) -> None:
+        """Note that a clause is of the pet that was just named, where it says what holds of pets: 六岁了."""
+        if self.pet is not None and language.text["of_pet"].match(clause.bare) is not None:
+            self.subject = self.pet
 
     def _spoken(self, found: re.Match[str], text: str, language: Language) -> Spoken:
         groups = found.groupdict()
@@ -109,6 +127,8 @@ class Cast:
         relation = None
         if word := (groups.get("rel") or groups.get("rel_b") or "").lower():
             relation = (language.relations[word], word)
+            if self.unknown and language.code == "zh" and not _OWN.match(text):
+                return Spoken(None, found.end(), text)  # 碰见一位大姐，女儿在美国: the daughter is hers
         if name is not None:
             name = self.aliases.get(name, name)
             return Spoken(name, found.end(), text, relation=relation, named=language.code == "en")
@@ -132,6 +152,21 @@ def _left_out(text: str, language: Language) -> bool:
     if language.text["alone"].match(text) is not None:
         return True
     return language.code == "zh" and language.text["order"].match(text) is None
+
+
+def subject_said(spoken: Spoken, matched: Matched, language: Language, *, small: bool) -> str | None:
+    """Give of whom or what a match says something, None where that can be nobody's name.
+
+    ``small``: the message has no capitals, so that none can be asked of names.
+    """
+    if "subject" not in matched.slots:
+        return spoken.subject
+    _, start, end = matched.slots["subject"]
+    subject = language.text["head"].sub("", without_times(spoken.text[start:end]).strip(_MARKS)).strip(_MARKS)
+    never = language.never["thing" if spoken.thing else "subject"]
+    first = subject[:1]
+    proper = spoken.thing or small or language.code == "zh" or first.isupper() or not first.isascii()
+    return None if not proper or not subject or never.search(subject.lower()) else subject
 
 
 def quoted_one(text: str, language: Language) -> tuple[str, str] | None:

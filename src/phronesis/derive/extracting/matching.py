@@ -7,15 +7,20 @@ from typing import Final
 
 from phronesis.derive.extracting.cast import Cast, Spoken
 from phronesis.derive.extracting.clauses import Clause, shortened
+from phronesis.derive.extracting.slots import SEVERAL
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
 
 _DOING: Final = re.compile(r"\w+ing\b")
+
+_BARE: Final = 8
+"""Characters of a clause that says no more than that something is decided: 商量好了."""
 
 _OWN: Final = re.compile("[我咱俺]|本人")
 
 _TRAITS: Final = frozenset(
     ["name", "age", "hometown", "home_city", "nationality", "job", "employer", "school", "field_of_study", "language",
-     "skill", "hobby", "allergy", "diet", "health", "likes", "dislikes", "relationship_status", "experience"]
+     "skill", "hobby", "allergy", "diet", "health", "likes", "dislikes", "relationship_status", "experience",
+     "phone", "email", "gender"]
 )  # fmt: skip
 """Slots of what holds of one person: in a Chinese clause that names nobody, of whom the clause before spoke."""
 
@@ -40,6 +45,8 @@ class Matching:
         retract = language.text["retract"]
         brief = language.text["lasting"].sub("", clause.bare) if language.code == "zh" else clause.bare
         texts += [(brief, "")] if brief != clause.bare else []
+        if (fronted := language.text["fronted"].match(clause.bare)) is not None:
+            texts.append(("".join(fronted[part] or "" for part in ("own", "verb", "topic", "end")), ""))
         for text, dated in texts:
             low = text.lower()
             if not self.retracts or retract.search(low) is None or language.text["no_retract"].search(low):
@@ -63,6 +70,22 @@ class Matching:
         if not self.retracts:
             for shorter in shortened(clause, language):
                 yield from self._matches(shorter, "", language, "assert")
+
+    def went_by(self, clause: Clause, language: Language) -> None:
+        """Note what the next clause goes on from: with 决定了 before it, where that was a clause of its own."""
+        said = clause.raw.lower()
+        bare = len(self.before) <= _BARE and language.gates["decided"].search(self.before) is not None
+        self.before = f"{self.before}，{said}" if bare else said
+
+    def leads(self, spoken: Spoken, matched: Matched) -> None:
+        """Note how a list was begun, where the next clause may go on with it."""
+        lead = spoken.text[spoken.end : matched.begins].strip()
+        if not lead:
+            return
+        if lead.startswith("是") or any(one in SEVERAL for one in matched.slots):
+            self.lead = (lead, lead.split()[0])
+        elif lead.split()[0] in {"am", "is"}:
+            self.lead = (lead.split()[0],)
 
     def _matches(self, text: str, dated: str, language: Language, act: str) -> Iterator[tuple[Spoken, Matched, str]]:
         low = text.lower()

@@ -51,6 +51,15 @@ def coarse(clause: Clause, at: datetime) -> bool:
     return any(one.precision in _COARSE for one in find_times(clause.raw, at))
 
 
+def limited(clause: Clause, at: datetime, language: Language) -> bool:
+    """Tell whether a clause names a limit rather than a time: "by June", 六月前."""
+    before, after = language.text["limit_before"], language.text["limit_after"]
+    return bool(clause.times) and any(
+        before.search(clause.raw[: time.start].lower()) or after.match(clause.raw[time.end :])
+        for time in find_times(clause.raw, at, lean=1)
+    )
+
+
 def days_of(clause: Clause, at: datetime, lean: int, language: Language) -> list[str]:
     """Give the days that a clause's times begin at, as ISO 8601, but for limits ("by June", 六月前)."""
     if not clause.times:

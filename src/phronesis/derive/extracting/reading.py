@@ -10,7 +10,7 @@ from phronesis.core.calendar import TimeSpan
 from phronesis.core.proposals import Act, Basis, Proposal, Refusal
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.values import normal_value
-from phronesis.derive.extracting.cast import Cast, Spoken, last_named, quoted_one
+from phronesis.derive.extracting.cast import Cast, Spoken, last_named, quoted_one, subject_said
 from phronesis.derive.extracting.clauses import (
     Clause,
     clauses,
@@ -21,7 +21,6 @@ from phronesis.derive.extracting.clauses import (
     times_of,
     with_capitals,
     with_times,
-    without_times,
     written_out,
 )
 from phronesis.derive.extracting.gate import (
@@ -36,11 +35,12 @@ from phronesis.derive.extracting.gate import (
     sentence_rule,
     stated,
 )
+from phronesis.derive.extracting.happening import Happening, happening, is_no_attribute, tells_a_parent
 from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
-from phronesis.derive.extracting.phrasing import ahead, coarse, content_of, days_of, due_day, joined, renamed
+from phronesis.derive.extracting.phrasing import ahead, content_of, days_of, due_day, joined, renamed
 from phronesis.derive.extracting.script import as_said, common_end
-from phronesis.derive.extracting.slots import SEVERAL, TIMED, UNDATED, trimmed, values_of
+from phronesis.derive.extracting.slots import TIMED, UNDATED, trimmed, values_of
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
 
 MAX_PROPOSALS: Final = 24
@@ -146,12 +146,13 @@ class Reading:
                 self._note(clause, language)
             self.last = clause
         if not (self.listing and self.proposals and self.proposals[-1].start == clause.start):
-            self.matching.before = clause.raw.lower()
+            self.matching.went_by(clause, language)
         self.listing = language.gates["todo"].search(self.matching.before) is not None
 
     def _said(self, clause: Clause, language: Language) -> bool:
         """Take what the likeliest pattern gives of a clause; tell whether one gave anything."""
         said = False
+        self.cast.turn_to_pet(clause, language)
         for spoken, matched, act in self.matching.found(clause, language):
             if spoken.subject is None and "subject" not in matched.slots:
                 if not spoken.thing:
@@ -164,6 +165,8 @@ class Reading:
 
     def _parted(self, clause: Clause, language: Language) -> bool:
         """Read a clause that says nothing as a whole as two; tell whether the first says anything."""
+        if language.gates["settled"].search(self.matching.before):
+            return False  # 商量好了，店里不打折: what is decided is the whole of it
         for first, second in parted(clause, self.times, language):
             if self._said(first, language) or language.text["introduces"].search(first.bare.lower()):
                 self._note(first, language)
@@ -184,12 +187,14 @@ class Reading:
     def _take(self, clause: Clause, spoken: Spoken, matched: Matched, act: str, language: Language) -> bool:
         """Make proposals of a match; tell whether it gave any."""
         pattern = matched.pattern
-        subject = self._subject_of(spoken, matched, language)
+        subject = subject_said(spoken, matched, language, small=self.matching.small)
         if subject is None or (pattern.when and not (clause.times and ahead(clause, self.at, pattern.lean))):
             return False
         surname = language.gates["of_name"].search(self.matching.before)
         if spoken.elided and subject == self.cast.speaker and "name" in matched.slots and surname is None:
             return False  # 今天学了一道菜，叫清蒸鲈鱼: a dish is called so, not the speaker
+        if is_no_attribute(spoken, matched, language):
+            return False
         if spoken.named and language.never["subject"].search(subject.lower()):
             return False  # Python uses indentation
         word = matched.slots.get("word", (None, 0, 0))[0]
@@ -197,10 +202,13 @@ class Reading:
         for key, row, values in self._values(clause, spoken, matched, language):
             old = matched.slots.get(f"old_{key}")
             replaces = trimmed(spoken.text[old[1] : old[2]], row, language) or None if old is not None else None
-            plan = self.types.find("plan") if row.key == "appointment" and coarse(clause, self.at) else None
-            if plan is not None and language.text["doing"].match(values[0].lower()):
-                row, key = plan, "plan"  # noqa: PLW2901 - what lies ahead without a day is planned
-            for value in values:
+            told = Happening(row, subject, values)
+            one = happening(told, clause, spoken, at=self.at, cast=self.cast, types=self.types, language=language)
+            if one is None:
+                return False
+            row, subject = one.row, one.subject  # noqa: PLW2901 - its words and its time say what it is
+            key = row.key if row is not told.row else key  # noqa: PLW2901
+            for value in one.values:
                 taken = True
                 if key == "name" and subject != self.cast.speaker:
                     self._called(clause, spoken, value, language)
@@ -212,9 +220,10 @@ class Reading:
                 whose = self.cast.speaker if row.key in _PEOPLE and "subject" in matched.slots else subject
                 said = {"subject": whose, "key": key_said, "act": act, "replaces": old_said}
                 self._add(clause, spoken, row, value, pattern, language=language, **said)
-                if row.key in _PEOPLE and act == "assert":
+                if row.key in _PEOPLE and act == "assert" and not tells_a_parent(spoken, matched, language):
                     self.cast.person, self.cast.pending = value, None
                     self.cast.people.append(value)
+                    self.cast.pet = value if row.key == "pet" else self.cast.pet
                 elif row.key == "alias":
                     self.cast.aliases[value] = subject
                 elif row.kind == "profile" and spoken.named and self.cast.pending is None:
@@ -228,13 +237,8 @@ class Reading:
                 else subject
             )
             self.cast.thing = subject if spoken.thing else self.cast.thing
-            lead = spoken.text[spoken.end : matched.begins].strip()
-            listed = any(one in SEVERAL for one in matched.slots)
-            if lead and act == "assert" and not spoken.elided:
-                if listed or lead.startswith("是"):
-                    self.matching.lead = (lead, lead.split()[0])
-                elif lead.split()[0] in {"am", "is"}:
-                    self.matching.lead = (lead.split()[0],)
+            if act == "assert" and not spoken.elided:
+                self.matching.leads(spoken, matched)
         return taken
 
     def _values(
@@ -253,6 +257,8 @@ class Reading:
             if spoken.elided and spoken.subject == self.cast.thing:
                 row = self.types.find(row.key, "fact") or row  # a thing uses, it does not prefer
             surface = spoken.text[start:end]
+            if spoken.topic and language.text["bare_verb"].match(surface):
+                surface += spoken.topic  # 黄山我不打算去了: where to stands before
             surface = with_times(surface, clause) if row.key in TIMED or row.kind == "decision" else surface
             values = values_of(row, surface, language, small=self.matching.small, free=matched.pattern.free)
             proper = matched.pattern.proper and row.key != "job"
@@ -260,16 +266,6 @@ class Reading:
                 return []
             found.append((key.rstrip("0123456789"), row, values))
         return found
-
-    def _subject_of(self, spoken: Spoken, matched: Matched, language: Language) -> str | None:
-        if "subject" not in matched.slots:
-            return spoken.subject
-        _, start, end = matched.slots["subject"]
-        subject = language.text["head"].sub("", without_times(spoken.text[start:end]).strip(_MARKS)).strip(_MARKS)
-        never = language.never["thing" if spoken.thing else "subject"]
-        first = subject[:1]
-        proper = spoken.thing or self.matching.small or language.code == "zh" or first.isupper() or not first.isascii()
-        return None if not proper or not subject or never.search(subject.lower()) else subject
 
     def _called(self, clause: Clause, spoken: Spoken, name: str, language: Language) -> None:
         """Take "she is called Pixel" for the name of the pet that was just spoken of."""
@@ -291,6 +287,7 @@ class Reading:
             self._add(clause, spoken, row, name, Pattern(p=""), language=language, **said)
             self.cast.person = name
             self.cast.people.append(name)
+            self.cast.pet = name if row.key == "pet" else self.cast.pet
 
     def _note(self, clause: Clause, language: Language) -> None:
         """Remember whom a clause introduces: by name ("my sister Anna"), or not yet ("a kitten")."""

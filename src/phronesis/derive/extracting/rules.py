@@ -15,9 +15,10 @@ from phronesis.derive.extracting.gate import MAX_REFUSALS, Gate, refusal
 from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryTypes, compared, load_memory_types
 from phronesis.derive.extracting.reading import Reading
+from phronesis.derive.extracting.spacing import closed_up
 from phronesis.derive.extracting.tables import Language, load_language
 
-RULES_VERSION: Final = "extract-rules/8"
+RULES_VERSION: Final = "extract-rules/9"
 """Rises when the tables or the rules change what they find: it stands with every outcome."""
 
 LANGUAGES: Final = ("en", "zh")
@@ -70,11 +71,16 @@ class Rules:
             return [], [refusal(n, text, "operator")]
         languages = known_languages()
         cast = Cast(speaker=(message.get("name") if role == "user" else None) or USER)
-        reading = Reading(n, text, at, self.types, languages, cast, Matching(cast))
+        closed = closed_up(text) if role == "user" else None
+        read = text if closed is None else closed.text
+        reading = Reading(n, read, at, self.types, languages, cast, Matching(cast))
         if role == "tool":
             read_answer(reading, self.types, languages)
         else:
             reading.read()
+        if closed is not None:
+            reading.proposals = list(map(closed.put_back, reading.proposals))
+            reading.refusals = list(map(closed.refused, reading.refusals))
         kept: list[Proposal] = []
         doubtful: list[Proposal] = []
         for one in reading.proposals:

@@ -7,6 +7,7 @@ from phronesis.core.calendar import names_time
 from phronesis.core.languages import language_code
 from phronesis.core.numerals import parse_number
 from phronesis.core.values import normal_value
+from phronesis.derive.extracting.lexicon import Expression
 from phronesis.derive.extracting.memory_types import MemoryType
 from phronesis.derive.extracting.tables import TIMES, Language
 
@@ -53,6 +54,9 @@ _FREE: Final = frozenset({"employer", "school", "address_as"})
 _SAID: Final = frozenset({"reply_style", "decision", "fact", "relationship_status"})
 """Keys whose value is a predicate, and may begin with "not" or 不."""
 
+_TO_SOMEBODY: Final = _SAID | {"reminder"}
+"""Keys whose value may end in a pronoun: 语音的东西别发给我."""
+
 _CHOSEN: Final = frozenset({"prefers", "favorite.*"})
 """Keys whose value may be "the train": it is one of several, not something that was just spoken of."""
 
@@ -78,7 +82,7 @@ _DAY: Final = re.compile(
 
 _EDGES: Final = " \t,，。.!！?？;；:：~-–—\"“”'‘’「」『』()（）😅😂🤣😊🙂😀🎉❤️"
 _ARTICLE: Final = re.compile(r"(?:an?|my|our|your|his|her|their) ", re.IGNORECASE)
-_ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
 _DIALECT: Final = re.compile(
     "(?:四川|重庆|成都|东北|河南|山东|陕西|西安|湖北|湖南|长沙|武汉|江西|安徽|云南|贵州|天津|北京|温州|宁波|杭州|苏州|"
     "南京|潮汕|潮州|海南|雷州|家乡)话"
@@ -146,10 +150,18 @@ def _one(row: MemoryType, text: str, language: Language, *, small: bool, free: b
         return None
     known = row.key in _FREE or (free and row.key == "located_in")  # 三楼 is where a thing is, and nobody's home
     form = None if known else language.never.get(f"form_{row.form}")
-    for never in (language.never.get(key), form, None if row.key in _SAID else language.never["any"]):
+    edges = _edges(row, language)
+    for never in (language.never.get(key), form, None if row.key in _SAID else language.never["any"], *edges):
         if never is not None and never.search(low):
             return None
     return _in_form(row, text, language, small=small)
+
+
+def _edges(row: MemoryType, language: Language) -> tuple[Expression | None, Expression | None]:
+    """Give what a value of a key cannot begin with, and what it cannot end with: either way it is cut from more."""
+    if row.key == "fact":
+        return None, None
+    return language.never.get("first"), None if row.key in _TO_SOMEBODY else language.never.get("last")
 
 
 def _in_form(row: MemoryType, text: str, language: Language, *, small: bool) -> str | None:

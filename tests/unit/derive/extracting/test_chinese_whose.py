@@ -1,0 +1,121 @@
+"""Chinese messages: whose something is, where a value ends, and what stands before the verb it belongs to."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from phronesis.core.proposals import Proposal
+from phronesis.derive.extracting.rules import Rules
+
+AT = datetime(2026, 3, 10, 9, tzinfo=UTC)
+RULES = Rules()
+
+
+def read(text: str, role: str = "user") -> list[Proposal]:
+    return RULES.read(0, {"role": role}, text, AT)[0]
+
+
+def said(text: str, role: str = "user") -> set[tuple[str, str, str | None]]:
+    return {(one.subject, one.key, one.value) for one in read(text, role)}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("我妹上个月结婚了，全家都去了", {("妹", "life_event", "结婚")}),
+        ("外公前年走了", {("外公", "life_event", "走")}),
+        ("老周换号了，新手机是13712345678", {("老周", "phone", "13712345678")}),
+        ("我家猫叫布丁，两岁了", {("user", "pet", "布丁"), ("布丁", "age", "两")}),
+        ("我家乐乐是只柴犬，三岁了", {("user", "pet", "乐乐"), ("乐乐", "age", "三")}),
+        ("我是乐乐他妈，今年三十五", {("user", "child", "乐乐"), ("user", "age", "三十五")}),
+        ("小芳周五做手术", {("小芳", "appointment", "做手术")}),
+        ("我手下两个徒弟，一个叫张磊，一个叫李娜", {("user", "colleague", "张磊"), ("user", "colleague", "李娜")}),
+        ("可乐（我家金毛）昨天做了绝育", {("user", "pet", "可乐"), ("可乐", "event", "绝育")}),
+    ],
+)
+def test_something_is_of_whom_the_clause_speaks(text: str, expected: set[tuple[str, str, str]]) -> None:
+    assert said(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "车上碰见一个大姐，女儿在北京上大学",
+        "小胡过完年要回老家",
+        "周二周五送货",
+        "你再催一次我就当场出家",
+        "这个月再加班我就直接去当和尚",
+        "我笔下的男二是个医生，对花生过敏",
+    ],
+)
+def test_what_is_of_somebody_unknown_or_not_meant_is_nobodys(text: str) -> None:
+    assert said(text) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("泰山我不打算去了", ("plan", "去泰山", "retract")),
+        ("奶茶现在不爱喝了", ("likes", "奶茶", "retract")),
+        ("头孢我过敏", ("allergy", "头孢", "assert")),
+        ("校庆海报归我画", ("task", "校庆海报", "assert")),
+    ],
+)
+def test_an_object_may_stand_first(text: str, expected: tuple[str, str, str]) -> None:
+    assert [(one.key, one.value, one.act) for one in read(text)] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("我下周三要去广州出差", {("user", "appointment", "去广州出差")}),
+        ("新项目的代号是海燕", {("新项目", "attribute.代号", "海燕")}),
+        ("我妈生日是5月3号不是3月5号", {("妈", "birthday", "5月3号")}),
+        ("闻着就想吐", set()),
+        ("会开了半小时就散了", set()),
+        ("时间固定，不容易忘", set()),
+    ],
+)
+def test_a_value_is_whole_or_none(text: str, expected: set[tuple[str, str, str]]) -> None:
+    assert said(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("周五之前要去派出所补办身份证", "task", "去派出所补办身份证"),
+        ("今天去协和复查了", "event", "去协和复查"),
+        ("明早七点叫我一声，要赶飞机", "reminder", "赶飞机"),
+        ("后天下午我要去机场接人你到时候提醒我一下", "reminder", "去机场接人"),
+    ],
+)
+def test_its_time_says_what_it_is(text: str, key: str, value: str) -> None:
+    assert [(one.key, one.value) for one in read(text)] == [(key, value)]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "old"),
+    [
+        ("商量好了，不买车，先租着", "先租着", "买车"),
+        ("说好了，年会不唱歌，改成抽奖", "抽奖", "唱歌"),
+    ],
+)
+def test_what_is_decided_stands_after_what_is_not(text: str, value: str, old: str) -> None:
+    assert [(one.key, one.value, one.replaces) for one in read(text)] == [("decision", value, old)]
+
+
+def test_spaces_beside_latin_letters_part_nothing_and_are_put_back() -> None:
+    [one] = read("新工位在 N4 三楼，挺亮堂")
+    assert (one.subject, one.key, one.value, one.quote) == ("新工位", "located_in", "N4 三楼", "新工位在 N4 三楼")
+    assert one.content == "新工位在 N4 三楼"
+    assert said("4 月 12 号我去体检") == {("user", "appointment", "去体检")}
+
+
+def test_a_calendar_may_say_where_and_when() -> None:
+    assert said("即将到来：2026-03-12 09:00 牙科复诊，口腔医院三楼", role="tool") == {
+        ("user", "appointment", "牙科复诊")
+    }
+
+
+def test_a_laugh_is_about_the_clause_before_it() -> None:
+    assert said("上周末带孩子去了动物园，排队排到腿都软了哈哈哈") == {("user", "event", "带孩子去了动物园")}
