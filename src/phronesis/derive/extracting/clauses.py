@@ -17,7 +17,11 @@ MAX_CLAUSE: Final = 400
 """Characters of a clause: what is longer is no statement that the patterns know."""
 
 MAX_CUTS: Final = 6
+
 """Places in a clause at which it may be two: each is tried when nothing is found in it as a whole."""
+
+LABEL: Final = 120
+"""Characters before a colon among which a label is sought: the longest that the tables know has some sixty."""
 
 _HAN: Final = re.compile("[一-鿿]")
 _LATIN: Final = re.compile(r"[A-Za-z]+(?:[.@_+\d-]+[A-Za-z]+)*")
@@ -181,7 +185,7 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
         for match in language.text["split"].finditer(raw)
         if not (inside and any(time.start < match.end() + sentence.start and match.start() + sentence.start < time.end
                                for time in inside))
-        and not (match[0].strip() in {":", "："} and language.text["label"].search(raw[: match.start()]))
+        and not (match[0].strip() in {":", "："} and _labels(raw, match.start(), language))
     ]  # fmt: skip
     for stop, after in [*ends, (sentence.end, sentence.end)]:
         clause = _clause(raw[start - sentence.start : stop - sentence.start], start, inside, language)
@@ -193,6 +197,12 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
         if clause.raw and len(clause.raw) <= MAX_CLAUSE and MASK not in clause.raw:
             found.append(clause)
     return found
+
+
+def _labels(raw: str, colon: int, language: Language) -> bool:
+    """Tell whether a label stands before a colon ("Name: Ana"); what is further before it cannot be one."""
+    cut = max(0, colon - LABEL)
+    return language.text["label"].search(("…" if cut else "") + raw[cut:colon]) is not None
 
 
 def parted(clause: Clause, times: Sequence[TimeSpan], language: Language) -> Iterator[tuple[Clause, Clause]]:
