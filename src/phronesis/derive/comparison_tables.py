@@ -1,13 +1,13 @@
 """The words of ``comparisons.toml``, compiled: what they mean stands in ``comparisons``."""
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Final
 
+from phronesis.core.folded import parse_folded
 from phronesis.derive.comparison_marks import RANGES
 
 LANGUAGES: Final = ("en", "zh")
@@ -44,7 +44,7 @@ class Words:
 @cache
 def load_table() -> Mapping[str, Any]:
     """Give ``comparisons.toml`` as it is written."""
-    return tomllib.loads(resources.files(__package__).joinpath("comparisons.toml").read_text(encoding="utf-8"))
+    return parse_folded(resources.files(__package__).joinpath("comparisons.toml").read_text(encoding="utf-8"))
 
 
 @cache

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Final
 
+from phronesis.core.folded import parse_folded
 from phronesis.core.proposals import Act
 from phronesis.derive.extracting.lexicon import Expression, Lexicon, compiled
 from phronesis.derive.extracting.parts import Part, letter_of, parse, words
@@ -238,7 +239,7 @@ def load_language(code: str) -> Language:
 def parse_language(code: str, source: str) -> Language:
     """Give a language from the text of its tables."""
     try:
-        given: dict[str, Any] = tomllib.loads(source)
+        given = parse_folded(source)
     except tomllib.TOMLDecodeError as error:
         raise PhronesisError(f"{code}.toml is no TOML: {error}") from error
     if unknown := sorted(given.keys() - _SECTIONS):

@@ -1,11 +1,12 @@
 """The words of ``proof_words.toml``, compiled: strategies, and what a proof says of its own success."""
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 from typing import Any, Final
+
+from phronesis.core.folded import parse_folded
 
 _BEFORE: Final = 48  # characters before a sign in which a denial of it may stand
 
@@ -13,7 +14,7 @@ _BEFORE: Final = 48  # characters before a sign in which a denial of it may stan
 @cache
 def load_table() -> Mapping[str, Any]:
     """Give ``proof_words.toml`` as it is written."""
-    return tomllib.loads(resources.files(__package__).joinpath("proof_words.toml").read_text(encoding="utf-8"))
+    return parse_folded(resources.files(__package__).joinpath("proof_words.toml").read_text(encoding="utf-8"))
 
 
 @cache

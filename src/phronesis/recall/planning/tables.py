@@ -22,8 +22,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
+from phronesis.core.folded import parse_folded
 from phronesis.errors import PhronesisError
 
 FEATURES: Final = (
@@ -47,7 +48,7 @@ class Table:
 def parse_table(code: str, source: str) -> Table:
     """Give a table from its text; PhronesisError says what is wrong with it."""
     try:
-        given: dict[str, Any] = tomllib.loads(source)
+        given = parse_folded(source)
     except tomllib.TOMLDecodeError as error:
         raise PhronesisError(f"{code}.toml is no TOML: {error}") from error
     features = given.get("features", {})
