@@ -15,7 +15,7 @@ from phronesis.core.proposals import USER, Proposal
 from phronesis.derive.extracting.clauses import MAX_READ, has_han, is_chinese
 from phronesis.derive.extracting.memory_types import MemoryTypes
 from phronesis.derive.extracting.reading import Reading
-from phronesis.derive.extracting.records import PROFILE, Entry, entries
+from phronesis.derive.extracting.records import Entry, entries, the_layouts
 from phronesis.derive.extracting.slots import values_of
 from phronesis.derive.extracting.tables import Language
 
@@ -134,7 +134,7 @@ def _appointment(reading: Reading, types: MemoryTypes, title: str, start: str) -
 
 def _field(reading: Reading, types: MemoryTypes, one: Entry, language: Language) -> None:
     """Add what a field of a record states of what the record is of."""
-    key = PROFILE.get(one.field) if one.person else None
+    key = the_layouts().profile.get(one.field) if one.person else None
     row = types.find(key) if key is not None else types.find("attribute.*", "fact")
     values = values_of(row, one.value, language, small=False, free=True) if row is not None and key is not None else []
     value = values[0] if values else one.value
