@@ -4,9 +4,9 @@ A user is a JSON object a line: ``{"user", "language", "memories", "traits", "ne
 memories are replayed in the order of time, with a reflection after every few sessions and one at the end; each is shown
 the traits found before, with what they have been given as evidence since.
 
-A found trait is right when three fifths of its evidence, and three memories at least, are members of one labelled
-trait; of two that show the same one, the second counts as wrong. Those half of whose evidence, or more, is of one
-``never`` group are counted by the group's ``why``.
+A found trait is right when two thirds of its evidence, and two memories at least, are members of one labelled trait; of
+two that show the same one, the second is a duplicate, neither right nor wrong. Those half of whose evidence, or more,
+are of one ``never`` group are counted by the group's ``why``, and as sensitive those with any evidence that is.
 """
 
 import json
@@ -31,9 +31,8 @@ from phronesis.models.embedders import Embedders
 SESSIONS: Final = 3
 """Sessions between two reflections."""
 
-SHARE: Final = 0.6
-LEAST: Final = 3
-"""What makes a found trait right: this share of its evidence, and so many memories."""
+LEAST: Final = 2
+"""What makes a found trait right: two thirds of its evidence, and so many memories."""
 
 _CONFIDENCE: Final = 0.4
 
@@ -58,7 +57,7 @@ class TraitScore:
     labels: int
     found: int
     right: int
-    twice: int
+    duplicates: int
     covered: float
     never: Mapping[str, int]
     ended: int
@@ -68,8 +67,8 @@ class TraitScore:
 
     @property
     def precision(self) -> float | None:
-        """The share of the found traits that are right, a second find of the same one counted as wrong."""
-        return self.right / self.found if self.found else None
+        """The share of the found traits that are right, duplicates left out."""
+        return self.right / (self.found - self.duplicates) if self.found else None
 
     @property
     def recall(self) -> float | None:
@@ -91,18 +90,18 @@ class TraitReport:
     def to_markdown(self) -> str:
         """Give a table."""
         head = (
-            "| data | language | users | found | precision | recall | coverage | sensitive | one-off | other never"
-            " | ended | careful |"
+            "| data | language | users | found | duplicates | precision | recall | coverage | sensitive | one-off"
+            " | other never | ended | careful |"
         )
         rows = [
-            f"| {one.data} | {one.language} | {one.users} | {one.found} | {_share(one.precision)} |"
-            f" {_share(one.recall)} | {_share(one.coverage)} | {one.never.get('sensitive', 0)} |"
-            f" {one.never.get('one-off', 0)} |"
+            f"| {one.data} | {one.language} | {one.users} | {one.found} | {one.duplicates} |"
+            f" {_share(one.precision)} | {_share(one.recall)} | {_share(one.coverage)} |"
+            f" {one.never.get('sensitive', 0)} | {one.never.get('one-off', 0)} |"
             f" {sum(count for why, count in one.never.items() if why not in {'sensitive', 'one-off'})} |"
             f" {one.ended_right}/{one.ended} | {one.careful_right}/{one.careful} |"
             for one in self.scores
         ]
-        return "\n".join([head, "|" + " --- |" * 12, *rows])
+        return "\n".join([head, "|" + " --- |" * 13, *rows])
 
 
 def run_traits(
@@ -214,25 +213,26 @@ def compared(user: Mapping[str, Any], held: Sequence[Held]) -> dict[str, Any]:
     gold = user["traits"]
     never: Counter[str] = Counter()
     taken: dict[int, Held] = {}
-    twice = 0
+    duplicates = 0
     for one in held:
         evidence = set(one.supporting)
         shared = [len(evidence.intersection(trait["members"])) for trait in gold]
         best = max(range(len(gold)), key=lambda n: (shared[n], -n), default=None)
-        if best is not None and shared[best] >= LEAST and shared[best] >= SHARE * len(evidence):
-            twice += best in taken
+        if best is not None and shared[best] >= LEAST and 3 * shared[best] >= 2 * len(evidence):
+            duplicates += best in taken
             taken.setdefault(best, one)
         never.update(
             {
                 group["why"]
                 for group in user["never"]
-                if 2 * len(evidence.intersection(group["members"])) >= len(evidence)
+                if evidence.intersection(group["members"])
+                and (group["why"] == "sensitive" or 2 * len(evidence.intersection(group["members"])) >= len(evidence))
             }
         )
     contradicted = [n for n, trait in enumerate(gold) if trait.get("contradicted_by")]
     careful = [n for n, trait in enumerate(gold) if trait.get("looks_sensitive")]
     return {
-        "labels": len(gold), "found": len(held), "right": len(taken), "twice": twice,
+        "labels": len(gold), "found": len(held), "right": len(taken), "duplicates": duplicates,
         "covered": sum(len(set(one.supporting).intersection(gold[n]["members"])) / len(gold[n]["members"])
                        for n, one in taken.items()),
         "never": never,
@@ -251,7 +251,7 @@ def _sum(data: str, language: str, counts: Sequence[Mapping[str, Any]]) -> Trait
     never: Counter[str] = Counter()
     for one in counts:
         never.update(one["never"])
-    names = ("labels", "found", "right", "twice", "covered", "ended", "ended_right", "careful", "careful_right")
+    names = ("labels", "found", "right", "duplicates", "covered", "ended", "ended_right", "careful", "careful_right")
     totals = {name: sum(one[name] for one in counts) for name in names}
     return TraitScore(data=data, language=language, users=len(counts), never=dict(never), **totals)
 

@@ -54,6 +54,27 @@ def test_recall_and_false_alarms(split: str, plain: float, paraphrase: float, fa
     assert told["look-alike", True] + told["ordinary", True] <= false * harmless
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["讨论会上师妹讲得最好", "茶瘾又犯了，泡了一壶", "强迫症又犯了，把书单的编号重排一遍", "上瘾了，又抽了一个盲盒",
+     "The library has it on loan until Easter", "Had the whole class in stitches",
+     "An overdose of opera this weekend", "He is a map junkie", "Found it in a boot", "Asked no money for the repair"],
+)  # fmt: skip
+def test_what_only_looks_sensitive_is_not(text: str) -> None:
+    assert found(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [("上师给我灌顶", "religion"), ("强迫症又犯了，门锁看了二十遍", "mental_health"),
+     ("An overdose of pills again", "addiction"),
+     ("No meat until Easter", "religion"), ("My hand needed stitches", "physical_health"),
+     ("Weighed myself three times before noon", "mental_health"), ("Hid food in the drawer", "mental_health")],
+)  # fmt: skip
+def test_what_is_sensitive_beside_its_look_alikes_still_is(text: str, topic: str) -> None:
+    assert found(text) == topic
+
+
 def test_the_labels_are_enough_and_of_every_topic() -> None:
     for split, least in (("dev", 120), ("test", 60)):
         labelled = rows(split)
@@ -141,7 +162,7 @@ def test_a_sentence_in_two_languages_is_read_in_both() -> None:
 
 
 def test_the_guard_is_what_a_reflection_asks() -> None:
-    assert GUARD.version == GUARD_VERSION == "sensitive/1"
+    assert GUARD.version == GUARD_VERSION == "sensitive/2"
 
 
 def test_topics_that_are_not_guarded_pass() -> None:

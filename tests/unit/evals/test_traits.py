@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from backwards import Backwards
 from phronesis.errors import InputError
-from phronesis.evals.traits import Held, compared, run_traits
+from phronesis.evals.traits import Held, TraitReport, TraitScore, compared, run_traits
 from phronesis.interfaces.cli.bench import bench
 from phronesis.models.embedders import Embedders
 from phronesis.models.hashing_embedder import HashingEmbedder
@@ -46,15 +46,49 @@ def test_encoders_may_take_part(tmp_path: Path, beside: Backwards | None) -> Non
     assert run_traits([data], embedders=Embedders(None, beside=beside)).scores[0].users == 1
 
 
-def test_what_is_found_twice_or_must_not_be_found() -> None:
-    right = Held("runs", "personal", ["m0", "m1", "m2"], [])
-    mixed = Held("mixed", "personal", ["m3", "m4", "m5"], [])
-    gold = user(never=[{"why": "one-off", "members": ["m4", "m5"]}])
-    counts = compared(gold, [right, Held("again", "personal", ["m1", "m2", "m3"], []), mixed])
-    assert (counts["found"], counts["right"], counts["twice"]) == (3, 1, 1)
-    assert counts["never"] == {"one-off": 1}
+def held(*ids: str) -> Held:
+    """Give a found trait with its evidence."""
+    return Held("runs", "personal", [*ids])
+
+
+def test_what_is_found_twice_is_neither_right_nor_wrong(tmp_path: Path) -> None:
+    counts = compared(user(), [held("m0", "m1", "m2"), held("m1", "m2", "m3"), held("m3", "m4", "m5")])
+    assert (counts["found"], counts["right"], counts["duplicates"]) == (3, 1, 1)
     assert counts["ended_right"] == 0
-    assert compared(user(traits=[]), [right])["right"] == 0
+    assert counts["covered"] == 0.75  # three of four, of the first find
+    names = {"labels", "found", "right", "duplicates", "covered", "ended", "ended_right", "careful", "careful_right"}
+    given = {name: counts[name] for name in names}
+    score = TraitScore(data="users.jsonl", language="en", users=1, never=counts["never"], **given)
+    assert (score.precision, score.recall) == (0.5, 1.0)
+    assert "| en | 1 | 3 | 1 | 0.500 | 1.000 | 0.750 |" in TraitReport((score,)).to_markdown()
+
+
+@pytest.mark.parametrize(
+    ("found", "right"),
+    [(("m0", "m1"), 1), (("m0",), 0), (("m0", "m1", "m4"), 1), (("m0", "m1", "m4", "m5"), 0),
+     (("m0", "m1", "m2", "m4", "m5"), 0), (("m0", "m1", "m2", "m3", "m4", "m5"), 1), ((), 0)],
+)  # fmt: skip
+def test_two_memories_and_two_thirds_of_the_evidence_make_it_right(found: tuple[str, ...], right: int) -> None:
+    assert compared(user(), [held(*found)])["right"] == right
+    assert compared(user(traits=[]), [held(*found)])["right"] == 0
+
+
+def test_what_shows_two_traits_is_the_one_it_shares_most_with() -> None:
+    traits = [{"id": "t1", "members": ["m0", "m1"]}, {"id": "t2", "members": ["m2", "m3", "m4"]}]
+    counts = compared(user(traits=traits), [held("m0", "m2", "m3"), held("m0", "m1")])
+    assert (counts["right"], counts["duplicates"]) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("why", "found", "counted"),
+    [("one-off", ("m3", "m4"), 1), ("one-off", ("m2", "m3", "m4"), 0), ("sensitive", ("m2", "m3", "m4"), 1),
+     ("sensitive", ("m2", "m3"), 0), ("joke", (), 0)],
+)  # fmt: skip
+def test_what_must_not_be_found_counts_by_half_and_what_is_sensitive_by_one(
+    why: str, found: tuple[str, ...], counted: int
+) -> None:
+    counts = compared(user(never=[{"why": why, "members": ["m4", "m5"]}]), [held(*found)])
+    assert counts["never"].get(why, 0) == counted
 
 
 def test_nothing_found_has_no_share(tmp_path: Path) -> None:
@@ -78,7 +112,7 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
 def test_the_command_gives_a_table_or_json(tmp_path: Path) -> None:
     data = str(written(tmp_path / "users.jsonl", user()))
     table = CliRunner().invoke(bench, ["traits", "--data", data])
-    assert "| users.jsonl | en | 1 | 1 | 1.000 | 1.000 | 1.000 |" in table.output
+    assert "| users.jsonl | en | 1 | 1 | 0 | 1.000 | 1.000 | 1.000 |" in table.output
     told = CliRunner().invoke(bench, ["traits", "--data", data, "--json"])
     assert json.loads(told.output)["scores"][0]["right"] == 1
 

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 from phronesis.core.text import UNSPACED
 from phronesis.derive.sensitive.tables import Cue, Table, folded, load_tables, sentences
 
-GUARD_VERSION: Final = "sensitive/1"
+GUARD_VERSION: Final = "sensitive/2"
 
 TEAM: Final = "team"
 """The topic of what a team's own words forbid (``also``)."""

@@ -2,9 +2,9 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,22 +12,30 @@ from hypothesis import strategies as st
 from phronesis.core.traits.operations import Wishes
 from phronesis.core.traits.seen import SeenMemory
 from phronesis.derive.reflecting.by_rules import RULES_VERSION, reflect
-from phronesis.derive.reflecting.by_rules.clusters import margin, most_telling
+from phronesis.derive.reflecting.by_rules.clusters import most_telling
+from phronesis.derive.reflecting.by_rules.fitting import Known, fits, known_traits, misfits
+from phronesis.derive.reflecting.by_rules.groups import ONE_FIELD, TWICE_AS_MANY, Group, largest, linked, worth
 from phronesis.derive.reflecting.by_rules.likeness import (
     DEVIATION,
+    OTHER_KIND,
+    SAME_SESSION,
+    Likeness,
+    likeness_of,
+)
+from phronesis.derive.reflecting.by_rules.nearness import (
     EARLY,
     OWN,
     RISE,
     SHARED,
     SHARED_BY_CHANCE,
     SHARING,
-    Cosine,
     Floats,
-    Likeness,
     apart,
     sharing,
     standard,
 )
+from phronesis.derive.reflecting.by_rules.reading import read
+from phronesis.derive.reflecting.by_rules.voices import Voice
 from seen_memories import cosine_of, ids, memories, memory, trait
 
 RUNS = ("Went for a run along the river before work", "Jogged 5 km before work in the rain",
@@ -41,7 +49,7 @@ def test_a_behaviour_is_found_across_sessions_and_said_in_general() -> None:
     assert list(found.evidence_ids) == ["m000", "m002", "m004"]
     assert found.content == "Often goes running before work"
     assert found.context == "personal"
-    assert RULES_VERSION == "reflection-rules/7"
+    assert RULES_VERSION == "reflection-rules/8"
 
 
 def test_a_behaviour_is_found_in_chinese_and_said_in_chinese() -> None:
@@ -192,41 +200,76 @@ BACKGROUND = ("Moved the sofa", "Boiler serviced on Friday", "The lift is broken
 
 
 def test_an_encoder_finds_what_shares_no_word() -> None:
-    seen = memories(*NEARNESS, *BACKGROUND)
+    seen = memories(*NEARNESS, *BACKGROUND, *BACKGROUND)
     assert not reflect(seen, ids(seen), []).new_behaviors
     groups = {one.id: 0 if n < 3 else n for n, one in enumerate(seen)}
     [found] = reflect(seen, ids(seen), [], cosine=cosine_of(groups)).new_behaviors
     assert list(found.evidence_ids) == ["m000", "m002", "m004"]
 
 
-def test_what_no_table_knows_has_to_stand_apart() -> None:
-    alike = np.full((4, 4), 2.0, np.float32)
-    alike[3, :3] = alike[:3, 3] = 1.0
-    these = Likeness([{}] * 4, {}, alike)
-    assert margin([0, 1, 2], these, [True] * 4) == pytest.approx(DEVIATION)
-    assert margin([0, 1, 2], these, [True, True, True, False]) == np.inf
-    near = memories(*NEARNESS, "One more kestrel on the mill", *BACKGROUND)
-    groups = {one.id: 0 if n < 3 else n for n, one in enumerate(near)}
-    assert reflect(near, ids(near), [], cosine=cosine_of(groups)).new_behaviors
-    assert not reflect(near, ids(near), [], cosine=beside(groups, "m006", {"m000", "m002", "m004"})).new_behaviors
+def likeness(alike: Sequence[Sequence[float]]) -> Likeness:
+    """Give a comparison that says how alike each two are."""
+    given = np.array(alike, np.float32)
+    return Likeness([{}] * len(given), {}, given)
 
 
-def beside(groups: dict[str, int], one: str, others: set[str]) -> Cosine:
-    """Give cosines of groups that are not far from all else, and of one memory that is nearly of a group."""
-    plain = cosine_of(groups, near=0.8)
+def test_groups_form_the_likest_first_and_the_largest_that_hold_together_are_taken() -> None:
+    alike = np.full((6, 6), -1.0)
+    alike[:3, :3], alike[3:5, 3:5] = 2.0, 1.5
+    alike[:3, 3:5] = alike[3:5, :3] = 0.5
+    formed = linked(likeness(alike.tolist()), [True] * 6)
+    assert [list(one.members) for one in formed] == [[0, 1], [0, 1, 2], [3, 4], [0, 1, 2, 3, 4]]
+    assert [one.alike for one in formed] == pytest.approx([2.0, 2.0, 1.5, 1.05])
+    assert [list(one.members) for one in largest(formed, lambda one: one.alike > 1)] == [[0, 1, 2, 3, 4]]
+    assert [list(one.members) for one in largest(formed, lambda one: one.alike > 1.2)] == [[0, 1, 2], [3, 4]]
+    assert [list(one.members) for one in linked(likeness(alike.tolist()), [True, True] + [False] * 4)] == [[0, 1]]
 
-    def cosine(wanted: Sequence[str]) -> npt.NDArray[np.float32]:
-        out = np.array(plain(wanted))
-        noise = np.random.default_rng(3).normal(0.0, 0.05, out.shape).astype(np.float32)
-        within = np.array([[a in others and b in others for b in wanted] for a in wanted])
-        out += np.where(within | np.eye(len(wanted), dtype=np.bool_), 0.0, (noise + noise.T) / 2).astype(np.float32)
-        row = list(wanted).index(one)
-        for column, other in enumerate(wanted):
-            if other in others:
-                out[row, column] = out[column, row] = 0.755
-        return out
 
-    return cosine
+def test_a_group_is_worth_less_the_larger_and_more_where_the_tables_know_its_field() -> None:
+    plain = [read(one, Voice()) for one in memories(*["Watched the kestrel on the mill"] * 12)]
+    runs = [read(one, Voice()) for one in memories(*RUNS)]
+    assert worth(Group([0, 1, 2], 1.0), plain) == pytest.approx(1.0)
+    assert worth(Group(range(6), 1.0), plain) == worth(Group(range(12), 1.0), plain) == pytest.approx(1 - TWICE_AS_MANY)
+    assert worth(Group([0, 1, 2], 1.0), runs) == pytest.approx(1.0 + ONE_FIELD)
+    assert worth(Group([0, 1, 2], 1.0), [*runs[:2], *plain]) == pytest.approx(1.0 + ONE_FIELD * 2 / 3)
+
+
+def held(seen: Sequence[SeenMemory], those: Sequence[int]) -> Known:
+    """Give a trait as the rules know it, by the places of what shows it."""
+    readings = [read(one, Voice()) for one in seen]
+    at = {one.id: n for n, one in enumerate(seen)}
+    [known] = known_traits([trait("Often whittles", [seen[n].id for n in those])], readings, at)
+    return known
+
+
+def test_what_fits_half_of_a_trait_does_not_fit_it_and_what_fits_none_of_it_is_free() -> None:
+    seen = memories(*(f"Thing of number {n}" for n in range(6)))
+    alike = np.zeros((6, 6))
+    alike[np.ix_([0, 1, 4], [0, 1, 4])] = alike[np.ix_([2, 3, 5], [2, 3, 5])] = 2.0
+    these, mixed = likeness(alike.tolist()), held(seen, [0, 1, 2])
+    readings = [read(one, Voice()) for one in seen]
+    assert fits(4, mixed, readings, these) == pytest.approx(4 / 3)
+    assert fits(5, mixed, readings, these) == 0
+    assert fits(5, held(seen, [0, 2, 3]), readings, these) == pytest.approx(4 / 3)
+    assert misfits(held(seen, [0, 1, 4, 2]), these) == {2}
+    assert misfits(held(seen, [0, 2]), these) == frozenset()
+    assert misfits(mixed, Likeness([{}] * 6, {}, None)) == frozenset()
+
+
+def test_memories_of_one_session_are_less_alike_and_so_is_what_is_so_and_what_was_done() -> None:
+    seen = memories(*(f"Thing of number {n}" for n in range(12)))
+    seen[1] = replace(seen[1], session_id=seen[0].session_id)
+    seen[3] = replace(seen[3], kind="fact")
+    readings = [read(one, Voice()) for one in seen]
+    noise = np.random.default_rng(2).normal(0.0, 0.05, (12, 12)).astype(np.float32)
+    told = likeness_of(readings, lambda ids: np.eye(len(ids), dtype=np.float32) + (noise + noise.T))
+    plain = likeness_of(
+        [replace(one, place=str(n), kind="episodic") for n, one in enumerate(readings)],
+        lambda ids: np.eye(len(ids), dtype=np.float32) + (noise + noise.T),
+    )
+    assert told.row(0)[1] == pytest.approx(plain.row(0)[1] - DEVIATION * SAME_SESSION, abs=1e-4)
+    assert told.row(2)[3] == pytest.approx(plain.row(2)[3] - DEVIATION * OTHER_KIND, abs=1e-4)
+    assert told.row(2)[4] == pytest.approx(plain.row(2)[4], abs=1e-4)
 
 
 def test_what_is_said_in_the_same_words_is_one_behaviour() -> None:

@@ -22,39 +22,6 @@ HABITUAL: Final = 0.05
 """How much more alike a memory counts that says that it recurs ("again", "as usual")."""
 
 
-def linked(readings: Sequence[Reading], likeness: Likeness, *, free: Sequence[bool], close: float) -> list[list[int]]:
-    """Give the groups into which memories fall, those most alike joined first, while they are ``close`` on average.
-
-    It is average linkage (Sokal & Michener 1958), the whole of two groups compared at every step; what is near nothing
-    is left out before. Groups of one are not given. Time goes with the square of those that are near something.
-    """
-    places = np.flatnonzero(np.array(free, np.bool_))
-    alike = np.zeros((len(places), len(places)), np.float32)
-    for n, place in enumerate(places):
-        alike[n] = likeness.row(int(place))[places]
-    alike = np.round((alike + alike.T) / 2, 4)
-    np.fill_diagonal(alike, -np.inf)
-    near = np.flatnonzero(alike.max(axis=1, initial=-np.inf) >= close)
-    alike, places = alike[np.ix_(near, near)], places[near]
-    groups = {n: [int(place)] for n, place in enumerate(places)}
-    bound = alike.max(axis=1, initial=-np.inf)  # of what each is most like: an average is never above its parts
-    while len(groups) > 1 and bound.max() >= close:
-        one = int(bound.argmax())  # the earliest of those that are as alike: memories stand in the order of time
-        other = int(alike[one].argmax())
-        if alike[one, other] < bound[one]:
-            bound[one] = alike[one, other]
-            continue
-        sizes = len(groups[one]), len(groups[other])
-        mean = np.round((sizes[0] * alike[one] + sizes[1] * alike[other]) / sum(sizes), 6)
-        mean[[one, other]] = -np.inf
-        alike[one], alike[:, one] = mean, mean
-        alike[other], alike[:, other] = -np.inf, -np.inf
-        bound = np.maximum(bound, mean)
-        bound[[one, other]] = mean.max(), -np.inf
-        groups[one] += groups.pop(other)
-    return [sorted(one, key=lambda n: _key(readings[n])) for one in groups.values() if len(one) > 1]
-
-
 def recurs(members: Sequence[Reading], least: int) -> bool:
     """Tell whether memories show something often enough: ``least`` of what was done, or of what is said to be so.
 
@@ -64,18 +31,6 @@ def recurs(members: Sequence[Reading], least: int) -> bool:
     done = sum(one.kind not in STATED or one.habit for one in members)
     enough = done >= least or (len(members) - done >= least and bool(behaviours_of(members)))
     return enough and len({one.place for one in members}) >= MIN_PLACES
-
-
-def margin(members: Sequence[int], likeness: Likeness, free: Sequence[bool]) -> float:
-    """Give how much more alike members are on average to one another than what is left out is to them at most.
-
-    It is the width of a silhouette (Rousseeuw 1987), by the nearest that is free rather than by the nearest group.
-    """
-    total = np.array([likeness.row(n) for n in members], np.float64).sum(axis=0)
-    own = sum(float(total[n] - likeness.row(n)[n]) for n in members) / (len(members) * (len(members) - 1))
-    outside = np.array(free, np.bool_)
-    outside[list(members)] = False
-    return own - float((total[outside] / len(members)).max(initial=-np.inf))
 
 
 def most_telling(members: Sequence[int], likeness: Likeness) -> list[int]:

@@ -8,10 +8,11 @@ from typing import Final
 from phronesis.core.traits.operations import NewBehavior, Reinforcement, Wishes
 from phronesis.core.traits.seen import SeenMemory, SeenTrait
 from phronesis.core.traits.strength import MIN_MEMORIES
-from phronesis.derive.reflecting.by_rules.clusters import MAX_MEMBERS, grown, linked, margin, most_telling, recurs
+from phronesis.derive.reflecting.by_rules.clusters import MAX_MEMBERS, grown, most_telling, recurs
 from phronesis.derive.reflecting.by_rules.contradicting import contradicted, contradictions_of
-from phronesis.derive.reflecting.by_rules.fitting import FIT, Known, fits, known_traits
+from phronesis.derive.reflecting.by_rules.fitting import FIT, Known, fits, known_traits, misfits
 from phronesis.derive.reflecting.by_rules.grading import grade_of
+from phronesis.derive.reflecting.by_rules.groups import SMALL, Group, largest, linked, worth
 from phronesis.derive.reflecting.by_rules.likeness import Cosine, Likeness, likeness_of
 from phronesis.derive.reflecting.by_rules.reading import Reading, read
 from phronesis.derive.reflecting.by_rules.statement import behaviours_of, context_of, statement_of
@@ -23,21 +24,22 @@ from phronesis.derive.reflecting.by_rules.voices import voice_of
 class Levels:
     """How alike the members of a behaviour are on average, and new evidence is to them.
 
-    ``near`` is how alike the first two are, where words alone are compared. Where no table knows what is done, more is
-    asked for: by words each is ``bare`` like the others on average, by meaning they are so much more alike than what is
-    nearest to them beside.
+    ``near`` is how alike the first two are, and ``bare`` each to the others on average where no table knows what is
+    done; both where words alone are compared. By meaning ``close`` is what a group must be worth (`worth`).
     """
 
     close: float
     fit: float
-    bare: float
+    bare: float = 0.0
     near: float = 0.0
 
 
 BY_WORDS: Final = Levels(near=0.85, close=0.62, bare=1.0, fit=FIT)
-BY_MEANING: Final = Levels(close=0.7, bare=0.5, fit=0.64)
-"""Without an encoder and with one. Fitted on labelled users (``phronesis bench traits``) of three authors, so that each
-author's do nearly as well by the levels that fit the others'."""
+BY_ONE: Final = Levels(close=1.0, fit=0.8)
+BY_TWO: Final = Levels(close=1.1, fit=1.0)
+"""Without an encoder, with one and with two. Fitted on the five readable sets of labelled users (``phronesis bench
+traits``); those with encoders so that precision is .9 there. Chosen on four sets, they were judged on the fifth, each
+in turn: precision .89, recall .70 (docs/benchmarks.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,9 @@ class _Round:
     likeness: Likeness
     fresh: Sequence[int]
     traits: Sequence[Known]
+    held: AbstractSet[int]
     sensitive: AbstractSet[int]
+    levels: Levels
 
 
 def reflect(
@@ -71,9 +75,10 @@ def reflect(
     known = known_traits(live, readings, places)
     habits = [sorted(one.evidence) for one in known]
     likeness = likeness_of(readings, cosine if fresh else None, habits, twice=twice)
-    held = frozenset[int]().union(*(one.evidence for one in known))
+    held = frozenset[int]().union(*(one.evidence - misfits(one, likeness) for one in known))
     hidden = {n for n, one in enumerate(readings) if _shows(one) and n not in held and sensitive(one.text)}
-    this = _Round(readings, likeness, fresh, known, hidden)
+    levels = BY_WORDS if likeness.alike is None else BY_TWO if twice else BY_ONE
+    this = _Round(readings, likeness, fresh, known, held, hidden, levels)
     against = contradictions_of(known, readings, likeness, fresh)
     spoken = {n for one in against.values() for n in one}
     reinforced = _reinforcements(this, spoken)
@@ -96,7 +101,6 @@ def reflect(
 def _reinforcements(this: _Round, spoken: AbstractSet[int]) -> dict[str, list[int]]:
     """Give the new memories of each trait: each belongs to the one it fits best, a behaviour before what it led to."""
     found: dict[str, list[int]] = {}
-    levels = _levels(this)
     evidence = frozenset[int]().union(*(one.evidence for one in this.traits))
     for n in this.fresh:
         if not _shows(this.readings[n]) or n in spoken or n in evidence or n in this.sensitive:
@@ -104,7 +108,7 @@ def _reinforcements(this: _Round, spoken: AbstractSet[int]) -> dict[str, list[in
         ranked = sorted(
             (one.trait.subtype != "behavior", -round(fit, 4), one.trait.id)
             for one in this.traits
-            if (fit := fits(n, one, this.readings, this.likeness)) >= levels.fit
+            if (fit := fits(n, one, this.readings, this.likeness)) >= this.levels.fit
         )
         if ranked:
             found.setdefault(ranked[0][2], []).append(n)
@@ -112,9 +116,8 @@ def _reinforcements(this: _Round, spoken: AbstractSet[int]) -> dict[str, list[in
 
 
 def _behaviours(this: _Round, used: AbstractSet[int]) -> list[NewBehavior]:
-    """Give the clusters that hold something new and are no trait's evidence."""
-    evidence = frozenset(used).union(*(one.evidence for one in this.traits))
-    free = [_shows(one) and n not in evidence for n, one in enumerate(this.readings)]
+    """Give the clusters that hold something new and are no trait's evidence, or do not fit the rest of it."""
+    free = [_shows(one) and n not in used and n not in this.held for n, one in enumerate(this.readings)]
     said: dict[tuple[str, bool], list[int]] = {}
     for hidden in (False, True):
         for cluster in _clusters(this, free, sensitive=hidden):
@@ -136,27 +139,24 @@ def _clusters(this: _Round, free: Sequence[bool], *, sensitive: bool) -> list[li
     fresh = {n for n in this.fresh if these[n]}
     if not fresh:
         return []
-    levels = _levels(this)
-    if this.likeness.cosines is not None:
-        groups = linked(this.readings, this.likeness, free=these, close=levels.close)
-        return [
-            most_telling(one, this.likeness) for one in groups
-            if not fresh.isdisjoint(one) and recurs([this.readings[n] for n in one], MIN_MEMORIES)
-            and (_known(this, one) or margin(one, this.likeness, these) >= levels.bare)
-        ]  # fmt: skip
+    if this.likeness.alike is not None:
+        groups = largest(linked(this.likeness, these), lambda one: _holds(this, one))
+        return [most_telling(one.members, this.likeness) for one in groups if not fresh.isdisjoint(one.members)]
     clusters = grown(
-        this.readings, this.likeness, seeds=sorted(fresh), free=these, near=levels.near, close=levels.close,
+        this.readings, this.likeness, seeds=sorted(fresh), free=these, near=this.levels.near, close=this.levels.close,
         least=MIN_MEMORIES,
     )  # fmt: skip
-    return [one for one in clusters if _known(this, one) or _mean(this.likeness, one) >= levels.bare]
+    return [one for one in clusters if _known(this, one) or _mean(this.likeness, one) >= this.levels.bare]
+
+
+def _holds(this: _Round, group: Group) -> bool:
+    """Tell whether a group shows one behaviour."""
+    enough = len(group.members) >= SMALL and recurs([this.readings[n] for n in group.members], MIN_MEMORIES)
+    return enough and worth(group, this.readings) >= this.levels.close
 
 
 def _known(this: _Round, members: Sequence[int]) -> bool:
     return bool(behaviours_of([this.readings[n] for n in members]))
-
-
-def _levels(this: _Round) -> Levels:
-    return BY_WORDS if this.likeness.cosines is None else BY_MEANING
 
 
 def _shows(one: Reading) -> bool:
