@@ -165,3 +165,11 @@ def test_a_correction_outlives_the_erasure_of_what_its_value_quotes(memory: Memo
     assert (held.content, held.data["compared"]) == ("My phone number is +49 30 123 456 789", "+4930123456789")
     assert held.version == 2
     assert memory.rebuild(verify=True).equal
+
+
+def test_what_a_corrected_message_told_does_not_stand_for_it(memory: Memory) -> None:
+    home = _learned(memory, "I live in Oslo", "home_city")
+    [said] = memory.get_all(user_id="ada", kinds=["message"]).items
+    memory.update(said.id, content="I live in Bergen")
+    found = {one.item.id for one in memory.search("Where do I live?", user_id="ada")}
+    assert {said.id, home.id} <= found

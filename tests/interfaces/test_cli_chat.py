@@ -65,7 +65,7 @@ def test_a_model_answers_from_the_context_and_both_are_kept(call: Any, talk: Any
         bodies = [request.body for request in server.requests]
     assert (told.code, told.err) == (0, "")
     assert told.out == "Miso! \ufffd[2J\n好的。\n"
-    assert "My cat is called Miso." in bodies[0]["messages"][0]["content"]
+    assert "My cat is called Miso" in bodies[0]["messages"][0]["content"]
     assert "response_format" not in bodies[0]
     assert [one["role"] for one in bodies[1]["messages"]][-3:] == ["user", "assistant", "user"]
     kept = turns(call)
@@ -97,19 +97,19 @@ def test_why_quotes_the_sources_and_context_shows_what_was_sent(call: Any, talk:
     call("add", "My cat is called Miso.", "--user", "lin", "--session", "old")
     told = talk("/why", "/context", "What is my cat called?", "/context", "/why")
     assert told.err.splitlines()[1:] == ["nothing was asked yet", "nothing was asked yet"]
-    first, _, rest = told.out.partition("My cat is called Miso.\n   message")
+    first, _, rest = told.out.partition("My cat is called Miso\n   profile")
     assert first.count("# User message\nWhat is my cat called?") == 2
-    assert "“My cat is called Miso.”" in rest
+    assert "“My cat is called Miso”" in rest
     assert "session old" in rest
     assert talk("zzz", "/why", extra=("--user", "nobody")).out.endswith("the last context cites no memory\n")
 
 
 def test_forget_shows_asks_and_archives_and_undo_brings_it_back(call: Any, talk: Any) -> None:
     added = call("add", "我的银行卡密码是 4711x。", "--user", "lin", "--session", "old", "--json").json
-    told = talk("/forget 密码", "no", "/forget 密码", "1")
+    told = talk("/forget 密码", "no", "/forget 密码", "all")
     assert "1. 我的银行卡密码是 4711x。" in told.out
     assert "forget which? numbers, all, or anything else for none\nnothing was forgotten\n" in told.out
-    assert told.out.endswith("forgotten: 1; /undo takes it back\n")
+    assert told.out.endswith("forgotten: 2; /undo takes it back\n")  # the message, and the fact that was taken from it
     citation = f"mem:{added['items'][0]['id']}"
     assert call("get", citation, "--json").json["status"] == "archived"
     assert "4711x" not in talk("我的密码是什么？").out

@@ -11,11 +11,12 @@ from phronesis.storage.relations import origins_of
 def said_in(unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | None) -> dict[str, frozenset[str]]:
     """Give, by item, the messages of the lane (ids of items) that items other than messages were taken from.
 
-    One whose words, or whose message's, were corrected since is its own source besides: they say two things.
+    One whose words, or whose message's, were corrected since stands for none of them, but for itself: they say two
+    things, whichever is found first.
     """
     corrected = {item.id for item in items if CORRECTED in item.data}
     return {
-        item: frozenset({item, *found}) if item in corrected or corrected & found else found
+        item: frozenset({item}) if item in corrected or corrected & found else found
         for item, found in _origins(unit, lane_id, items, as_of=as_of).items()
     }
 

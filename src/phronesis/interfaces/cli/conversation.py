@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ROLE: Final = "chat"
 MAX_FOUND: Final = 5
-"""Memories that ``/forget`` shows for a text."""
+"""Messages that ``/forget`` shows for a text, and other memories besides."""
 
 HELP: Final = (
     "/why             what the last context stood on, with the words it was said in",
@@ -132,10 +132,7 @@ class Conversation:
         """Find, show, ask, archive."""
         if not rest:
             raise InputError("forget what? give words to find it by, or its mem:ID", field="forget")
-        if _CITATION.fullmatch(rest):
-            found = [self._memory.get(rest)]
-        else:
-            found = [one.item for one in self._memory.search(rest, limit=MAX_FOUND, **self._named)]
+        found = [self._memory.get(rest)] if _CITATION.fullmatch(rest) else self._found(rest)
         if not found:
             say("nothing like it is remembered")
             return
@@ -149,6 +146,12 @@ class Conversation:
         if entries:
             self._done.append(("forget", entries))
         say(f"forgotten: {len(entries)}; /undo takes it back" if entries else "nothing was forgotten")
+
+    def _found(self, text: str) -> list[Item]:
+        """Give messages, and what else is remembered: one that a fact was taken from is as much to be forgotten."""
+        said = self._memory.search(text, limit=MAX_FOUND, kinds=["message"], **self._named)
+        held = self._memory.search(text, limit=MAX_FOUND, **self._named)
+        return list({one.item.id: one.item for one in (*said, *held)}.values())
 
     def _undo(self, _rest: str, _following: Iterator[str]) -> None:
         if not self._done:

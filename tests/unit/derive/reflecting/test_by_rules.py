@@ -14,7 +14,15 @@ from phronesis.core.traits.seen import SeenMemory
 from phronesis.derive.reflecting.by_rules import RULES_VERSION, reflect
 from phronesis.derive.reflecting.by_rules.clusters import most_telling
 from phronesis.derive.reflecting.by_rules.fitting import Known, fits, known_traits, misfits
-from phronesis.derive.reflecting.by_rules.groups import ONE_FIELD, TWICE_AS_MANY, Group, largest, linked, worth
+from phronesis.derive.reflecting.by_rules.groups import (
+    ONE_FIELD,
+    TWICE_AS_MANY,
+    Group,
+    largest,
+    linked,
+    without_strays,
+    worth,
+)
 from phronesis.derive.reflecting.by_rules.likeness import (
     DEVIATION,
     OTHER_KIND,
@@ -223,6 +231,15 @@ def test_groups_form_the_likest_first_and_the_largest_that_hold_together_are_tak
     assert [list(one.members) for one in largest(formed, lambda one: one.alike > 1)] == [[0, 1, 2, 3, 4]]
     assert [list(one.members) for one in largest(formed, lambda one: one.alike > 1.2)] == [[0, 1, 2], [3, 4]]
     assert [list(one.members) for one in linked(likeness(alike.tolist()), [True, True] + [False] * 4)] == [[0, 1]]
+
+
+def test_the_weakest_members_fall_out_and_three_are_left() -> None:
+    alike = np.full((5, 5), 2.0)
+    alike[3, :], alike[:, 3] = 1.0, 1.0
+    alike[4, :], alike[:, 4] = 1.9, 1.9
+    assert without_strays([4, 3, 2, 1, 0], likeness(alike.tolist())) == [0, 1, 2, 4]
+    assert without_strays([0, 1, 2, 4], likeness(alike.tolist())) == [0, 1, 2, 4]
+    assert without_strays([0, 1, 3], likeness(alike.tolist())) == [0, 1, 3]
 
 
 def test_a_group_is_worth_less_the_larger_and_more_where_the_tables_know_its_field() -> None:
