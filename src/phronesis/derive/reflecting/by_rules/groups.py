@@ -27,8 +27,8 @@ ONE_FIELD: Final = 0.2
 STRAY: Final = 0.85
 """How alike the weakest member is at least, as a share of what the others are on average.
 
-On six readable sets of labelled users nothing from .7 to .95 changed what was found, and half of the memories of sensitive
-matters that nobody had recognised as such fell out of the evidence."""
+On six readable sets of labelled users nothing from .7 to .95 changed what was found, and half of the memories of
+sensitive matters that nobody had recognised as such fell out of the evidence."""
 
 
 @dataclass(frozen=True, slots=True)
