@@ -22,7 +22,7 @@ def test_what_is_kept_under_a_key_is_found_with_no_word_in_common(database_url: 
         assert asked[0].item.value == "Gdansk"
         assert "key" in asked.channels
         assert asked[0].why is not None
-        assert asked[0].why["asked"] > 0
+        assert asked[0].why["key"] > 0
         assert found(memory, "what can't my husband eat?")[0] == "shellfish"
         assert found(memory, "What am I allergic to?")[0] == "peanuts"
         assert found(memory, "which colour do I like best?")[0] == "green"

@@ -105,9 +105,9 @@ def test_why_quotes_the_sources_and_context_shows_what_was_sent(call: Any, talk:
 
 
 def test_forget_shows_asks_and_archives_and_undo_brings_it_back(call: Any, talk: Any) -> None:
-    added = call("add", "我的银行卡密码是 4711x。", "--user", "lin", "--session", "old", "--json").json
+    added = call("add", "银行卡密码是 4711x。", "--user", "lin", "--session", "old", "--json").json
     told = talk("/forget 密码", "no", "/forget 密码", "all")
-    assert "1. 我的银行卡密码是 4711x。" in told.out
+    assert "1. 银行卡密码是 4711x。" in told.out
     assert "forget which? numbers, all, or anything else for none\nnothing was forgotten\n" in told.out
     assert told.out.endswith("forgotten: 2; /undo takes it back\n")  # the message, and the fact that was taken from it
     citation = f"mem:{added['items'][0]['id']}"

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-from phronesis.core.folded import parse_folded
+from phronesis.core.pattern_tables import parse_folded
 from phronesis.derive.comparison_marks import RANGES
 
 LANGUAGES: Final = ("en", "zh")
@@ -44,7 +44,9 @@ class Words:
 @cache
 def load_table() -> Mapping[str, Any]:
     """Give ``comparisons.toml`` as it is written."""
-    return parse_folded(resources.files(__package__).joinpath("comparisons.toml").read_text(encoding="utf-8"))
+    return parse_folded(
+        "comparisons.toml", resources.files(__package__).joinpath("comparisons.toml").read_text("utf-8")
+    )
 
 
 @cache

@@ -21,7 +21,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-from phronesis.core.folded import parse_folded
+from phronesis.core.pattern_tables import parse_folded
 from phronesis.core.text import one_of
 
 MAX_SCANNED: Final = 1_000_000
@@ -117,7 +117,9 @@ def find_order(text: str) -> Suspicion | None:
 @cache
 def load_rules() -> Rules:
     """Give the rules, read and compiled once."""
-    table = parse_folded(resources.files(__package__).joinpath("instructions.toml").read_text(encoding="utf-8"))
+    table = parse_folded(
+        "instructions.toml", resources.files(__package__).joinpath("instructions.toml").read_text("utf-8")
+    )
     pairs: dict[str, str] = {}
     for given, meant in table["folds"].items():
         pairs.update(zip(given, meant, strict=True))

@@ -25,8 +25,8 @@ from phronesis.index.projections import WHOLE, match_id, own_words
 from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
-from phronesis.recall.asked.finding import held_under
-from phronesis.recall.asked.reading import key_asked
+from phronesis.recall.asked_keys.finding import held_under
+from phronesis.recall.asked_keys.reading import key_asked
 from phronesis.recall.evidence import snippet, sources_of
 from phronesis.recall.hits import Choice, Hit, best_hits
 from phronesis.recall.lanes import searched_lanes
@@ -42,7 +42,7 @@ from phronesis.recall.stores import merged, stores_of, without_why
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.documents import document_texts, read_vectors, stacked
 from phronesis.storage.eligible import Wanted, eligible_ids
-from phronesis.storage.homes import RESOURCES, Home, home_named
+from phronesis.storage.homes import MEMORY, RESOURCES, Home, home_named
 from phronesis.storage.items import read_items
 from phronesis.storage.lanes import Lane
 
@@ -171,7 +171,7 @@ class Searcher:
     ) -> list[Signals]:
         now = self.clock() if query.wanted.as_of is None else from_micros(query.wanted.as_of)
         manner, voice = query.manner, voice_of(query.text)
-        asked = key_asked(query.text) if manner.by_name else None
+        asked = key_asked(query.text) if manner.by_name and lanes[0].index.home is MEMORY else None
         names = manner.names_of(query.text)
         speaking = {name for lane in lanes for name in spoken_names(query.text, lane.index.speakers)
                     if manner.by_name}  # fmt: skip
@@ -192,7 +192,7 @@ class Searcher:
                     index=lane.index.lexical, layout=lane.laid.layout, properties=lane.laid.properties, dense=dense,
                     embedded=embedded, speaker=speaker, by_name=by_name,
                     mention=_marked(lane, mentioned) if mentioned else None,
-                    asked=_marked(lane, held) if held else None,
+                    key=_marked(lane, held) if held else None,
                 )
             )  # fmt: skip
         return read_signals(inputs, read_question(query.text, speakers=speaking, now=now, days=days, manner=manner))
@@ -282,7 +282,7 @@ def _explained(
 def _channels(signals: Sequence[Signals]) -> tuple[str, ...]:
     said = [("dense", one.dense) for one in signals]
     said += [("speaker", one.lane.speaker) for one in signals] + [("mention", one.lane.mention) for one in signals]
-    said += [("key", one.lane.asked) for one in signals]
+    said += [("key", one.lane.key) for one in signals]
     return tuple(sorted({"lexical", *(name for name, value in said if value is not None)}))
 
 

@@ -39,7 +39,7 @@ def abstains(found: Sequence[Support], formula: Formula, *, named: bool, documen
     held = max((one.coverage for one in found), default=0.0)
     meaning = max((one.shares.get("dense", 0.0) for one in found), default=0.0)
     outlying = meaning > 0 and meaning >= OUTLIER * formula.weights.get("dense", 0.0)
-    meant = any(one.shares.get(name, 0.0) > 0 for one in found for name in ("mention", "asked"))
+    meant = any(one.shares.get(name, 0.0) > 0 for one in found for name in ("mention", "key"))
     if held == 0.0 and not outlying and not named and not meant:
         return True
     weak = bool(found) and max(one.score for one in found) < formula.weak_score and held < WEAK_COVERAGE

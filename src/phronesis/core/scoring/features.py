@@ -87,9 +87,9 @@ def mention(signals: Signals, places: Rows) -> Floats:
     return _nothing(places) if signals.lane.mention is None else signals.lane.mention[places]
 
 
-def asked(signals: Signals, places: Rows) -> Floats:
+def key(signals: Signals, places: Rows) -> Floats:
     """1 for what is held under the key that the question asks for, of whom it asks."""
-    return _nothing(places) if signals.lane.asked is None else signals.lane.asked[places]
+    return _nothing(places) if signals.lane.key is None else signals.lane.key[places]
 
 
 def date(signals: Signals, places: Rows) -> Floats:
@@ -166,7 +166,7 @@ FEATURES: Final[Mapping[str, Feature]] = MappingProxyType(
         feature.__name__: feature
         for feature in (
             words, window, pair, previous, second_previous, following, coverage, coverage_next, coverage_third_next,
-            dense, dense_next, speaker, mention, asked, date, date_covered, date_in_text, when_time, length, asks,
+            dense, dense_next, speaker, mention, key, date, date_covered, date_in_text, when_time, length, asks,
             previous_asks, photo, stated,
         )
     }

@@ -17,10 +17,9 @@ FOUND: Final = (
 )
 """Where the weights of A12 and B12 come from; docs/decisions/0010-ranking.md has both stages and their figures."""
 
-ASKED_FOR: Final = 4.0
-"""What being held under the key that a question asks for counts, chosen by hand: no labelled conversation asks so.
-
-Less than a text brings that holds all of the question (docs/decisions/0045-asked-by-key.md has the figures)."""
+KEY: Final = 4.0
+"""What being held under the key that a question asks for counts: what coverage of all of the question and its speaker
+bring together in A12. Chosen by hand, for no labelled conversation asks so (docs/decisions/0045-asked-by-key.md)."""
 
 COARSE_DENSE: Final = 0.7
 """What a standard deviation of the cosine counts among candidates beside one of BM25."""
@@ -76,7 +75,7 @@ A12: Final = Formula(
     {
         "window": 0.475, "pair": 0.195, "previous": 0.099, "second_previous": 0.096, "coverage": 2.014,
         "coverage_next": 1.168, "speaker": 2.021, "date_covered": 2.679, "when_time": 1.423, "length": -0.23,
-        "previous_asks": 0.398, "photo": 0.583, "mention": 0.905, "asked": ASKED_FOR,
+        "previous_asks": 0.398, "photo": 0.583, "mention": 0.905, "key": KEY,
     },
     FOUND,
     dense=False,
@@ -90,7 +89,7 @@ B12: Final = Formula(
         "dense": 0.724, "dense_next": 0.17, "window": 0.332, "pair": 0.27, "second_previous": 0.117,
         "coverage_next": 0.698, "coverage_third_next": 0.158, "speaker": 1.969, "date_covered": 2.01,
         "date_in_text": 1.113, "when_time": 1.348, "photo": 0.559, "mention": 0.607,
-        "asked": ASKED_FOR,
+        "key": KEY,
     },
     FOUND,
     dense=True,

@@ -21,7 +21,7 @@ SECOND_NEIGHBOUR: Final = 0.2
 """Weights of the coarse score, in standard deviations; a word of the text itself counts 1, a speaker 1. What the cosine
 counts is the formula's."""
 
-ASKED: Final = 100.0
+BY_KEY: Final = 100.0
 """What a key that is asked for counts in the coarse score: more than any word, for these few hold the answer."""
 
 FURTHER: Final = "wordings"
@@ -60,8 +60,8 @@ def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
     for more in (signals.lane.speaker, signals.lane.mention):
         if more is not None:
             out += more
-    if signals.lane.asked is not None:
-        out += np.float32(ASKED) * signals.lane.asked
+    if signals.lane.key is not None:
+        out += np.float32(BY_KEY) * signals.lane.key
     if signals.dense is not None:
         out += np.float32(dense) * signals.dense
     if signals.further is not None:
@@ -77,7 +77,7 @@ def supported(signals: Signals) -> Mask:
     lane = signals.lane
     if lane.embedded is not None:
         found |= lane.embedded
-    for named in (lane.speaker if lane.by_name else None, lane.mention, lane.asked):
+    for named in (lane.speaker if lane.by_name else None, lane.mention, lane.key):
         if named is not None:
             found |= named > 0
     if signals.further is not None:

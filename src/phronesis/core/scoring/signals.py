@@ -60,7 +60,7 @@ class LaneInput:
     """One lane as a question meets it; arrays by place, None where nothing is to be said.
 
     ``dense`` are cosines with ``embedded`` saying where there is one; ``speaker`` 1 for what the one speaker said who
-    is asked about, ``by_name`` or by role; ``mention`` 1 for what mentions whom or what is named; ``asked`` 1 for what
+    is asked about, ``by_name`` or by role; ``mention`` 1 for what mentions whom or what is named; ``key`` 1 for what
     is held under the key that the question asks for ("How old am I?"), of whom it asks.
     """
 
@@ -72,7 +72,7 @@ class LaneInput:
     speaker: Floats | None = None
     by_name: bool = False
     mention: Floats | None = None
-    asked: Floats | None = None
+    key: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-from phronesis.core.folded import parse_folded
+from phronesis.core.pattern_tables import parse_folded
 
 KB_ALIAS: Final = "kb_alias"
 NEXT_STEP: Final = "next_step"
@@ -83,7 +83,7 @@ class Wording:
 @cache
 def load_wording() -> Wording:
     """Give the table, read and compiled once."""
-    table = parse_folded(resources.files(__package__).joinpath("wording.toml").read_text(encoding="utf-8"))
+    table = parse_folded("wording.toml", resources.files(__package__).joinpath("wording.toml").read_text("utf-8"))
     folds: dict[int, str] = {}
     for given, meant in table["folds"].items():
         folds.update(zip(map(ord, given), meant, strict=True))

@@ -12,16 +12,13 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from phronesis.core.folded import parse_folded
-from phronesis.derive.extracting.lexicon import compiled
+from phronesis.core.pattern_tables import Pieces, parse_folded
 
 MAX_VALUE: Final = 40
 """Characters of a field's value; what is longer is a text."""
 
 _OF_SOMEBODY: Final = frozenset({"phone", "email", "birthday", "job", "age", "gender"})
 """Keys by which what looks like a name is one of somebody."""
-
-_PIECE: Final = re.compile(r"(?<!\?P)<([a-z_]+)>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +32,9 @@ class Layouts:
 @cache
 def the_layouts() -> Layouts:
     """Give the table that is installed with the package; PhronesisError says which pattern is wrong."""
-    given = parse_folded((files("phronesis.derive.extracting") / "records.toml").read_text("utf-8"))
-    patterns = {}
-    for name, text in given["patterns"].items():
-        source = _PIECE.sub(lambda match: given["pieces"][match[1]], text)
-        patterns[name] = compiled(f"records.toml, {name}", source)
+    given = parse_folded("records.toml", (files("phronesis.derive.extracting") / "records.toml").read_text("utf-8"))
+    pieces = Pieces.of("records.toml", given["pieces"])
+    patterns = {name: pieces.compiled(name, text) for name, text in given["patterns"].items()}
     return Layouts({field: key for key, fields in given["profile"].items() for field in fields.split()}, patterns)
 
 

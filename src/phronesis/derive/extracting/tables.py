@@ -13,13 +13,12 @@ that holds the words it needs (``lexicon``); what no clause asks for is never co
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Final
 
-from phronesis.core.folded import parse_folded
+from phronesis.core.pattern_tables import parse_folded
 from phronesis.core.proposals import Act
 from phronesis.derive.extracting.lexicon import Expression, Lexicon, compiled
 from phronesis.derive.extracting.parts import Part, letter_of, parse, words
@@ -238,10 +237,7 @@ def load_language(code: str) -> Language:
 
 def parse_language(code: str, source: str) -> Language:
     """Give a language from the text of its tables."""
-    try:
-        given = parse_folded(source)
-    except tomllib.TOMLDecodeError as error:
-        raise PhronesisError(f"{code}.toml is no TOML: {error}") from error
+    given = parse_folded(f"{code}.toml", source)
     if unknown := sorted(given.keys() - _SECTIONS):
         raise PhronesisError(f"{code}.toml: unknown section {unknown[0]!r}; there are {', '.join(sorted(_SECTIONS))}")
     macros, lexicon = Macros(), Lexicon()

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-from phronesis.core.folded import parse_folded
+from phronesis.core.pattern_tables import parse_folded
 
 _BEFORE: Final = 48  # characters before a sign in which a denial of it may stand
 
@@ -14,7 +14,9 @@ _BEFORE: Final = 48  # characters before a sign in which a denial of it may stan
 @cache
 def load_table() -> Mapping[str, Any]:
     """Give ``proof_words.toml`` as it is written."""
-    return parse_folded(resources.files(__package__).joinpath("proof_words.toml").read_text(encoding="utf-8"))
+    return parse_folded(
+        "proof_words.toml", resources.files(__package__).joinpath("proof_words.toml").read_text("utf-8")
+    )
 
 
 @cache

@@ -17,14 +17,13 @@ every clause: many messages hold words of both. A feature shows when any pattern
 """
 
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from phronesis.core.folded import parse_folded
+from phronesis.core.pattern_tables import Pieces, parse_folded
 from phronesis.errors import PhronesisError
 
 FEATURES: Final = (
@@ -34,8 +33,6 @@ FEATURES: Final = (
 )  # fmt: skip
 
 LANGUAGES: Final = ("en", "zh")
-
-_PIECE: Final = re.compile(r"(?<!\?P)<([a-z_]+)>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,34 +44,15 @@ class Table:
 
 def parse_table(code: str, source: str) -> Table:
     """Give a table from its text; PhronesisError says what is wrong with it."""
-    try:
-        given = parse_folded(source)
-    except tomllib.TOMLDecodeError as error:
-        raise PhronesisError(f"{code}.toml is no TOML: {error}") from error
+    given = parse_folded(f"{code}.toml", source)
     features = given.get("features", {})
     if sorted(features) != sorted(FEATURES):
         odd = sorted(set(features) ^ set(FEATURES))
         raise PhronesisError(f"{code}.toml: {odd[0]!r} is missing or no feature; there are {', '.join(FEATURES)}")
-    pieces: dict[str, str] = {}
-    for name, text in given.get("pieces", {}).items():
-        pieces[name] = _expanded(code, text, pieces)
-    return Table({name: _compiled(code, name, patterns, pieces) for name, patterns in features.items()})
-
-
-def _expanded(code: str, text: str, pieces: Mapping[str, str]) -> str:
-    def put(match: re.Match[str]) -> str:
-        if match[1] not in pieces:
-            raise PhronesisError(f"{code}.toml: there is no piece <{match[1]}>, in {text!r:.80}")
-        return pieces[match[1]]
-
-    return _PIECE.sub(put, text)
-
-
-def _compiled(code: str, name: str, patterns: Sequence[str], pieces: Mapping[str, str]) -> re.Pattern[str]:
-    try:
-        return re.compile("|".join(f"(?:{_expanded(code, one, pieces)})" for one in patterns))
-    except re.error as error:
-        raise PhronesisError(f"{code}.toml: a pattern of {name!r} is no regular expression: {error}") from error
+    pieces = Pieces.of(f"{code}.toml", given.get("pieces", {}))
+    return Table(
+        {name: pieces.compiled(name, "|".join(f"(?:{one})" for one in patterns)) for name, patterns in features.items()}
+    )
 
 
 @cache

@@ -9,7 +9,7 @@ from phronesis.core.items import Item
 from phronesis.core.memory_keys import FAMILY
 from phronesis.core.proposals import USER
 from phronesis.recall.about_user import is_about, told_names
-from phronesis.recall.asked.reading import KeyAsked
+from phronesis.recall.asked_keys.reading import KeyAsked
 from phronesis.recall.browse import items_of
 from phronesis.recall.relational import named_in
 from phronesis.storage.database import Unit

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from growth import assert_cut_off, repeated
 from phronesis.core.memory_keys import KEYS
-from phronesis.recall.asked.reading import MAX_CLAUSE, KeyAsked, key_asked
-from phronesis.recall.asked.tables import LANGUAGES, load_table
+from phronesis.recall.asked_keys.reading import MAX_CLAUSE, MAX_READ, KeyAsked, key_asked
+from phronesis.recall.asked_keys.tables import LANGUAGES, load_table
 
 LABELLED = Path(__file__).parents[3] / "labelled" / "asked_keys.jsonl"
 
@@ -20,6 +21,8 @@ LABELLED = Path(__file__).parents[3] / "labelled" / "asked_keys.jsonl"
         ("Where do I live?", "home_city", "user"),
         ("Hey, do you still remember where I live?", "home_city", "user"),
         ("what's my job again", "job", "user"),
+        ("What does my sister do?", "job", "sister"),
+        ("What does Ingrid do?", "job", "ingrid"),
         ("How old is Anna?", "age", "anna"),
         ("How old is my sister Ines?", "age", "sister"),
         ("What’s Tom’s birthday?", "birthday", "tom"),
@@ -47,7 +50,7 @@ def test_a_key_is_asked_for_of_somebody(question: str, key: str, about: str | No
     [
         "", "Where did I put the car keys?", "How old is the building?", "How old is my car?",
         "What did Anna say about the job market?",
-        "Which city hosted the games in 2008?", "Where did I live before that?", "I live in Oslo.",
+        "What do I do?", "Which city hosted the games in 2008?", "Where did I live before that?", "I live in Oslo.",
         "我昨天去哪儿买的菜", "服务器的地址是什么", "这栋楼多少年了", "我住在杭州。", "x" * (MAX_CLAUSE + 1), "?!。；",
     ],
 )  # fmt: skip
@@ -64,6 +67,26 @@ def test_whom_a_relation_means_is_kept_under_another_key() -> None:
 def test_any_text_is_read(text: str) -> None:
     found = key_asked(text)
     assert found is None or set(found.keys) <= set(KEYS)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "我现在都",
+        "小王",
+        "my ",
+        "what is my ",
+        "do you remember ",
+        "Anna ",
+        "please ",
+        "how old am i ",
+        "的",
+        "今天明天",
+    ],
+)
+def test_no_text_takes_long(piece: str) -> None:
+    assert_cut_off(key_asked, repeated(piece), MAX_READ)
+    assert_cut_off(key_asked, repeated(piece * (MAX_CLAUSE // len(piece)) + ". "), MAX_READ)
 
 
 @pytest.mark.parametrize("split", ["dev", "test"])

@@ -7,7 +7,7 @@ from typing import Final
 
 from phronesis.core.memory_keys import KEYS
 from phronesis.core.proposals import USER
-from phronesis.recall.asked.tables import Table, load_table
+from phronesis.recall.asked_keys.tables import Table, load_table
 
 MAX_READ: Final = 600
 """Characters of a question that are looked at; what follows is what it is asked about."""

@@ -3,7 +3,7 @@
 import pytest
 
 from phronesis.errors import PhronesisError
-from phronesis.recall.asked.tables import parse_table
+from phronesis.recall.asked_keys.tables import parse_table
 
 WHOLE = """
 [pieces]

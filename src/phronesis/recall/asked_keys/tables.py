@@ -11,20 +11,17 @@
 """
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from phronesis.core.folded import parse_folded
 from phronesis.core.memory_keys import KEYS
+from phronesis.core.pattern_tables import Pieces, parse_folded
 from phronesis.errors import PhronesisError
 
 LANGUAGES: Final = ("en", "zh")
-
-_PIECE: Final = re.compile(r"<([a-z_]+)>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +48,19 @@ class Table:
 
 def parse_table(code: str, source: str) -> Table:
     """Give a table from its text; PhronesisError says what is wrong with it."""
-    try:
-        given = parse_folded(source)
-    except tomllib.TOMLDecodeError as error:
-        raise PhronesisError(f"{code}.toml is no TOML: {error}") from error
-    pieces: dict[str, str] = {}
-    for name, text in given["pieces"].items():
-        pieces[name] = _expanded(code, text, pieces)
+    file = f"{code}.toml"
+    given = parse_folded(file, source)
+    pieces = Pieces.of(file, given["pieces"])
 
     def compiled(name: str, text: str) -> re.Pattern[str]:
-        try:
-            return re.compile(_expanded(code, text, pieces), re.IGNORECASE)
-        except re.error as error:
-            raise PhronesisError(f"{code}.toml: a pattern of {name!r} is no regular expression: {error}") from error
+        return pieces.compiled(name, text, re.IGNORECASE)
 
     asks = tuple((tuple(keys.split()), compiled(keys, text)) for keys, text in _asks(given))
     if unknown := [key for keys, _ in asks for key in keys if key not in KEYS]:
-        raise PhronesisError(f"{code}.toml: {unknown[0]!r} is no key of memory-types.md")
-    who = given["who"]
+        raise PhronesisError(f"{file}: {unknown[0]!r} is no key of memory-types.md")
+    who, short = given["who"], given.get("contractions", {})
     return Table(
-        contractions=tuple((compiled(short, rf"\b{short}\b"), long)
-                           for short, long in given.get("contractions", {}).items()),
+        contractions=tuple((compiled(one, rf"\b{one}\b"), long) for one, long in short.items()),
         before=compiled("before", given["frames"]["before"]),
         after=compiled("after", f"(?:{given['frames']['after']})$"),
         asks=asks, user=frozenset(who["user"].split(", ")), own=compiled("own", f"^(?:{who['own']})"),
@@ -87,16 +76,7 @@ def _asks(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield key, "|".join(f"(?:{one.replace('<noun>', f'(?:{noun})')})" for one in given["templates"]["noun"])
 
 
-def _expanded(code: str, text: str, pieces: Mapping[str, str]) -> str:
-    def put(match: re.Match[str]) -> str:
-        if match[1] not in pieces:
-            raise PhronesisError(f"{code}.toml: there is no piece <{match[1]}>, in {text!r:.80}")
-        return pieces[match[1]]
-
-    return _PIECE.sub(put, text)
-
-
 @cache
 def load_table(code: str) -> Table:
     """Give a language's table, which is installed with the package, read and compiled at its first question."""
-    return parse_table(code, (files("phronesis.recall.asked") / f"{code}.toml").read_text("utf-8"))
+    return parse_table(code, (files("phronesis.recall.asked_keys") / f"{code}.toml").read_text("utf-8"))

@@ -1,0 +1,70 @@
+"""Tables of patterns in TOML: long patterns folded over several lines, and parts of patterns by name.
+
+A regular expression of a thousand characters can be read and compared only when it is broken up, and TOML has no way to
+break a literal string. So a line that begins with a space continues the one before: the line break and the spaces after
+it are left out of every string. A list of words begins its lines at the margin, and stays as it is.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from phronesis.errors import PhronesisError
+
+_FOLD: Final = re.compile(r"\n +")
+_PIECE: Final = re.compile(r"(?<!\?P)<([a-z_]+)>")
+
+
+def parse_folded(file: str, source: str) -> dict[str, Any]:
+    """Give the tables of a TOML text, its strings unfolded. PhronesisError, which names the file, when it is none."""
+    try:
+        unfolded: dict[str, Any] = _unfolded(tomllib.loads(source))
+    except tomllib.TOMLDecodeError as error:
+        raise PhronesisError(f"{file} is no TOML: {error}") from error
+    return unfolded
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Parts of patterns by name: ``<name>`` in a pattern, or in a later piece, stands for its text."""
+
+    file: str
+    texts: Mapping[str, str]
+
+    @classmethod
+    def of(cls, file: str, given: Mapping[str, str]) -> "Pieces":
+        """Give the pieces of a file; PhronesisError when one stands for what is not there."""
+        texts: dict[str, str] = {}
+        known = cls(file, texts)
+        for name, text in given.items():
+            texts[name] = known.expanded(text)
+        return known
+
+    def expanded(self, text: str) -> str:
+        """Give a pattern with the texts of its pieces; PhronesisError says which one there is not."""
+
+        def put(match: re.Match[str]) -> str:
+            if match[1] not in self.texts:
+                raise PhronesisError(f"{self.file}: there is no piece <{match[1]}>, in {text!r:.80}")
+            return self.texts[match[1]]
+
+        return _PIECE.sub(put, text)
+
+    def compiled(self, name: str, text: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+        """Give a pattern compiled; PhronesisError says by ``name`` which is no regular expression."""
+        try:
+            return re.compile(self.expanded(text), flags)
+        except re.error as error:
+            raise PhronesisError(f"{self.file}: a pattern of {name!r} is no regular expression: {error}") from error
+
+
+def _unfolded(value: Any) -> Any:
+    if isinstance(value, str):
+        return _FOLD.sub("", value)
+    if isinstance(value, list):
+        return [_unfolded(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _unfolded(one) for name, one in value.items()}
+    return value
