@@ -4,6 +4,10 @@ What a text speaks of is scored a sentence at a time: the weights of the cues of
 `CONTEXT_WEIGHT` where other words of the sentence say that software, physics, a game or a book is meant. The weights
 are chosen by hand: 1 is a hint (two make a finding), 2 a word of the matter, 3 a word with its owner ("my salary"),
 4 a phrase so telling that no surrounding takes it away. The method is a weighted dictionary with valence shifters.
+
+Beside the tables, a model that learned from labelled texts knows what is told without a word of the matter (`learned`).
+It is asked where traits are inferred, which must not speak of such matters even in hints; what somebody says of
+themselves is kept or not by the tables alone, since a text that is wrongly taken for sensitive is lost there.
 """
 
 import re
@@ -13,9 +17,10 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from phronesis.core.text import UNSPACED
+from phronesis.derive.sensitive.learned import Model, Odds, language_of, load_model
 from phronesis.derive.sensitive.tables import Cue, Table, folded, load_tables, sentences
 
-GUARD_VERSION: Final = "sensitive/2"
+GUARD_VERSION: Final = "sensitive/3"
 
 TEAM: Final = "team"
 """The topic of what a team's own words forbid (``also``)."""
@@ -28,6 +33,12 @@ CONTEXT_WEIGHT: Final = 2
 
 POOLED: Final = 3
 """What different signs of one topic must weigh together where no text of the evidence would do alone."""
+
+ALONE: Final = 0.75
+"""Log odds, by the model, from which one text shows a topic."""
+
+TOGETHER: Final = 0.0
+"""Log odds, the mean of two texts or more, from which they do: what each hints at, they say together."""
 
 MAX_WORDS: Final = 8
 """Pieces that a finding quotes."""
@@ -60,6 +71,9 @@ class Finding:
     words: Sequence[str]
 
 
+Models = Mapping[str, Model]
+"""The models of the languages that have one."""
+
 _Met = tuple[Cue, re.Match[str]]
 
 
@@ -83,7 +97,9 @@ class Guard:
 
     version: Final = GUARD_VERSION
 
-    def __init__(self, policy: SensitivePolicy) -> None:
+    def __init__(self, policy: SensitivePolicy, *, models: Models | None = None) -> None:
+        """Guard the topics of a policy. ``models`` stand in for those that are installed."""
+        self._models = models
         self._topics = frozenset(policy.topics)
         self._also = _phrases(policy.also)
         self._allow = _phrases(policy.allow)
@@ -108,9 +124,10 @@ class Guard:
         ``content`` is its sentence, ``evidence`` the texts it stands on. It is refused when the sentence speaks of a
         topic, or when half or more of the evidence does, of whatever topics; most of that names the finding. So it is
         when two thirds of the evidence or more, and two texts at least, have a sign of one topic, and the different
-        signs weigh `POOLED` together: what is told in hints is told by them all.
+        signs weigh `POOLED` together: what is told in hints is told by them all. Then the model is asked: of the
+        sentence (`ALONE`), and of the evidence (`TOGETHER`).
         """
-        said = self.topic(content)
+        said = self.topic(content) or self._learned([content], ALONE)
         if said is not None:
             return said
         seen = [folded(text) for text in evidence]
@@ -123,7 +140,21 @@ class Guard:
         if found and 2 * len(found) >= len(evidence):
             ((most, _),) = Counter(finding.topic for finding in found).most_common(1)
             return Finding(most, _quoted(word for finding in found if finding.topic == most for word in finding.words))
-        return _pooled(readings)
+        return _pooled(readings) or (self._learned(evidence, TOGETHER) if len(evidence) > 1 else None)
+
+    def _learned(self, texts: Sequence[str], least: float) -> Finding | None:
+        """Give what texts speak of by the model, where the mean of their log odds is enough."""
+        odds = [one for text in texts if (one := self._odds(folded(text))) is not None]
+        if not odds or sum(one.log for one in odds) < least * len(odds):
+            return None
+        likeliest = max(odds, key=lambda one: one.log)
+        return Finding(likeliest.topic, _quoted(word for one in odds for word in one.words))
+
+    def _odds(self, seen: str) -> Odds | None:
+        text = seen if self._allow is None else self._allow.sub("\u25a1", seen)
+        language = language_of(text)
+        model = load_model(language) if self._models is None else self._models.get(language)
+        return None if model is None else model.odds(text, self._topics)
 
     def _forbidden(self, seen: str) -> Finding | None:
         if self._also is None or (match := self._also.search(seen)) is None:

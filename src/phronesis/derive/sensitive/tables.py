@@ -113,6 +113,11 @@ def folded(text: str) -> str:
     return _HAN_GAP.sub("", _BLANKS.sub(" ", seen))
 
 
+def has_han(text: str) -> bool:
+    """Tell whether a text has Chinese letters."""
+    return _HAS_HAN.search(text) is not None
+
+
 def sentences(folded_text: str) -> Iterator[str]:
     """Give the sentences of a folded text; a dot within a word or number ends none."""
     for match in _SENTENCE.finditer(folded_text):

@@ -21,6 +21,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "bench compose": ("bench compose --items 10000 --sections 1000",),
     "bench extraction": ("bench extraction --data turns_en.jsonl --data turns_zh.jsonl",),
     "bench traits": ("bench traits --data users.jsonl --guarded",),
+    "bench sensitive": ("bench sensitive --data texts.jsonl --data users.jsonl --out weights",),
     "bench experience": ("bench experience --labelled events.jsonl --embedder auto",),
     "bench refit": ("bench refit --data talks.json --out weights.json",),
     "bench ablate": ("bench ablate --data talks.json --words",),
