@@ -14,7 +14,6 @@ English phrases stand between word boundaries; Chinese has none, and says what m
 """
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
+from phronesis.core.pattern_tables import parse_folded
 from phronesis.derive.extracting.script import simplified
 from phronesis.errors import PhronesisError
 
@@ -88,7 +88,7 @@ def load_tables() -> Sequence[Table]:
 
 def parse_table(source: str) -> Table:
     """Read a table. PhronesisError when a pattern names a part that is not there."""
-    given = tomllib.loads(source)
+    given = parse_folded("a table of sensitive matters", source)
     parts = {name: "|".join(words) for name, words in given.get("parts", {}).items()}
     spaced = given["spaced"]
 

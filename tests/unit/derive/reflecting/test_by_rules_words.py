@@ -230,7 +230,7 @@ def test_tables_name_what_is_there() -> None:
     folder = files("phronesis.derive.reflecting.by_rules")
     behaviours, words = ((folder / name).read_text("utf-8") for name in ("behaviours.toml", "words.toml"))
     with pytest.raises(PhronesisError, match="run names 'crawl'"):
-        parse_tables(behaviours.replace("run = { say =", 'run = { not = ["crawl"], say ='), words)
+        parse_tables(behaviours.replace("exercise.run]\n", 'exercise.run]\nnot = ["crawl"]\n'), words)
     with pytest.raises(PhronesisError, match="names 'soul'"):
         parse_tables(behaviours.replace('core = "body"', 'core = "soul"', 1), words)
 

@@ -1,13 +1,13 @@
 """The tables of a reflection by rules, ready to be asked: ``behaviours.toml`` and ``words.toml``."""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Literal
 
+from phronesis.core.pattern_tables import parse_folded
 from phronesis.core.traits.operations import Facet
 from phronesis.core.traits.seen import GENERAL
 from phronesis.derive.reflecting.by_rules.terms import Terms, words_of
@@ -113,7 +113,7 @@ def the_tables() -> Tables:
 
 def parse_tables(behaviours: str, words: str) -> Tables:
     """Read the tables; PhronesisError when one names what is not there."""
-    given, other = tomllib.loads(behaviours), tomllib.loads(words)
+    given, other = parse_folded("behaviours.toml", behaviours), parse_folded("words.toml", words)
     irregular = dict(pair.split("=") for pair in other["en"]["irregular"].split())
     terms = Terms(irregular)
     found = {
