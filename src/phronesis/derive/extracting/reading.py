@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from phronesis.core.calendar import TimeSpan
+from phronesis.core.kinship import plain_relative
 from phronesis.core.proposals import Act, Basis, Proposal, Refusal
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.values import normal_value
@@ -389,7 +390,7 @@ class Reading:
 
     def _settle(self) -> None:
         """Join what belongs together, and take back what was said with a laugh."""
-        kept = joined(self.proposals)
+        kept = [replace(one, subject=plain_relative(one.subject)) for one in joined(self.proposals)]
         language = self.languages["zh" if is_chinese(self.simple) else "en"]
         if len(kept) == 1 and laughed_at(kept[0], self.simple, self.laughs, language):
             self.rule = "joke"

@@ -70,7 +70,7 @@ def test_an_object_may_stand_first(text: str, expected: tuple[str, str, str]) ->
     [
         ("我下周三要去广州出差", {("user", "appointment", "去广州出差")}),
         ("新项目的代号是海燕", {("新项目", "attribute.代号", "海燕")}),
-        ("我妈生日是5月3号不是3月5号", {("妈", "birthday", "5月3号")}),
+        ("我妈生日是5月3号不是3月5号", {("妈妈", "birthday", "5月3号")}),
         ("闻着就想吐", set()),
         ("会开了半小时就散了", set()),
         ("时间固定，不容易忘", set()),
