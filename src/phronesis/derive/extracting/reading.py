@@ -293,6 +293,10 @@ class Reading:
     def _note(self, clause: Clause, language: Language) -> None:
         """Remember whom a clause introduces: by name ("my sister Anna"), or not yet ("a kitten")."""
         self.cast.turn_to(clause, language)
+        if (told := language.text["told"].search(clause.bare)) is not None:
+            for key, name in told.groupdict().items():
+                if name is not None:
+                    self._related(clause, key, name, language)
         kin = language.text["kin_only"].match(clause.bare)
         if kin is not None and self.cast.alone is not None:
             self._related(clause, language.relations[kin["rel"].lower()], self.cast.alone, language)
@@ -314,6 +318,10 @@ class Reading:
             if found is None:
                 continue
             groups, rest = found.groupdict(), clause.bare[found.end() :]
+            if mate := groups.get("mate"):
+                self._related(clause, "colleague", mate, language)
+                self.cast.subject = self.cast.subject or mate
+                return
             name, relation = (groups.get(one) or groups.get(f"{one}_b") for one in ("relname", "rel"))
             if name and relation:
                 self._related(clause, language.relations[relation.lower()], name, language)
