@@ -221,7 +221,7 @@ class Reading:
                 whose = self.cast.speaker if row.key in _PEOPLE and "subject" in matched.slots else subject
                 said = {"subject": whose, "key": key_said, "act": act, "replaces": old_said}
                 self._add(clause, spoken, row, value, pattern, language=language, **said)
-                if row.key in _PEOPLE and act == "assert" and not tells_a_parent(spoken, matched, language):
+                if row.key in _PEOPLE and act == pattern.act == "assert" and not tells_a_parent(spoken, matched, language):
                     self.cast.person, self.cast.pending = value, None
                     self.cast.people.append(value)
                     self.cast.pet = value if row.key == "pet" else self.cast.pet
@@ -299,7 +299,7 @@ class Reading:
                     self._related(clause, key, name, language)
         kin = language.text["kin_only"].match(clause.bare)
         if kin is not None and self.cast.alone is not None:
-            self._related(clause, language.relations[kin["rel"].lower()], self.cast.alone, language)
+            self._related(clause, language.relations.get(kin["rel"].lower(), "colleague"), self.cast.alone, language)
             self.cast.subject = self.cast.alone
             return
         names = language.text["names_only"].match(clause.bare)
