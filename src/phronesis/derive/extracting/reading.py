@@ -221,7 +221,8 @@ class Reading:
                 whose = self.cast.speaker if row.key in _PEOPLE and "subject" in matched.slots else subject
                 said = {"subject": whose, "key": key_said, "act": act, "replaces": old_said}
                 self._add(clause, spoken, row, value, pattern, language=language, **said)
-                if row.key in _PEOPLE and act == pattern.act == "assert" and not tells_a_parent(spoken, matched, language):
+                told_now = row.key in _PEOPLE and act == pattern.act == "assert"
+                if told_now and not tells_a_parent(spoken, matched, language):
                     self.cast.person, self.cast.pending = value, None
                     self.cast.people.append(value)
                     self.cast.pet = value if row.key == "pet" else self.cast.pet
