@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from phronesis.core.instants import parse_moment
+from phronesis.core.kinship import plain_relative
 from phronesis.core.proposals import Proposal
 from phronesis.core.values import normal_value
 from phronesis.derive.extracting.memory_types import folded
@@ -157,7 +158,7 @@ def _score(data: str, split: str, turns: Iterable[Mapping[str, Any]], rules: Rul
 
 def _bare(subject: str) -> str:
     text = subject.strip().casefold()
-    return next((text.removeprefix(one) for one in _POSSESSIVES if text.startswith(one)), text)
+    return plain_relative(next((text.removeprefix(one) for one in _POSSESSIVES if text.startswith(one)), text))
 
 
 def _share(value: float | None) -> str:

@@ -111,7 +111,9 @@ class Cast:
             and not (self.people or (self.unknown and not _OWN.match(clause.bare)))
         ):
             self.subject, self.unknown = groups["rel"], False  # 我先生姓秦，叫秦越
-        elif language.code == "zh" and (name := groups.get("name") or groups.get("othername") or groups.get("other")):
+        elif language.code == "zh" and (
+            name := groups.get("name") or groups.get("mate") or groups.get("othername") or groups.get("other")
+        ):
             self.subject, self.unknown = self.aliases.get(name, name), False  # 王总电话换了，13829971145
         elif groups.get("third") and self.person is None and self.pending is None:
             self.unknown = True
@@ -123,7 +125,8 @@ class Cast:
 
     def _spoken(self, found: re.Match[str], text: str, language: Language) -> Spoken:
         groups = found.groupdict()
-        name = groups.get("name") or groups.get("othername") or groups.get("relname") or groups.get("relname_b")
+        forms = ("name", "mate", "othername", "relname", "relname_b")
+        name = next((groups[one] for one in forms if groups.get(one)), None)
         relation = None
         if word := (groups.get("rel") or groups.get("rel_b") or "").lower():
             relation = (language.relations[word], word)

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from phronesis.core.calendar import TimeSpan
+from phronesis.core.kinship import plain_relative
 from phronesis.core.proposals import Act, Basis, Proposal, Refusal
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.values import normal_value
@@ -220,7 +221,8 @@ class Reading:
                 whose = self.cast.speaker if row.key in _PEOPLE and "subject" in matched.slots else subject
                 said = {"subject": whose, "key": key_said, "act": act, "replaces": old_said}
                 self._add(clause, spoken, row, value, pattern, language=language, **said)
-                if row.key in _PEOPLE and act == "assert" and not tells_a_parent(spoken, matched, language):
+                told_now = row.key in _PEOPLE and act == pattern.act == "assert"
+                if told_now and not tells_a_parent(spoken, matched, language):
                     self.cast.person, self.cast.pending = value, None
                     self.cast.people.append(value)
                     self.cast.pet = value if row.key == "pet" else self.cast.pet
@@ -278,6 +280,11 @@ class Reading:
                 self.proposals = renamed(self.proposals, relation[1], name, self.begun)
             if not language.text["one_of"].match(clause.bare):
                 self.cast.pending = None
+        elif language.text["in_law"].match(spoken.subject or "") is not None and (row := self.types.find("name")):
+            said = {"subject": spoken.subject, "key": "name", "act": "assert", "replaces": None}
+            self._add(clause, spoken, row, name, Pattern(p=""), language=language, **said)
+            self.cast.person = self.cast.aliases[str(spoken.subject)] = name
+            self.cast.people.append(name)
 
     def _related(self, clause: Clause, key: str, name: str, language: Language, act: str = "assert") -> None:
         row = self.types.find(key)
@@ -292,9 +299,13 @@ class Reading:
     def _note(self, clause: Clause, language: Language) -> None:
         """Remember whom a clause introduces: by name ("my sister Anna"), or not yet ("a kitten")."""
         self.cast.turn_to(clause, language)
+        if (told := language.text["told"].search(clause.bare)) is not None:
+            for key, name in told.groupdict().items():
+                if name is not None:
+                    self._related(clause, key, name, language)
         kin = language.text["kin_only"].match(clause.bare)
         if kin is not None and self.cast.alone is not None:
-            self._related(clause, language.relations[kin["rel"].lower()], self.cast.alone, language)
+            self._related(clause, language.relations.get(kin["rel"].lower(), "colleague"), self.cast.alone, language)
             self.cast.subject = self.cast.alone
             return
         names = language.text["names_only"].match(clause.bare)
@@ -313,6 +324,10 @@ class Reading:
             if found is None:
                 continue
             groups, rest = found.groupdict(), clause.bare[found.end() :]
+            if mate := groups.get("mate"):
+                self._related(clause, "colleague", mate, language)
+                self.cast.subject = self.cast.subject or mate
+                return
             name, relation = (groups.get(one) or groups.get(f"{one}_b") for one in ("relname", "rel"))
             if name and relation:
                 self._related(clause, language.relations[relation.lower()], name, language)
@@ -389,7 +404,7 @@ class Reading:
 
     def _settle(self) -> None:
         """Join what belongs together, and take back what was said with a laugh."""
-        kept = joined(self.proposals)
+        kept = [replace(one, subject=plain_relative(one.subject)) for one in joined(self.proposals)]
         language = self.languages["zh" if is_chinese(self.simple) else "en"]
         if len(kept) == 1 and laughed_at(kept[0], self.simple, self.laughs, language):
             self.rule = "joke"

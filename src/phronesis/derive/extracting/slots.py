@@ -178,7 +178,7 @@ def _in_form(row: MemoryType, text: str, language: Language, *, small: bool) -> 
                 return found[0].strip('"“”《》.')
             return text if small and len(text.split()) <= 2 else None  # noqa: PLR2004 - a name of two words
         case "number":
-            number = parse_number(re.sub(r"\s*(?:years?.*|yrs?.*|岁)$", "", text))
+            number = parse_number(re.sub(r"\s*(?:years?.*|yrs?.*|岁半?|个半?月)$", "", text))
             return text if number is not None and not (row.key == "age" and number > MAX_AGE) else None
         case "date":
             birthday = row.key == "birthday"

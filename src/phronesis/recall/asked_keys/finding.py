@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from phronesis.core.entities import normal_name
 from phronesis.core.items import Item
+from phronesis.core.kinship import plain_relative
 from phronesis.core.memory_keys import FAMILY
 from phronesis.core.proposals import USER
 from phronesis.recall.about_user import is_about, told_names
@@ -43,7 +44,7 @@ def _names(unit: Unit, lane: Lane, asked: KeyAsked, wanted: Wanted) -> set[str]:
     about = asked.about or USER
     if about == USER:
         return told_names(unit, [lane], wanted)
-    names = {normal_name(about)}
+    names = {normal_name(about), normal_name(plain_relative(about))}
     if asked.related is not None:
         of_user = told_names(unit, [lane], wanted)
         told = [item for item in _under(unit, lane, (asked.related,), wanted) if is_about(item, of_user)]

@@ -22,7 +22,7 @@ def said(text: str, role: str = "user") -> set[tuple[str, str, str | None]]:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("我妹上个月结婚了，全家都去了", {("妹", "life_event", "结婚")}),
+        ("我妹上个月结婚了，全家都去了", {("妹妹", "life_event", "结婚")}),
         ("外公前年走了", {("外公", "life_event", "走")}),
         ("老周换号了，新手机是13712345678", {("老周", "phone", "13712345678")}),
         ("我家猫叫布丁，两岁了", {("user", "pet", "布丁"), ("布丁", "age", "两")}),
@@ -70,7 +70,7 @@ def test_an_object_may_stand_first(text: str, expected: tuple[str, str, str]) ->
     [
         ("我下周三要去广州出差", {("user", "appointment", "去广州出差")}),
         ("新项目的代号是海燕", {("新项目", "attribute.代号", "海燕")}),
-        ("我妈生日是5月3号不是3月5号", {("妈", "birthday", "5月3号")}),
+        ("我妈生日是5月3号不是3月5号", {("妈妈", "birthday", "5月3号")}),
         ("闻着就想吐", set()),
         ("会开了半小时就散了", set()),
         ("时间固定，不容易忘", set()),
@@ -119,3 +119,49 @@ def test_a_calendar_may_say_where_and_when() -> None:
 
 def test_a_laugh_is_about_the_clause_before_it() -> None:
     assert said("上周末带孩子去了动物园，排队排到腿都软了哈哈哈") == {("user", "event", "带孩子去了动物园")}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("我妹上周搬到苏州了", {("妹妹", "home_city", "苏州")}),
+        (
+            "我妈赵秀梅，六十四，糖尿病",
+            {("user", "parent", "赵秀梅"), ("赵秀梅", "age", "六十四"), ("赵秀梅", "health", "糖尿病")},
+        ),
+        ("弟弟俊杰在沈阳当厨师", {("user", "sibling", "俊杰"), ("俊杰", "home_city", "沈阳"), ("俊杰", "job", "厨师")}),
+        ("老婆阿珍对花粉过敏", {("user", "partner", "阿珍"), ("阿珍", "allergy", "花粉")}),
+        ("同事阿Ben，马来西亚人", {("user", "colleague", "阿Ben"), ("阿Ben", "nationality", "马来西亚")}),
+        ("组里小唐会法语", {("user", "colleague", "小唐"), ("小唐", "language", "法语")}),
+        ("带我的师姐何敏是英语老师", {("user", "colleague", "何敏"), ("何敏", "job", "英语老师")}),
+        ("我跟老宋搭夜班", {("user", "colleague", "老宋")}),
+        (
+            "大伟，我发小，在兰州当律师",
+            {("user", "friend", "大伟"), ("大伟", "home_city", "兰州"), ("大伟", "job", "律师")},
+        ),
+        ("合租的阿敏下个月走", {("user", "friend", "阿敏")}),
+        ("和小飞绝交了", {("user", "friend", "小飞")}),
+        ("外婆今年八十八，有哮喘", {("外婆", "age", "八十八"), ("外婆", "health", "哮喘")}),
+        ("婆婆叫孙桂英，七十一", {("婆婆", "name", "孙桂英"), ("孙桂英", "age", "七十一")}),
+        ("我们家煤球八岁了", {("user", "pet", "煤球"), ("煤球", "age", "八岁")}),
+        ("狗子汤圆寄养在朋友家", {("user", "pet", "汤圆")}),
+        (
+            "女，三十六，已婚",
+            {("user", "gender", "女"), ("user", "age", "三十六"), ("user", "relationship_status", "已婚")},
+        ),
+        ("同学们背地里管我叫小钢炮", {("user", "alias", "小钢炮")}),
+        ("真名佟立群，外号铁算盘", {("user", "name", "佟立群"), ("user", "alias", "铁算盘")}),
+        ("去年终于拿到律师执业证书", {("user", "life_event", "拿到律师执业证书")}),
+    ],
+)
+def test_people_are_known_by_where_they_stand(text: str, expected: set[tuple[str, str, str]]) -> None:
+    assert said(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["我爸平安到家", "我老公高兴坏了", "公司小程序要重构", "跟公司掰了", "女生宿舍在哪", "猫叫了一晚上",
+     "征婚启事帮我改改：女，29，杭州", "领导都喊我回去", "二胎出生率下降", "单身公寓太贵", "师父说得对"],
+)  # fmt: skip
+def test_what_looks_like_a_name_is_none(text: str) -> None:
+    assert said(text) == set()

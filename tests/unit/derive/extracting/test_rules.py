@@ -80,7 +80,7 @@ def test_the_traditional_script_and_cantonese_are_read_and_kept_as_they_were_sai
         # what it is about stands first
         ("收款我现在都用支付宝", [("user", "uses", "支付宝")]),
         ("葱姜蒜我都不吃", [("user", "diet", "葱姜蒜")]),
-        ("我爸，糖尿病好多年了", [("爸", "health", "糖尿病")]),
+        ("我爸，糖尿病好多年了", [("爸爸", "health", "糖尿病")]),
         ("牙医那个预约我取消了", [("user", "appointment", "牙医")]),
         # nothing parts the clauses
         ("我膝盖不好蹲不下去的", [("user", "health", "膝盖不好")]),
@@ -102,7 +102,7 @@ def test_the_traditional_script_and_cantonese_are_read_and_kept_as_they_were_sai
         ("周报写完了✅", [("user", "task", "周报")]),
         # work
         ("我在美团送外卖", [("user", "employer", "美团"), ("user", "job", "送外卖")]),
-        ("我哥做生意的", [("哥", "job", "做生意")]),
+        ("我哥做生意的", [("哥哥", "job", "做生意")]),
         ("我换工作了，现在在京东", [("user", "employer", "京东")]),
         # wishes that are aims
         ("我想考教资", [("user", "goal", "考教资")]),
