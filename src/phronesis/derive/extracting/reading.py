@@ -216,7 +216,7 @@ class Reading:
                     continue
                 if key == "name" and value.lower() == subject.lower():
                     continue  # 大家好我是阿坤, by 阿坤: the name is known
-                key_said = row.key_of(self._as_said(word, clause) if word else None)
+                key_said = row.key_of(pattern.word or (self._as_said(word, clause) if word else None))
                 old_said = self._as_said(replaces, clause) if replaces else None
                 whose = self.cast.speaker if row.key in _PEOPLE and "subject" in matched.slots else subject
                 said = {"subject": whose, "key": key_said, "act": act, "replaces": old_said}

@@ -47,8 +47,8 @@ class Pattern:
 
     ``lean`` says where its time lies, ``when`` that it needs one; ``dated`` that a slot may hold one. ``negated``: it
     holds as it stands for a clause that says "no longer". ``capital``: not in a message without capitals; ``proper``:
-    its values begin with one. ``free``: they may be other than the words that the key is known by. ``after`` is the
-    gate that what was said just before must match.
+    its values begin with one. ``free``: they may be other than the words that the key is known by. ``word``: the second
+    part of a family's key, where no slot holds it. ``after`` is the gate that what was said just before must match.
     """
 
     p: str
@@ -63,6 +63,7 @@ class Pattern:
     capital: bool = False
     proper: bool = False
     free: bool = False
+    word: str = ""
     after: str = ""
 
     @property
