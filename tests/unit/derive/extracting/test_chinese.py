@@ -195,6 +195,10 @@ def test_frames_of_chinese(text: str, expected: list[tuple[str, str]]) -> None:
         ("在中建八局做预算员", [("user", "employer", "中建八局"), ("user", "job", "预算员")]),
         ("汽修工干了十五年", [("user", "job", "汽修工")]),
         ("车是比亚迪海豚，上月刚提", [("user", "possession", "比亚迪海豚")]),
+        ("表弟会韩语", [("表弟", "language", "韩语")]),
+        ("闺蜜小雨做蛋糕一绝", [("小雨", "skill", "做蛋糕"), ("user", "friend", "小雨")]),
+        ("我住在扬州，过节带点啥", [("user", "home_city", "扬州")]),
+        ("我在烟台，这边下雪堵车不", [("user", "home_city", "烟台")]),
     ],
 )
 def test_people_and_what_holds_of_them(text: str, expected: list[tuple[str, str, str]]) -> None:
@@ -241,6 +245,8 @@ def test_people_and_what_holds_of_them(text: str, expected: list[tuple[str, str,
         "在成都玩了三天",
         "谁家五菱宏光挡路了",
         "他在北京出差呢",
+        "听前头一个老太太讲，儿子在美国",
+        "昨天试驾了理想L6",
     ],
 )
 def test_what_only_looks_like_somebody_is_nobody(text: str) -> None:
