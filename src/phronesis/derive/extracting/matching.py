@@ -20,7 +20,7 @@ _OWN: Final = re.compile("[我咱俺]|本人")
 _TRAITS: Final = frozenset(
     ["name", "age", "hometown", "home_city", "nationality", "job", "employer", "school", "field_of_study", "language",
      "skill", "hobby", "allergy", "diet", "health", "likes", "dislikes", "relationship_status", "experience",
-     "phone", "email", "gender"]
+     "phone", "email", "gender", "address", "timezone"]
 )  # fmt: skip
 """Slots of what holds of one person: in a Chinese clause that names nobody, of whom the clause before spoke."""
 
@@ -98,6 +98,8 @@ class Matching:
             )  # 护理部有规定，发药前必须核对: no task of its speaker
         other = self.cast.turned and language.code == "zh" and _OWN.search(text) is None
         for matched in tables["whole" + dated].matches(low):
+            if other and self.cast.unknown and matched.slots.get("subject", ("",))[0] in language.relations:
+                continue  # 碰见一位大姐，女儿在美国: the daughter is hers
             if self._fits(matched.pattern, language):
                 of_other = other and "subject" not in matched.slots and not _TRAITS.isdisjoint(matched.slots)
                 subject = self.cast.subject if of_other else self.cast.speaker

@@ -85,7 +85,7 @@ _ARTICLE: Final = re.compile(r"(?:an?|my|our|your|his|her|their) ", re.IGNORECAS
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
 _DIALECT: Final = re.compile(
     "(?:四川|重庆|成都|东北|河南|山东|陕西|西安|湖北|湖南|长沙|武汉|江西|安徽|云南|贵州|天津|北京|温州|宁波|杭州|苏州|"
-    "南京|潮汕|潮州|海南|雷州|家乡)话"
+    "南京|潮汕|潮州|海南|雷州|家乡)话|(?:彝|壮|苗|侗|傣|布依|土家|罗曼什|客家)语"
 )
 """Dialects that have no code of their own."""
 _PHONE: Final = re.compile(r"\+?\(?\d[\d ().-]{4,20}\d")
