@@ -300,7 +300,7 @@ def test_a_user_is_erased_and_the_name_starts_anew(memory: Memory) -> None:
     assert lane is not None
     certificate = memory.erase(user_id=name)
     assert_gone(memory, certificate, name, *texts)
-    assert certificate.items_erased == 8
+    assert certificate.items_erased == 9
     with memory._stages.database.transaction(memory.tenant, "read") as unit:
         left = get_lane(unit, lane.lane_id)
     assert (left.name, left.head_seq) == (None, lane.head_seq + 1)

@@ -34,7 +34,7 @@ CONTEXT_WEIGHT: Final = 2
 POOLED: Final = 3
 """What different signs of one topic must weigh together where no text of the evidence would do alone."""
 
-ALONE: Final = 0.75
+ALONE: Final = 1.0
 """Log odds, by the model, from which one text shows a topic."""
 
 TOGETHER: Final = 0.0
