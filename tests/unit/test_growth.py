@@ -115,7 +115,7 @@ def test_what_costs_less_than_the_other(machine: Machine) -> None:
 def test_a_real_expression_that_looks_ahead_from_every_place_is_refused() -> None:
     assert_linear(re.compile("a").findall, repeated("a"), 10_000)
     with pytest.raises(AssertionError):
-        assert_linear(re.compile("a*b").findall, repeated("a"), 10_000)
+        assert_linear(re.compile("a*b").findall, repeated("a"), 30_000)  # a short one that a clock can tell
 
 
 def test_a_text_is_as_long_as_it_is_asked_to_be() -> None:

@@ -182,3 +182,9 @@ def last_named(clause: Clause | None, language: Language) -> str | None:
     """Give whom a clause names last: "I'm meeting Farah" before "she's my boss"."""
     names = list(language.text["whom"].finditer(clause.raw)) if clause is not None else []
     return names[-1]["relname"] if names else None
+
+
+def people_told(clause: Clause, language: Language) -> list[tuple[str, str]]:
+    """Give whom a clause names by their part in the speaker's life, each with the key: 我妈陈桂芳, 组里小唐."""
+    told = language.text["told"].search(clause.bare)
+    return [] if told is None else [(key, name) for key, name in told.groupdict().items() if name is not None]

@@ -11,7 +11,7 @@ from phronesis.core.kinship import plain_relative
 from phronesis.core.proposals import Act, Basis, Proposal, Refusal
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.values import normal_value
-from phronesis.derive.extracting.cast import Cast, Spoken, last_named, quoted_one, subject_said
+from phronesis.derive.extracting.cast import Cast, Spoken, last_named, people_told, quoted_one, subject_said
 from phronesis.derive.extracting.clauses import (
     Clause,
     clauses,
@@ -24,6 +24,7 @@ from phronesis.derive.extracting.clauses import (
     with_times,
     written_out,
 )
+from phronesis.derive.extracting.filling import filled
 from phronesis.derive.extracting.gate import (
     MAX_REFUSALS,
     before_quotation,
@@ -41,7 +42,7 @@ from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
 from phronesis.derive.extracting.phrasing import ahead, content_of, days_of, due_day, joined, renamed
 from phronesis.derive.extracting.script import as_said, common_end
-from phronesis.derive.extracting.slots import TIMED, UNDATED, trimmed, values_of
+from phronesis.derive.extracting.slots import UNDATED, trimmed
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
 
 MAX_PROPOSALS: Final = 24
@@ -64,8 +65,6 @@ _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
 _NEAREST: Final = frozenset({"child", "pet", "sibling", "partner"})
 """Relations whose name may follow: "We have a daughter. Mia is five." """
-
-_NO_VALUES: Final = frozenset({"subject", "word"})
 
 
 @dataclass(slots=True)
@@ -200,7 +199,9 @@ class Reading:
             return False  # Python uses indentation
         word = matched.slots.get("word", (None, 0, 0))[0]
         taken = False
-        for key, row, values in self._values(clause, spoken, matched, language):
+        slots = filled(clause, spoken, matched=matched, language=language, types=self.types, thing=self.cast.thing,
+                       small=self.matching.small)  # fmt: skip
+        for key, row, values in slots:
             old = matched.slots.get(f"old_{key}")
             replaces = trimmed(spoken.text[old[1] : old[2]], row, language) or None if old is not None else None
             told = Happening(row, subject, values)
@@ -243,32 +244,6 @@ class Reading:
                 self.matching.leads(spoken, matched)
         return taken
 
-    def _values(
-        self, clause: Clause, spoken: Spoken, matched: Matched, language: Language
-    ) -> list[tuple[str, MemoryType, list[str]]]:
-        """Give what the slots of a match hold; nothing unless every one of them holds what it should."""
-        found: list[tuple[str, MemoryType, list[str]]] = []
-        for key, (_, start, end) in matched.slots.items():
-            row = (
-                None
-                if key in _NO_VALUES or key.startswith("old_")
-                else self.types.find(key.rstrip("0123456789"), matched.pattern.kind)
-            )
-            if row is None:
-                continue
-            if spoken.elided and spoken.subject == self.cast.thing:
-                row = self.types.find(row.key, "fact") or row  # a thing uses, it does not prefer
-            surface = spoken.text[start:end]
-            if spoken.topic and language.text["bare_verb"].match(surface):
-                surface += spoken.topic  # 黄山我不打算去了: where to stands before
-            surface = with_times(surface, clause) if row.key in TIMED or row.kind == "decision" else surface
-            values = values_of(row, surface, language, small=self.matching.small, free=matched.pattern.free)
-            proper = matched.pattern.proper and row.key != "job"
-            if not values or (proper and not values[0][:1].isupper()):
-                return []
-            found.append((key.rstrip("0123456789"), row, values))
-        return found
-
     def _called(self, clause: Clause, spoken: Spoken, name: str, language: Language) -> None:
         """Take "she is called Pixel" for the name of the pet that was just spoken of."""
         key = language.relations.get(spoken.subject or "")
@@ -299,10 +274,8 @@ class Reading:
     def _note(self, clause: Clause, language: Language) -> None:
         """Remember whom a clause introduces: by name ("my sister Anna"), or not yet ("a kitten")."""
         self.cast.turn_to(clause, language)
-        if (told := language.text["told"].search(clause.bare)) is not None:
-            for key, name in told.groupdict().items():
-                if name is not None:
-                    self._related(clause, key, name, language)
+        for known, called in people_told(clause, language):
+            self._related(clause, known, called, language)
         kin = language.text["kin_only"].match(clause.bare)
         if kin is not None and self.cast.alone is not None:
             self._related(clause, language.relations.get(kin["rel"].lower(), "colleague"), self.cast.alone, language)
@@ -350,6 +323,10 @@ class Reading:
                 self.cast.subject = found["relname"]
         if (about := language.text["about"].match(clause.bare)) is not None:
             self.cast.thing = about["thing"]
+        self._introduced(clause, language)
+
+    def _introduced(self, clause: Clause, language: Language) -> None:
+        """Remember that somebody is there whose name may follow."""
         found = language.text["introduces"].search(clause.bare.lower())
         if found is not None and not any(one.start == clause.start and one.key in _PEOPLE for one in self.proposals):
             act: Act = "retract" if language.text["retract"].search(clause.bare.lower()) else "assert"
