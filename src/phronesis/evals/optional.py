@@ -7,12 +7,12 @@ from types import ModuleType
 from phronesis.errors import MissingExtra
 
 
-def import_optional(module: str, package: str) -> ModuleType:
-    """Give ``module``, or raise MissingExtra that names the ``package`` to install."""
+def import_optional(module: str, package: str, *, field: str = "peers") -> ModuleType:
+    """Give ``module``, or raise MissingExtra that names the ``package`` to install and the ``field`` that needs it."""
     try:
         return import_module(module)
     except ImportError as error:
-        raise MissingExtra(f"{package} is not installed ({error}); pip install {package}", field="peers") from error
+        raise MissingExtra(f"{package} is not installed ({error}); pip install {package}", field=field) from error
 
 
 def installed_version(package: str) -> str:

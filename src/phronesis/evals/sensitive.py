@@ -25,7 +25,7 @@ UNNAMED: Final = "unnamed"
 """The topic of a text that is sensitive, nobody wrote which way: it is the likeliest by the others."""
 
 INVERSE_L2: Final = 40.0
-"""``C`` of the regression. Of 10, 40 and 100, 40 ranked the texts of authors left out best (docs/benchmarks.md)."""
+"""``C`` of the regression. Of 10 and 40, 40 ranked the memories of users of authors left out better."""
 
 LANGUAGES: Final = ("en", "zh")
 _STEPS: Final = 200
@@ -80,7 +80,8 @@ class SensitiveReport:
 def run_sensitive(data: Sequence[Path], *, out: Path | None = None) -> SensitiveReport:
     """Judge each file by what the others teach; with ``out``, write there the weights that all of them teach.
 
-    One file is judged by the weights that are installed. InputError names a line that cannot be read.
+    One file is judged by the weights that are installed. InputError names a line that cannot be read; MissingExtra says
+    that scikit-learn, which fits, is not installed.
     """
     texts = {path: load_texts(path) for path in data}
     scores: list[SensitiveScore] = []
@@ -103,6 +104,8 @@ def load_texts(path: Path) -> list[Text]:
     """Give the labelled texts of a file of texts or of users."""
     found: list[Text] = []
     for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+        if not line.strip():
+            continue
         try:
             row = json.loads(line)
             found += _of_user(row) if "memories" in row else [Text(row["text"], row["topic"] or NONE)]
@@ -116,7 +119,10 @@ def load_texts(path: Path) -> list[Text]:
 
 
 def fit(texts: Sequence[Text]) -> Mapping[str, Model]:
-    """Fit the model of each language that there are texts of both kinds in."""
+    """Fit the model of each language that has texts of a named topic, and others.
+
+    MissingExtra where scikit-learn is not installed.
+    """
     models: dict[str, Model] = {}
     for language in LANGUAGES:
         own = [(seen, one.topic) for one in texts if language_of(seen := folded(one.text)) == language]
@@ -127,7 +133,7 @@ def fit(texts: Sequence[Text]) -> Mapping[str, Model]:
 
 def _fitted(seen: Sequence[str], topics: Sequence[str]) -> Model:
     """Fit the regression: the sensitive texts weigh as much together as the others, however many they are."""
-    linear = import_optional("sklearn.linear_model", "scikit-learn")
+    linear = import_optional("sklearn.linear_model", "scikit-learn", field="data")
     rows, said = _features(seen), np.array(topics)
     harmless = said == NONE
     weights = np.where(harmless, 1.0, harmless.sum() / max(1, (~harmless).sum()))
@@ -148,7 +154,7 @@ def _fitted(seen: Sequence[str], topics: Sequence[str]) -> Model:
 
 
 def _features(seen: Sequence[str]) -> Any:
-    sparse = import_optional("scipy.sparse", "scipy")
+    sparse = import_optional("scipy.sparse", "scipy", field="data")
     rows = [sorted({bucket(piece) for piece in pieces(text)}) for text in seen]
     ends = np.cumsum([0, *map(len, rows)])
     values = np.concatenate([np.full(len(row), 1 / np.sqrt(max(1, len(row)))) for row in rows])

@@ -39,6 +39,11 @@ def test_what_is_quoted_and_stated_is_taken_with_its_type() -> None:
     assert (named.subject, named.occurred_at) == ("Wei", None)
 
 
+def test_a_relative_is_one_person_by_whichever_word() -> None:
+    (one,), _ = gated("我妹在里昂。", proposed("我妹在里昂", subject=" 妹 ", value="里昂"))
+    assert one.subject == "妹妹"
+
+
 def test_the_day_of_what_is_to_be_done_is_when_it_is_due() -> None:
     def due(when: str | None, key: str = "reminder") -> str | None:
         one = proposed("call Ana", key=key, value="call Ana", content="Call Ana.", when=when)

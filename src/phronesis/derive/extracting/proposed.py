@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 import pydantic
 
+from phronesis.core.kinship import plain_relative
 from phronesis.core.proposals import USER, Basis, Proposal, Refusal
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.derive.extracting.gate import MAX_EXCERPT, REASONS, Gate
@@ -114,7 +115,7 @@ def _proposal(one: ProposedMemory, said: Said, known: MemoryType) -> Proposal:
     same_language = bool(_HAN.search(one.quote)) == bool(_HAN.search(one.content))
     return Proposal(
         n=one.n, quote=one.quote, start=start, end=start + len(one.quote), kind=known.kind,
-        subject=speaker if one.subject == USER else one.subject.strip(), key=one.key,
+        subject=speaker if one.subject == USER else plain_relative(one.subject.strip()), key=one.key,
         value=one.value.strip(), compared=compared(known, one.value, at=said.at),
         content=one.content.strip() if same_language else one.quote,
         cardinality=known.cardinality, act="retract" if one.says == "no_longer" else "assert",

@@ -255,7 +255,9 @@ class Reading:
                 self.proposals = renamed(self.proposals, relation[1], name, self.begun)
             if not language.text["one_of"].match(clause.bare):
                 self.cast.pending = None
-        elif language.text["in_law"].match(spoken.subject or "") is not None and (row := self.types.find("name")):
+        elif language.text["known_by_role"].match(spoken.subject or "") is not None and (
+            row := self.types.find("name")
+        ):
             said = {"subject": spoken.subject, "key": "name", "act": "assert", "replaces": None}
             self._add(clause, spoken, row, name, Pattern(p=""), language=language, **said)
             self.cast.person = self.cast.aliases[str(spoken.subject)] = name

@@ -127,7 +127,7 @@ class Guard:
         signs weigh `POOLED` together: what is told in hints is told by them all. Then the model is asked: of the
         sentence (`ALONE`), and of the evidence (`TOGETHER`).
         """
-        said = self.topic(content) or self._learned([content], ALONE)
+        said = self.topic(content) or self._learned([folded(content)], ALONE)
         if said is not None:
             return said
         seen = [folded(text) for text in evidence]
@@ -140,11 +140,11 @@ class Guard:
         if found and 2 * len(found) >= len(evidence):
             ((most, _),) = Counter(finding.topic for finding in found).most_common(1)
             return Finding(most, _quoted(word for finding in found if finding.topic == most for word in finding.words))
-        return _pooled(readings) or (self._learned(evidence, TOGETHER) if len(evidence) > 1 else None)
+        return _pooled(readings) or (self._learned(seen, TOGETHER) if len(seen) > 1 else None)
 
-    def _learned(self, texts: Sequence[str], least: float) -> Finding | None:
-        """Give what texts speak of by the model, where the mean of their log odds is enough."""
-        odds = [one for text in texts if (one := self._odds(folded(text))) is not None]
+    def _learned(self, seen: Sequence[str], least: float) -> Finding | None:
+        """Give what folded texts speak of by the model, where the mean of their log odds is enough."""
+        odds = [one for text in seen if (one := self._odds(text)) is not None]
         if not odds or sum(one.log for one in odds) < least * len(odds):
             return None
         likeliest = max(odds, key=lambda one: one.log)

@@ -88,12 +88,13 @@ def traits(data: tuple[Path, ...], *, embedder: str, sessions: int, guarded: boo
 @click.command()
 @_labelled("--data", "Labelled texts or users")
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help="Write there the weights that all the files teach: en.npz, zh.npz.")  # fmt: skip
+              help="Write there what all teach: en.npz, zh.npz, as in derive/sensitive.")  # fmt: skip
 @AS_JSON
 def sensitive(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
     """How well sensitive matters are known.
 
-    Recall and false alarms of the tables, and with the model that the other files teach. Needs scikit-learn.
+    Recall and false alarms of the tables, and with the model that the other files teach; one file is judged by the
+    installed model. Fitting needs scikit-learn.
     """
     from phronesis.evals.sensitive import run_sensitive  # noqa: PLC0415 - numpy and the tables: not for --help
 

@@ -287,3 +287,45 @@ def test_what_holds_no_more(text: str, key: str, value: str) -> None:
 )  # fmt: skip
 def test_no_text_takes_long(begin: str, piece: str) -> None:
     assert_cut_off(lambda text: read(begin + text), repeated(piece), MAX_READ)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # what one uses, likes and keeps to, told without the plain verbs
+        ("笔记全丢给Obsidian", [("uses", "Obsidian")]),
+        ("天天靠冰美式续命", [("likes", "冰美式")]),
+        ("水果里头最爱山竹", [("favorite.水果", "山竹")]),
+        ("腰椎间盘突出又犯了", [("health", "腰椎间盘突出")]),
+        ("海鲜一概不沾", [("diet", "海鲜")]),
+        ("往后跟我讲中文", [("reply_language", "中文")]),
+        ("以后喊我老徐就成", [("address_as", "老徐")]),
+        # what was settled, is owed, lies ahead or is over
+        ("商量完了，厨房改成开放式", [("decision", "厨房改成开放式")]),
+        ("首页改版先不做，产品会上定的", [("decision", "首页改版先不做")]),
+        ("提前一天提醒我给绿植换盆", [("reminder", "给绿植换盆")]),
+        ("季度总结还没交，月底前得交", [("task", "季度总结")]),
+        ("年后打算搬去珠海", [("plan", "搬去珠海")]),
+        ("周五下午三点要陪我妈复查", [("appointment", "陪我妈复查")]),
+        ("前年去过一趟敦煌", [("experience", "去过一趟敦煌")]),
+        ("上周末服务器宕机了", [("event", "服务器宕机")]),
+        # and what only looks like it
+        ("抖音卸了会怎么样", []),
+        ("要是戒了咖啡会不会头疼", []),
+        ("帮我写一句：海鲜一概不沾", []),
+        ("谁提前一天提醒你的？", []),
+        ("网友说商量完了就定这个方案", []),
+        ("今天咖啡就不喝了，太晚了", []),
+    ],
+)
+def test_forms_that_several_speakers_use(text: str, expected: list[tuple[str, str]]) -> None:
+    assert [(key, value) for _, key, value in said(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [("抖音早卸了", "uses", "抖音"), ("那个健身会员退订了", "uses", "健身会员"), ("钓鱼早就不玩了", "hobby", "钓鱼"),
+     ("搬去珠海的计划黄了", "plan", "搬去珠海")],
+)  # fmt: skip
+def test_what_holds_no_more_is_taken_back(text: str, key: str, value: str) -> None:
+    assert [(one.key, one.value, one.act) for one in read(text)[0]] == [(key, value, "retract")]
