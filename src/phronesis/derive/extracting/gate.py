@@ -21,6 +21,7 @@ REASONS: Final = {
     "third_party_unknown": "it is not clear who is meant",
     "instruction": "a tool's answer may not tell what to do or to remember",
     "operator": "what the operator writes is policy, not memory",
+    "unlikely": "said this way it seldom is what a rule takes it for",
     "low_confidence": "the wording is not clear enough for what its source must have",
 }
 """What each rule says of a text that it refuses."""

@@ -17,6 +17,7 @@ from phronesis.derive.extracting.memory_types import MemoryTypes, compared, load
 from phronesis.derive.extracting.reading import Reading
 from phronesis.derive.extracting.spacing import closed_up
 from phronesis.derive.extracting.tables import Language, load_language
+from phronesis.derive.extracting.tagging.opinion import SecondOpinion
 
 RULES_VERSION: Final = "extract-rules/10"
 """Rises when the tables or the rules change what they find: it stands with every outcome."""
@@ -42,10 +43,11 @@ def known_languages() -> Mapping[str, Language]:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Reads the messages of an entry."""
+    """Reads the messages of an entry. ``second``: who is asked beside the rules, if anybody."""
 
     types: MemoryTypes = field(default_factory=load_memory_types)
     gate: Gate = field(default_factory=Gate)
+    second: SecondOpinion | None = None
 
     def propose(self, entry: Entry, texts: Mapping[int, str]) -> tuple[list[Proposal], list[Refusal]]:
         """Give what the messages of an entry say, and what of them is refused, by number of the message."""
@@ -86,6 +88,10 @@ class Rules:
         for one in reading.proposals:
             (kept if self.gate.passes(one.basis, one.confidence) else doubtful).append(self._compared(one, at))
         refused = reading.refusals + [refusal(n, one.quote, "low_confidence") for one in doubtful[:1]]
+        if self.second is not None and role == "user" and self.second.reads(text):
+            opinion = self.second(kept, text, at, n=n, speaker=cast.speaker, languages=languages)
+            kept = [*opinion.kept, *opinion.added]
+            refused = [refusal(n, one.quote, "unlikely") for one in opinion.unlikely] + refused
         if not kept and not refused:
             refused = [refusal(n, text, reading.rule or "chit_chat")]
         return kept, refused[:MAX_REFUSALS]

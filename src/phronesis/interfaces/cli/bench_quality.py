@@ -10,11 +10,11 @@ from phronesis.interfaces.cli.bench_options import AS_JSON, show
 from phronesis.interfaces.cli.progress import Progress
 
 
-def _labelled(flag: str, what: str) -> Callable[[FC], FC]:
+def _labelled(flag: str, what: str, *, required: bool = True) -> Callable[[FC], FC]:
     """Make the option of labelled files."""
     kind = click.Path(exists=True, dir_okay=False, path_type=Path)
     told = f"{what}; may stand several times."
-    return click.option(flag, required=True, multiple=True, metavar="FILE", type=kind, help=told)
+    return click.option(flag, required=required, multiple=True, metavar="FILE", type=kind, help=told)
 
 
 def _embedder(what: str) -> Callable[[FC], FC]:
@@ -100,6 +100,23 @@ def sensitive(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> Non
 
     report = run_sensitive(data, out=out)
     show(report, as_json=as_json)
+
+
+@click.command()
+@_labelled("--data", "Labelled turns that a network is fitted to", required=False)
+@_labelled("--held", "Labelled turns that it is measured on")
+@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+              help="Write the fitted network there: zh.npz, as in derive/extracting/tagging.")  # fmt: skip
+@AS_JSON
+def tagger(data: tuple[Path, ...], held: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
+    """What the second opinion adds to the rules.
+
+    Precision, recall and gate of Chinese messages by rules alone, and with the network that tags their words. Without
+    --data the installed one is measured. Fitting needs jax, and takes some minutes.
+    """
+    from phronesis.evals.tagging import run_tagger  # noqa: PLC0415 - numpy and the tables: not for --help
+
+    show(run_tagger(data, held, out=out), as_json=as_json)
 
 
 @click.command()

@@ -1,0 +1,140 @@
+"""The second opinion: what rules propose and the network finds unlikely is refused, what it is sure of is proposed too.
+
+Rules and network err apart. What rules propose of words that nobody used so when the network learned is wrong
+more often than right, and what they pass over for want of a pattern the network knows by its likes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Final
+
+import numpy as np
+
+from phronesis.core.kinship import plain_relative
+from phronesis.core.proposals import USER, Proposal
+from phronesis.core.prospective import PROSPECTIVE
+from phronesis.derive.extracting.clauses import Clause, clauses, masked, sentences, times_of
+from phronesis.derive.extracting.memory_types import MemoryTypes, compared
+from phronesis.derive.extracting.objection import objection
+from phronesis.derive.extracting.phrasing import days_of, due_day
+from phronesis.derive.extracting.tables import Language
+from phronesis.derive.extracting.tagging.decoding import FAMILIES, Tagged, tagged_in
+from phronesis.derive.extracting.tagging.network import Chances, Network, load_network
+from phronesis.derive.extracting.tagging.tokens import MAX_READ, Encoded, is_letter
+
+UNLIKELY: Final = 0.03
+"""A proposal of the rules none of whose letters is at least so likely to tell what it says is refused."""
+
+SURE: Final = 0.6
+"""A value that the rules passed over is proposed where each of its letters is at least so likely. Both were chosen on
+authors whom neither the rules nor the network had seen (docs/decisions/0047-a-second-opinion.md)."""
+
+TAGGED: Final = 0.85
+"""The confidence of what the network alone finds: above the gate of what users say, below what a rule reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What is left of the rules' proposals, what was found beside them, and what is refused."""
+
+    kept: list[Proposal]
+    added: list[Proposal]
+    unlikely: list[Proposal]
+
+
+@dataclass(frozen=True, slots=True)
+class SecondOpinion:
+    """Reads Chinese messages beside the rules."""
+
+    network: Network
+    types: MemoryTypes
+    unlikely: float = UNLIKELY
+    sure: float = SURE
+
+    def reads(self, text: str) -> bool:
+        """Tell whether a message is one that the network can judge: with Chinese letters, and not long."""
+        return len(text) <= MAX_READ and any(map(is_letter, text))
+
+    def __call__(
+        self, ruled: Sequence[Proposal], text: str, at: datetime, *, n: int, speaker: str,
+        languages: Mapping[str, Language],
+    ) -> Opinion:  # fmt: skip
+        """Give both opinions of a message as one; ``ruled`` are the rules' proposals of it."""
+        seen = self.network.vocabulary.encode(text)
+        chances = self.network.chances(seen)
+        kept: list[Proposal] = []
+        unlikely: list[Proposal] = []
+        for one in ruled:
+            (kept if self._chance(one, text, seen, chances) >= self.unlikely else unlikely).append(one)
+        found = tagged_in(text, seen, chances, self.network)
+        added = [
+            proposal
+            for one in found
+            if one.chance >= self.sure
+            and not any(_same(one, other, text) for other in ruled)
+            and objection(text, one.start, one.end, languages) is None
+            and (proposal := self._proposal(one, text, at, n=n, speaker=speaker, language=languages["zh"])) is not None
+        ]
+        return Opinion(kept, added, unlikely)
+
+    def _chance(self, one: Proposal, text: str, seen: Encoded, chances: Chances) -> float:
+        """Give how likely the likeliest letter of a proposal's value tells it; 1 of what the network knows nothing."""
+        family, _, _ = one.key.partition(".")
+        name = f"{one.kind}/{family if family in FAMILIES else one.key}"
+        columns = [n for n, tag in enumerate(self.network.tags) if tag[2:] == name]
+        span = seen.span(*_place(one, text))
+        if not columns or not span:
+            return 1.0
+        return float(np.exp(chances.tags[span.start : span.stop, columns]).sum(axis=1).max())
+
+    def _proposal(
+        self, one: Tagged, text: str, at: datetime, *, n: int, speaker: str, language: Language
+    ) -> Proposal | None:
+        row = self.types.find(one.key, one.kind)
+        clause = _clause_of(one, text, at, language)
+        if row is None or clause is None:
+            return None
+        ahead = row.kind in PROSPECTIVE
+        days = [] if ahead else days_of(clause, at, -1, language)
+        subject = speaker if one.subject == USER else plain_relative(one.subject)
+        quote = text[clause.start : clause.end]
+        return Proposal(
+            n=n, quote=quote, start=clause.start, end=clause.end, kind=row.kind, subject=subject, key=one.key,
+            value=one.value, compared=compared(row, one.value, at=at), cardinality=row.cardinality,
+            content=quote if subject == speaker or one.subject in quote else f"{subject}：{quote}",
+            act="retract" if one.retracts else "assert", done=one.done, confidence=TAGGED, importance=row.importance,
+            due=due_day(clause, at, language) if ahead else None,
+            occurred_at=days[0] if row.kind in {"event", "episodic"} and days else None,
+        )  # fmt: skip
+
+
+@cache
+def second_opinion(types: MemoryTypes) -> SecondOpinion:
+    """Give the one of the network that is installed with the package."""
+    return SecondOpinion(load_network("zh"), types)
+
+
+def _place(one: Proposal, text: str) -> tuple[int, int]:
+    """Give where a proposal's value stands; its whole quotation where the value is in other words."""
+    start = -1 if one.value is None else text.find(one.value, one.start, one.end)
+    return (one.start, one.end) if start < 0 else (start, start + len(one.value or ""))
+
+
+def _same(one: Tagged, other: Proposal, text: str) -> bool:
+    """Tell whether a proposal of the rules is of the same words, or says the same of the same key."""
+    start, end = _place(other, text)
+    value = other.value or other.content
+    alike = other.key.partition(".")[0] == one.key.partition(".")[0] and (value in one.value or one.value in value)
+    return alike or (start < one.end and one.start < end)
+
+
+def _clause_of(one: Tagged, text: str, at: datetime, language: Language) -> Clause | None:
+    mask = masked(text)
+    times = times_of(mask.text, at)
+    for sentence in sentences(mask.text):
+        for clause in clauses(sentence, times, language):
+            if clause.start <= one.start and one.end <= clause.end:
+                return clause
+    return None
