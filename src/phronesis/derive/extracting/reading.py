@@ -320,7 +320,9 @@ class Reading:
             self._related(clause, language.relations[is_my["rel"].lower()], name, language)
             return
         for found in language.text["with_relative"].finditer(clause.bare):
-            self._related(clause, language.relations[found["rel"].lower()], found["relname"], language)
+            if (known := language.relations.get(found["rel"].lower())) is not None:
+                self._related(clause, known, found["relname"], language)
+            self.cast.person = found["relname"]
             if found.end() == len(clause.bare):
                 self.cast.subject = found["relname"]
         if (about := language.text["about"].match(clause.bare)) is not None:
