@@ -279,19 +279,24 @@ class Reading:
         for known, called in people_told(clause, language):
             self._related(clause, known, called, language)
         kin = language.text["kin_only"].match(clause.bare)
-        if kin is not None and self.cast.alone is not None:
-            self._related(clause, language.relations.get(kin["rel"].lower(), "colleague"), self.cast.alone, language)
+        if self.cast.alone is not None and language.text["calls_me"].match(clause.bare):
+            self._related(clause, "address_as", self.cast.alone, language)
+            return
+        several = self.cast.alone is not None and " and " in self.cast.alone
+        if kin is not None and self.cast.alone is not None and several == (kin.groupdict().get("many") is not None):
+            for name in _NAMES.split(self.cast.alone) if several else [self.cast.alone]:
+                self._related(clause, language.relations.get(kin["rel"].lower(), "colleague"), name, language)
             self.cast.subject = self.cast.alone
             return
         names = language.text["names_only"].match(clause.bare)
-        self.cast.alone = clause.bare if names and " and " not in clause.bare else None
+        self.cast.alone = clause.bare if names else None
         if self.cast.pending and names:
             key, _, was = self.cast.pending
             for name in _NAMES.split(clause.bare):
                 self._related(clause, key, name, language, was)
             if not self.cast.several or self.simple[clause.end : clause.end + 1] != ",":
                 self.cast.pending = None  # "three kids, Ann, Bo and Cy"
-            if language.text["kin_only"].match(self.matching.before):
+            if language.text["kin_only"].match(self.matching.before) and not self.cast.several:
                 self.cast.subject = self.cast.person  # "my dad, Frank, is a driver"
             return
         for form in ("subject", "possessor"):
