@@ -286,7 +286,7 @@ class Reading:
         if kin is not None and self.cast.alone is not None and several == (kin.groupdict().get("many") is not None):
             for name in _NAMES.split(self.cast.alone) if several else [self.cast.alone]:
                 self._related(clause, language.relations.get(kin["rel"].lower(), "colleague"), name, language)
-            self.cast.subject = self.cast.alone
+            self.cast.subject = None if several else self.cast.alone
             return
         names = language.text["names_only"].match(clause.bare)
         self.cast.alone = clause.bare if names else None
