@@ -289,11 +289,12 @@ class Reading:
             self.cast.subject = None if several else self.cast.alone
             return
         names = language.text["names_only"].match(clause.bare)
-        self.cast.alone = clause.bare if names else None
+        self.cast.alone = clause.bare if names and not clause.bare[-1:].isdigit() else None
         if self.cast.pending and names:
             key, _, was = self.cast.pending
             for name in _NAMES.split(clause.bare):
-                self._related(clause, key, name, language, was)
+                self._related(clause, key, name.rstrip(" 0123456789"), language, was)
+                self._aged(clause, name, language)
             if not self.cast.several or self.simple[clause.end : clause.end + 1] != ",":
                 self.cast.pending = None  # "three kids, Ann, Bo and Cy"
             if language.text["kin_only"].match(self.matching.before) and not self.cast.several:
@@ -333,6 +334,13 @@ class Reading:
         if (about := language.text["about"].match(clause.bare)) is not None:
             self.cast.thing = about["thing"]
         self._introduced(clause, language)
+
+    def _aged(self, clause: Clause, told: str, language: Language) -> None:
+        """Take the age that stands beside a name: "two boys, Finn 6 and Jonah 9"."""
+        name, _, age = told.rpartition(" ")
+        if (row := self.types.find("age")) is not None and name and age.isdigit():
+            said = {"subject": name, "key": "age", "act": "assert", "replaces": None}
+            self._add(clause, Spoken(name, 0, clause.plain), row, age, Pattern(p=""), language=language, **said)
 
     def _introduced(self, clause: Clause, language: Language) -> None:
         """Remember that somebody is there whose name may follow."""
