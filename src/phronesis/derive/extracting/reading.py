@@ -284,12 +284,17 @@ class Reading:
             return
         several = self.cast.alone is not None and " and " in self.cast.alone
         if kin is not None and self.cast.alone is not None and several == (kin.groupdict().get("many") is not None):
+            key = language.relations.get(kin["rel"].lower(), "colleague" if language.code == "zh" else None)
             for name in _NAMES.split(self.cast.alone) if several else [self.cast.alone]:
-                self._related(clause, language.relations.get(kin["rel"].lower(), "colleague"), name, language)
+                if key is not None:
+                    self._related(clause, key, name, language)
+                else:
+                    self.cast.person = name  # "Saoirse, my niece, is four"
             self.cast.subject = None if several else self.cast.alone
             return
         names = language.text["names_only"].match(clause.bare)
-        self.cast.alone = clause.bare if names and not clause.bare[-1:].isdigit() else None
+        alone = language.text["small_one"].sub("", clause.bare) if names else ""
+        self.cast.alone = alone if alone and not alone[-1:].isdigit() else None
         if self.cast.pending and names:
             key, _, was = self.cast.pending
             for name in _NAMES.split(clause.bare):
