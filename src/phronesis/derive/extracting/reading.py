@@ -215,7 +215,7 @@ class Reading:
                 if key == "name" and subject != self.cast.speaker:
                     self._called(clause, spoken, value, language)
                     if language.code == "en" and self.cast.person == value:
-                        subject = value  # noqa: PLW2901 - "my mum, she's called Maureen and loves gardening"
+                        subject = value  # "my mum, she's called Maureen and loves gardening"
                     continue
                 if key == "name" and value.lower() == subject.lower():
                     continue  # 大家好我是阿坤, by 阿坤: the name is known
