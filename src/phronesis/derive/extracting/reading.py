@@ -297,7 +297,7 @@ class Reading:
         names = language.text["names_only"].match(clause.bare)
         alone = language.text["small_one"].sub("", clause.bare) if names else ""
         self.cast.alone = alone if alone and not alone[-1:].isdigit() else None
-        if self.cast.pending and names:
+        if self.cast.pending and names and not (language.code == "en" and language.never["form_name"].match(clause.bare.lower())):
             key, _, was = self.cast.pending
             for name in _NAMES.split(clause.bare):
                 self._related(clause, key, name.rstrip(" 0123456789"), language, was)
@@ -358,8 +358,10 @@ class Reading:
             self.cast.pending = (language.relations[word], word, act)
             self.cast.several = found.groupdict().get("many") is not None
             self.cast.person = None
-            if language.code == "zh":
-                self.cast.subject = found["rel"]  # 我有个弟弟，在部队当兵
+            if language.code == "zh" or (
+                found["rel"] and not self.cast.several and language.text["kin_only"].match(clause.bare)
+            ):
+                self.cast.subject = found["rel"]  # 我有个弟弟，在部队当兵; "dad, 81, lives alone"
 
     def _corrected(self, old: str) -> None:
         old = as_said(old.strip(_MARKS), self.simple, self.text, self.proposals[-1].end)
