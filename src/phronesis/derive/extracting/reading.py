@@ -11,7 +11,7 @@ from phronesis.core.kinship import plain_relative
 from phronesis.core.proposals import Act, Basis, Proposal, Refusal
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.values import normal_value
-from phronesis.derive.extracting.cast import Cast, Spoken, last_named, people_told, quoted_one, subject_said
+from phronesis.derive.extracting.cast import NAMES, Cast, Spoken, last_named, people_told, quoted_one, subject_said
 from phronesis.derive.extracting.clauses import (
     Clause,
     clauses,
@@ -58,8 +58,6 @@ _NEAR: Final = 40
 """Characters between two values of which one holds the other, for them to be the same thing said again."""
 
 _I: Final = re.compile(r"\bI\b")
-
-_NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b)\s*")
 
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
@@ -213,9 +211,7 @@ class Reading:
             for value in one.values:
                 taken = True
                 if key == "name" and subject != self.cast.speaker:
-                    self._called(clause, spoken, value, language)
-                    if language.code == "en" and self.cast.person == value:
-                        subject = value  # "my mum, she's called Maureen and loves gardening"
+                    subject = self._called(clause, spoken, value, language) or subject
                     continue
                 if key == "name" and value.lower() == subject.lower():
                     continue  # 大家好我是阿坤, by 阿坤: the name is known
@@ -246,12 +242,12 @@ class Reading:
                 self.matching.leads(spoken, matched)
         return taken
 
-    def _called(self, clause: Clause, spoken: Spoken, name: str, language: Language) -> None:
-        """Take "she is called Pixel" for the name of the pet that was just spoken of."""
+    def _called(self, clause: Clause, spoken: Spoken, name: str, language: Language) -> str | None:
+        """Take "she is called Pixel" for the name of the pet that was just spoken of; give whom it names now."""
         key = language.relations.get(spoken.subject or "")
         relation = spoken.relation or self.cast.pending or ((key, spoken.subject) if key and spoken.subject else None)
         if relation is not None and relation[1] == spoken.subject:
-            for one in _NAMES.split(name) if self.cast.several else [name]:
+            for one in NAMES.split(name) if self.cast.several else [name]:
                 self._related(clause, relation[0], one, language)
             if language.code == "zh" and not self.cast.several:
                 self.proposals = renamed(self.proposals, relation[1], name, self.begun)
@@ -264,6 +260,7 @@ class Reading:
             self._add(clause, spoken, row, name, Pattern(p=""), language=language, **said)
             self.cast.person = self.cast.aliases[str(spoken.subject)] = name
             self.cast.people.append(name)
+        return name if language.code == "en" and self.cast.person == name else None
 
     def _related(self, clause: Clause, key: str, name: str, language: Language, act: str = "assert") -> None:
         row = self.types.find(key)
@@ -280,28 +277,16 @@ class Reading:
         self.cast.turn_to(clause, language)
         for known, called in people_told(clause, language):
             self._related(clause, known, called, language)
-        kin = language.text["kin_only"].match(clause.bare)
-        if self.cast.alone is not None and language.text["calls_me"].match(clause.bare):
-            self._related(clause, "address_as", self.cast.alone, language)
+        if (those := self.cast.apposed(clause, language)) is not None:
+            for known, called in those:
+                self._related(clause, known, called, language)
             return
-        several = self.cast.alone is not None and " and " in self.cast.alone
-        if kin is not None and self.cast.alone is not None and several == (kin.groupdict().get("many") is not None):
-            key = language.relations.get(kin["rel"].lower(), "colleague" if language.code == "zh" else None)
-            for name in _NAMES.split(self.cast.alone) if several else [self.cast.alone]:
-                if key is not None:
-                    self._related(clause, key, name, language)
-                else:
-                    self.cast.person = name  # "Saoirse, my niece, is four"
-            self.cast.subject = None if several else self.cast.alone
-            return
-        names = language.text["names_only"].match(clause.bare)
-        alone = language.text["small_one"].sub("", clause.bare) if names else ""
-        self.cast.alone = alone if alone and not alone[-1:].isdigit() else None
-        if self.cast.pending and names and not (language.code == "en" and language.never["form_name"].match(clause.bare.lower())):
+        names = self.cast.alone_named(clause, language)
+        if self.cast.pending and names:
             key, _, was = self.cast.pending
-            for name in _NAMES.split(clause.bare):
-                self._related(clause, key, name.rstrip(" 0123456789"), language, was)
-                self._aged(clause, name, language)
+            for name, age in names:
+                self._related(clause, key, name, language, was)
+                self._aged(clause, name, age, language)
             if not self.cast.several or self.simple[clause.end : clause.end + 1] != ",":
                 self.cast.pending = None  # "three kids, Ann, Bo and Cy"
             if language.text["kin_only"].match(self.matching.before) and not self.cast.several:
@@ -342,10 +327,8 @@ class Reading:
             self.cast.thing = about["thing"]
         self._introduced(clause, language)
 
-    def _aged(self, clause: Clause, told: str, language: Language) -> None:
-        """Take the age that stands beside a name: "two boys, Finn 6 and Jonah 9"."""
-        name, _, age = told.rpartition(" ")
-        if (row := self.types.find("age")) is not None and name and age.isdigit():
+    def _aged(self, clause: Clause, name: str, age: str, language: Language) -> None:
+        if age and (row := self.types.find("age")) is not None:
             said = {"subject": name, "key": "age", "act": "assert", "replaces": None}
             self._add(clause, Spoken(name, 0, clause.plain), row, age, Pattern(p=""), language=language, **said)
 
@@ -358,9 +341,8 @@ class Reading:
             self.cast.pending = (language.relations[word], word, act)
             self.cast.several = found.groupdict().get("many") is not None
             self.cast.person = None
-            if language.code == "zh" or (
-                found["rel"] and not self.cast.several and language.text["kin_only"].match(clause.bare)
-            ):
+            alone = found["rel"] and not self.cast.several and language.text["kin_only"].match(clause.bare)
+            if language.code == "zh" or alone:
                 self.cast.subject = found["rel"]  # 我有个弟弟，在部队当兵; "dad, 81, lives alone"
 
     def _corrected(self, old: str) -> None:
