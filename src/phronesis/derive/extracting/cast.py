@@ -13,6 +13,12 @@ _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
 _OWN: Final = re.compile("[我咱俺]")
 
+NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b)\s*")
+"""What stands between names."""
+
+_AGED: Final = re.compile(r"(.*?)(?: (\d{1,2}))?")
+"""A name, and the age beside it: "two boys, Finn 6 and Jonah 9"."""
+
 _GIVEN: Final = re.compile("[^，,]{0,6}?给[它她他][取起]")
 
 
@@ -84,6 +90,8 @@ class Cast:
             yield Spoken(None, 0, text, elided=True)
         elif language.code == "en" and text.lower().startswith("like "):
             return  # "like a reminder" likes nothing
+        elif self.person and self.subject in {None, self.speaker} and language.text["third_verb"].match(text):
+            yield Spoken(self.person, 0, text, elided=True)  # "Bernadette is my twin, lives in Perth"
         elif self.subject is not None or _left_out(text, language):
             yield Spoken(self.subject or self.speaker, 0, text, elided=True)
             if language.code == "en" and language.text["alone"].match(text):
@@ -95,6 +103,31 @@ class Cast:
         if found is not None:
             topic = text[: found.end()].removesuffix("们").removesuffix("我")
             yield Spoken(self.speaker, found.end(), text, topic=topic)
+
+    def apposed(self, clause: Clause, language: Language) -> list[tuple[str, str]] | None:
+        """Give what those just named are, by key and name, where a clause says no more: "Saoirse, my niece"."""
+        if self.alone is None:
+            return None
+        if language.text["calls_me"].match(clause.bare):
+            return [("address_as", self.alone)]
+        kin = language.text["kin_only"].match(clause.bare)
+        several = " and " in self.alone
+        if kin is None or several != (kin.groupdict().get("many") is not None):
+            return None
+        key = language.relations.get(kin["rel"].lower(), "colleague" if language.code == "zh" else "")
+        names = NAMES.split(self.alone) if several else [self.alone]
+        self.person, self.subject = names[-1], None if several else self.alone
+        return [(key, name) for name in names if key]
+
+    def alone_named(self, clause: Clause, language: Language) -> list[tuple[str, str]]:
+        """Give the names of a clause that holds nothing else, each with the age beside it, and note them."""
+        found = language.text["names_only"].match(clause.bare)
+        bare = language.text["small_one"].sub("", clause.bare) if found is not None else ""
+        self.alone = bare if bare and not bare[-1].isdigit() else None
+        if not bare or (language.code == "en" and language.never["form_name"].match(bare.lower())):
+            return []
+        aged = [_AGED.fullmatch(one) for one in NAMES.split(clause.bare)]
+        return [(one[1], one[2] or "") for one in aged if one is not None]
 
     def turn_to(self, clause: Clause, language: Language) -> None:
         """Note whom the next clause speaks of, where it leaves that out."""
@@ -169,6 +202,7 @@ def subject_said(spoken: Spoken, matched: Matched, language: Language, *, small:
     never = language.never["thing" if spoken.thing else "subject"]
     first = subject[:1]
     proper = spoken.thing or small or language.code == "zh" or first.isupper() or not first.isascii()
+    proper = proper or subject.lower() in language.relations  # "a nurse is what my sister is"
     return None if not proper or not subject or never.search(subject.lower()) else subject
 
 

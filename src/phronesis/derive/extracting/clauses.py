@@ -54,6 +54,8 @@ _SENTENCE: Final = re.compile(
     r"[.!?…]+(?=[\s\"”’)\ue900]|$|[^\x00-\x7f])|[。！？；!?;]+|…+|\.{3,}|\n+"
 )
 _AND_I: Final = re.compile(r"\s+and\s+(?:i|me)\s", re.IGNORECASE)
+_MY: Final = re.compile(r"\s+(?:my|our|me)\s", re.IGNORECASE)
+_UNENDED: Final = re.compile(r"\b(?:on|in|at|from|of|with|for|to|by)$", re.IGNORECASE)
 _ENDING: Final = re.compile("[.!?…。！？；;\n]")
 """What ``_SENTENCE`` begins with: it is tried there alone, for it looks back in ten ways first."""
 
@@ -193,6 +195,10 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
             continue
         if _AND_I.match(raw, stop - sentence.start) and language.text["shares"].match(clause.bare):
             continue  # "my friend Aisha and I went to the fair" is one clause
+        if _MY.match(raw, stop - sentence.start) and (
+            _UNENDED.search(clause.bare) or language.text["names_only"].match(clause.bare)
+        ):
+            continue  # "Idris my lad is 13" is one clause
         start = after
         if clause.raw and len(clause.raw) <= MAX_CLAUSE and MASK not in clause.raw:
             found.append(clause)

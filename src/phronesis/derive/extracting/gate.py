@@ -145,5 +145,7 @@ def stated(sentence: Sentence, found: list[Clause], language: Language) -> int:
         return 0
     asked = [n for n, clause in enumerate(found) if opens.match(clause.plain.lower())]
     before = asked[0] if asked and asked[-1] == len(found) - 1 else 0
+    if not asked and len(found) > 1 and language.gates["asks_briefly"].match(found[-1].plain.lower()):
+        before = len(found) - 1  # "my lad is 13, left foot only, drills?"
     wish = language.gates["wish"]  # 想学吉他，从哪开始: the wish is part of what is asked
     return next((n for n, clause in enumerate(found[:before]) if wish.match(clause.plain.lower())), before)

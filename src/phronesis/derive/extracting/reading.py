@@ -11,7 +11,7 @@ from phronesis.core.kinship import plain_relative
 from phronesis.core.proposals import Act, Basis, Proposal, Refusal
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.values import normal_value
-from phronesis.derive.extracting.cast import Cast, Spoken, last_named, people_told, quoted_one, subject_said
+from phronesis.derive.extracting.cast import NAMES, Cast, Spoken, last_named, people_told, quoted_one, subject_said
 from phronesis.derive.extracting.clauses import (
     Clause,
     clauses,
@@ -58,8 +58,6 @@ _NEAR: Final = 40
 """Characters between two values of which one holds the other, for them to be the same thing said again."""
 
 _I: Final = re.compile(r"\bI\b")
-
-_NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b)\s*")
 
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
@@ -213,7 +211,7 @@ class Reading:
             for value in one.values:
                 taken = True
                 if key == "name" and subject != self.cast.speaker:
-                    self._called(clause, spoken, value, language)
+                    subject = self._called(clause, spoken, value, language) or subject
                     continue
                 if key == "name" and value.lower() == subject.lower():
                     continue  # 大家好我是阿坤, by 阿坤: the name is known
@@ -244,12 +242,12 @@ class Reading:
                 self.matching.leads(spoken, matched)
         return taken
 
-    def _called(self, clause: Clause, spoken: Spoken, name: str, language: Language) -> None:
-        """Take "she is called Pixel" for the name of the pet that was just spoken of."""
+    def _called(self, clause: Clause, spoken: Spoken, name: str, language: Language) -> str | None:
+        """Take "she is called Pixel" for the name of the pet that was just spoken of; give whom it names now."""
         key = language.relations.get(spoken.subject or "")
         relation = spoken.relation or self.cast.pending or ((key, spoken.subject) if key and spoken.subject else None)
         if relation is not None and relation[1] == spoken.subject:
-            for one in _NAMES.split(name) if self.cast.several else [name]:
+            for one in NAMES.split(name) if self.cast.several else [name]:
                 self._related(clause, relation[0], one, language)
             if language.code == "zh" and not self.cast.several:
                 self.proposals = renamed(self.proposals, relation[1], name, self.begun)
@@ -262,6 +260,7 @@ class Reading:
             self._add(clause, spoken, row, name, Pattern(p=""), language=language, **said)
             self.cast.person = self.cast.aliases[str(spoken.subject)] = name
             self.cast.people.append(name)
+        return name if language.code == "en" and self.cast.person == name else None
 
     def _related(self, clause: Clause, key: str, name: str, language: Language, act: str = "assert") -> None:
         row = self.types.find(key)
@@ -278,20 +277,19 @@ class Reading:
         self.cast.turn_to(clause, language)
         for known, called in people_told(clause, language):
             self._related(clause, known, called, language)
-        kin = language.text["kin_only"].match(clause.bare)
-        if kin is not None and self.cast.alone is not None:
-            self._related(clause, language.relations.get(kin["rel"].lower(), "colleague"), self.cast.alone, language)
-            self.cast.subject = self.cast.alone
+        if (those := self.cast.apposed(clause, language)) is not None:
+            for known, called in those:
+                self._related(clause, known, called, language)
             return
-        names = language.text["names_only"].match(clause.bare)
-        self.cast.alone = clause.bare if names and " and " not in clause.bare else None
+        names = self.cast.alone_named(clause, language)
         if self.cast.pending and names:
             key, _, was = self.cast.pending
-            for name in _NAMES.split(clause.bare):
+            for name, age in names:
                 self._related(clause, key, name, language, was)
+                self._aged(clause, name, age, language)
             if not self.cast.several or self.simple[clause.end : clause.end + 1] != ",":
                 self.cast.pending = None  # "three kids, Ann, Bo and Cy"
-            if language.text["kin_only"].match(self.matching.before):
+            if language.text["kin_only"].match(self.matching.before) and not self.cast.several:
                 self.cast.subject = self.cast.person  # "my dad, Frank, is a driver"
             return
         for form in ("subject", "possessor"):
@@ -320,12 +318,19 @@ class Reading:
             self._related(clause, language.relations[is_my["rel"].lower()], name, language)
             return
         for found in language.text["with_relative"].finditer(clause.bare):
-            self._related(clause, language.relations[found["rel"].lower()], found["relname"], language)
+            if (known := language.relations.get(found["rel"].lower())) is not None:
+                self._related(clause, known, found["relname"], language)
+            self.cast.person = found["relname"]
             if found.end() == len(clause.bare):
                 self.cast.subject = found["relname"]
         if (about := language.text["about"].match(clause.bare)) is not None:
             self.cast.thing = about["thing"]
         self._introduced(clause, language)
+
+    def _aged(self, clause: Clause, name: str, age: str, language: Language) -> None:
+        if age and (row := self.types.find("age")) is not None:
+            said = {"subject": name, "key": "age", "act": "assert", "replaces": None}
+            self._add(clause, Spoken(name, 0, clause.plain), row, age, Pattern(p=""), language=language, **said)
 
     def _introduced(self, clause: Clause, language: Language) -> None:
         """Remember that somebody is there whose name may follow."""
@@ -336,8 +341,9 @@ class Reading:
             self.cast.pending = (language.relations[word], word, act)
             self.cast.several = found.groupdict().get("many") is not None
             self.cast.person = None
-            if language.code == "zh":
-                self.cast.subject = found["rel"]  # 我有个弟弟，在部队当兵
+            alone = found["rel"] and not self.cast.several and language.text["kin_only"].match(clause.bare)
+            if language.code == "zh" or alone:
+                self.cast.subject = found["rel"]  # 我有个弟弟，在部队当兵; "dad, 81, lives alone"
 
     def _corrected(self, old: str) -> None:
         old = as_said(old.strip(_MARKS), self.simple, self.text, self.proposals[-1].end)

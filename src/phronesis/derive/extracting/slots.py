@@ -154,6 +154,8 @@ def _one(row: MemoryType, text: str, language: Language, *, small: bool, free: b
     for never in (language.never.get(key), form, None if row.key in _SAID else language.never["any"], *edges):
         if never is not None and never.search(low):
             return None
+    if free and row.key == "alias":
+        return text  # a handle has the letters that it has
     return _in_form(row, text, language, small=small)
 
 
