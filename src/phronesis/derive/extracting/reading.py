@@ -13,13 +13,16 @@ from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.values import normal_value
 from phronesis.derive.extracting.cast import Cast, Spoken, last_named, people_told, quoted_one, subject_said
 from phronesis.derive.extracting.clauses import (
+    MASK,
     Clause,
+    Sentence,
     clauses,
     is_chinese,
     masked,
     parted,
     sentences,
     times_of,
+    together,
     with_capitals,
     with_times,
     written_out,
@@ -56,6 +59,9 @@ _NAMES_SOMEBODY: Final = (_PEOPLE - {"pet"}) | {"name"}
 
 _NEAR: Final = 40
 """Characters between two values of which one holds the other, for them to be the same thing said again."""
+
+MAX_TOGETHER: Final = 160
+"""Characters of clauses that are read together."""
 
 _I: Final = re.compile(r"\bI\b")
 
@@ -120,6 +126,7 @@ class Reading:
             whole_text = written_out(sentence.raw.replace("’", "'"), language).lower()
             self.doubtful = clause_rule(whole_text, language) is not None
             self.matching.retracts = language.text["retract"].search(whole_text) is not None
+            self._paired(sentence, found[:count], language)
             for clause in found[:count]:
                 self._clause(clause, language)
             for clause in found[count:]:
@@ -162,6 +169,26 @@ class Reading:
                 if not (matched.pattern.done and clause.times):  # "I sent the form today" is an event too
                     break
         return said
+
+    def _paired(self, sentence: Sentence, found: Sequence[Clause], language: Language) -> None:
+        """Read two or three clauses together where one says what the other is: "GMT+8, that's me"."""
+        table = language.tables["pairs"]
+        if not table.patterns:
+            return
+        for first, count in ((first, count) for first in range(len(found) - 1) for count in (2, 3)):
+            if first + count > len(found):
+                continue
+            clause = together(sentence, found[first], found[first + count - 1], self.times, language)
+            low = clause.bare.lower()
+            if len(low) > MAX_TOGETHER or len(low) != len(clause.bare) or MASK in clause.raw:
+                continue
+            for matched in table.matches(low):
+                if clause_rule(low, language) is None:
+                    kept = self.cast.subject, self.matching.lead
+                    taken = self._take(clause, Spoken(self.cast.speaker, 0, clause.bare), matched, "assert", language)
+                    self.cast.subject, self.matching.lead = kept
+                    if taken:
+                        break
 
     def _parted(self, clause: Clause, language: Language) -> bool:
         """Read a clause that says nothing as a whole as two; tell whether the first says anything."""

@@ -28,8 +28,8 @@ from phronesis.errors import PhronesisError
 TIMES: Final = "\ue000-\ue0ff"
 """Characters of the private use area: each stands for a time in a clause (``clauses``)."""
 
-TABLES: Final = ("whole", "has", "says", "things")
-"""Where a pattern begins: at the clause, after a possessor, after a person, after a thing."""
+TABLES: Final = ("whole", "has", "says", "things", "pairs")
+"""Where a pattern begins: at the clause, after a possessor, after a person, after a thing, at clauses read together."""
 
 _SLOT: Final = re.compile(r"\{(old:)?([a-z_]+)(?:=((?:[^{}]|\{[\d,]+\})+))?\}")
 _MACRO: Final = re.compile(r"(?<!\?P)<([a-z_]+)>")
