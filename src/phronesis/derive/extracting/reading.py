@@ -126,8 +126,8 @@ class Reading:
             whole_text = written_out(sentence.raw.replace("’", "'"), language).lower()
             self.doubtful = clause_rule(whole_text, language) is not None
             self.matching.retracts = language.text["retract"].search(whole_text) is not None
-            self._paired(sentence, found[:count], language)
-            for clause in found[:count]:
+            of_others = self._paired(sentence, found[:count], language)
+            for clause in (one for one in found[:count] if one.start not in of_others):
                 self._clause(clause, language)
             for clause in found[count:]:
                 if not language.gates["asked_for"].search(clause.plain.lower()) or rule:
@@ -170,11 +170,14 @@ class Reading:
                     break
         return said
 
-    def _paired(self, sentence: Sentence, found: Sequence[Clause], language: Language) -> None:
-        """Read two or three clauses together where one says what the other is: "GMT+8, that's me"."""
-        table = language.tables["pairs"]
+    def _paired(self, sentence: Sentence, found: Sequence[Clause], language: Language) -> set[int]:
+        """Read two or three clauses together where one says what the other is: "GMT+8, that's me".
+
+        Give where those begin that speak of somebody else only by what follows: "Parkinson's, that's my father".
+        """
+        table, of_others = language.tables["pairs"], set[int]()
         if not table.patterns:
-            return
+            return of_others
         for first, count in ((first, count) for first in range(len(found) - 1) for count in (2, 3)):
             if first + count > len(found):
                 continue
@@ -188,7 +191,9 @@ class Reading:
                     taken = self._take(clause, Spoken(self.cast.speaker, 0, clause.bare), matched, "assert", language)
                     self.cast.subject, self.matching.lead = kept
                     if taken:
+                        of_others |= {clause.start} if "subject" in matched.slots else set()
                         break
+        return of_others
 
     def _parted(self, clause: Clause, language: Language) -> bool:
         """Read a clause that says nothing as a whole as two; tell whether the first says anything."""

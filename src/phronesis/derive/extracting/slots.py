@@ -119,7 +119,7 @@ def trimmed(surface: str, row: MemoryType, language: Language) -> str:
     """Give a slot's words without what is said beside them: a reason, a time, a filler."""
     stop = language.text["stop_task"] if row.kind in _DOINGS or row.key == "appointment" else language.text["stop"]
     if row.kind != "fact" and row.key not in {"reply_style", "attribute.*"}:
-        found = stop.search(surface)
+        found = stop.search(surface.replace(",", " ") if row.key == "address" else surface)
         surface = surface[: found.start()] if found else surface
     text = re.sub(
         rf"(?:{language.text['before_time'].pattern})?[{TIMES}]{language.text['after_time'].pattern}", " ", surface
