@@ -13,6 +13,11 @@ _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
 _OWN: Final = re.compile("[我咱俺]")
 
+_OTHERS: Final = re.compile(
+    r"(?:lives|works|speaks|sits|plays|studies|teaches|loves|hates|drives|owns|likes|eats|runs|comes from)\b", re.IGNORECASE
+)
+"""Verbs that say of nobody what the speaker does: "lives in Ohio"."""
+
 _GIVEN: Final = re.compile("[^，,]{0,6}?给[它她他][取起]")
 
 
@@ -84,6 +89,9 @@ class Cast:
             yield Spoken(None, 0, text, elided=True)
         elif language.code == "en" and text.lower().startswith("like "):
             return  # "like a reminder" likes nothing
+        elif language.code == "en" and self.subject in {None, self.speaker} and _OTHERS.match(text):
+            if (one := self.pending[1] if self.pending else self.alone) is not None:  # "Beatriz, speaks Catalan"
+                yield Spoken(one, 0, text, elided=True)
         elif self.subject is not None or _left_out(text, language):
             yield Spoken(self.subject or self.speaker, 0, text, elided=True)
             if language.code == "en" and language.text["alone"].match(text):
@@ -117,6 +125,9 @@ class Cast:
             self.subject, self.unknown = self.aliases.get(name, name), False  # 王总电话换了，13829971145
         elif groups.get("third") and self.person is None and self.pending is None:
             self.unknown = True
+        elif (language.code == "en" and self.subject in {None, self.speaker} and self.pending is None
+              and self.alone is None and _OTHERS.match(clause.bare)):  # fmt: skip
+            self.subject, self.unknown = None, True  # "mains a druid, lives in a swamp, allergic to cheese"
 
     def turn_to_pet(self, clause: Clause, language: Language) -> None:
         """Note that a clause is of the pet that was just named, where it says what holds of pets: 六岁了."""

@@ -269,6 +269,10 @@ class Reading:
                 if language.code == "zh"
                 and self.cast.person
                 and (spoken.names or not _NAMES_SOMEBODY.isdisjoint(matched.slots))
+                or language.code == "en"
+                and self.cast.person
+                and not _PEOPLE.isdisjoint(matched.slots)
+                and matched.begins == 0  # "Bernadette is my twin, lives out in Perth"
                 else subject
             )
             self.cast.thing = subject if spoken.thing else self.cast.thing
