@@ -32,13 +32,13 @@ ak twi akan | ti tigrinya | se sami sámi | om oromo | wo wolof | ln lingala | r
 tn setswana tswana | lg luganda | ki kikuyu | ff fulani fula | kri krio | ceb cebuano bisaya | ilo ilocano
 or odia oriya | as assamese | sd sindhi | kok konkani | bho bhojpuri | ht creole | jam patois | pcm pidgin
 mi maori māori | sm samoan | haw hawaiian | hmn hmong | prs dari | tg tajik | tk turkmen | ky kyrgyz | tt tatar
-rom romani | qu quechua | gn guarani | br breton | fy frisian | fo faroese
+rom romani | qu quechua | gn guarani | br breton | fy frisian | fo faroese | ga irish
 """
 
 LANGUAGES: Final[Mapping[str, str]] = {
     name: code for row in _NAMES.replace("\n", "|").split("|") if row.split() for code, *names in [row.split()]
     for name in names
-} | {"sign language": "sgn", "irish gaelic": "ga", "irish": "ga", "simplified chinese": "zh-Hans", "traditional chinese": "zh-Hant",
+} | {"sign language": "sgn", "irish gaelic": "ga", "simplified chinese": "zh-Hans", "traditional chinese": "zh-Hant",
      "简体中文": "zh-Hans", "繁体中文": "zh-Hant", "繁體中文": "zh-Hant",
      "简体": "zh-Hans", "简体字": "zh-Hans", "繁体": "zh-Hant", "繁体字": "zh-Hant",
      "繁體": "zh-Hant", "繁體字": "zh-Hant",

@@ -180,8 +180,7 @@ def subject_said(spoken: Spoken, matched: Matched, language: Language, *, small:
     never = language.never["thing" if spoken.thing else "subject"]
     first = subject[:1]
     proper = spoken.thing or small or language.code == "zh" or first.isupper() or not first.isascii()
-    if language.code == "en" and subject.lower() in language.relations:
-        return subject.lower()  # "Parkinson's, that's my father"
+    proper = proper or subject.lower() in language.relations  # "a nurse is what my sister is"
     return None if not proper or not subject or never.search(subject.lower()) else subject
 
 
