@@ -219,12 +219,6 @@ def parted(clause: Clause, times: Sequence[TimeSpan], language: Language) -> Ite
             yield (_clause(first, clause.start, inside, language), _clause(second, at, inside, language))
 
 
-def together(sentence: Sentence, first: Clause, last: Clause, times: Sequence[TimeSpan], language: Language) -> Clause:
-    """Give the clauses from one to another as one: "Tesco, nights, shelf stacker"."""
-    inside = [time for time in times if sentence.start <= time.start and time.end <= sentence.end]
-    return _clause(sentence.raw[first.start - sentence.start : last.end - sentence.start], first.start, inside, language)
-
-
 def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language) -> Clause:
     left = len(raw) - len(raw.lstrip(_BLANK))
     raw = raw.strip(_BLANK)

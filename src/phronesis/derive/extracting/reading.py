@@ -22,7 +22,6 @@ from phronesis.derive.extracting.clauses import (
     parted,
     sentences,
     times_of,
-    together,
     with_capitals,
     with_times,
     written_out,
@@ -179,14 +178,21 @@ class Reading:
         if not table.patterns:
             return of_others
         for first, count in ((first, count) for first in range(len(found) - 1) for count in (2, 3)):
-            if first + count > len(found):
+            parts = found[first : first + count]
+            bare = ", ".join(one.bare for one in parts)
+            low = bare.lower()
+            if len(parts) < count or len(low) > MAX_TOGETHER or len(low) != len(bare):
                 continue
-            clause = together(sentence, found[first], found[first + count - 1], self.times, language)
-            low = clause.bare.lower()
-            if len(low) > MAX_TOGETHER or len(low) != len(clause.bare) or MASK in clause.raw:
+            start, end = parts[0].start, parts[-1].end
+            raw = sentence.raw[start - sentence.start : end - sentence.start]
+            if MASK in raw:
                 continue
+            clause = Clause(start, end, raw, bare, bare, ())
+            before = found[first - 1].raw.lower() if first else self.matching.before
             for matched in table.matches(low):
-                if clause_rule(low, language) is None:
+                after = matched.pattern.after
+                known = not after or language.gates[after].search(before) is not None
+                if known and clause_rule(low, language) in {None, "chit_chat"}:
                     kept = self.cast.subject, self.matching.lead
                     taken = self._take(clause, Spoken(self.cast.speaker, 0, clause.bare), matched, "assert", language)
                     self.cast.subject, self.matching.lead = kept

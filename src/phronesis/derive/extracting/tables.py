@@ -13,7 +13,7 @@ that holds the words it needs (``lexicon``); what no clause asks for is never co
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Final
@@ -153,9 +153,13 @@ class PatternTable:
         }
         self._by_letter.update([(letter.upper(), those) for letter, those in self._by_letter.items()])
 
-    def matches(self, text: str, position: int = 0) -> Iterator[Matched]:
-        """Give the patterns that hold from a position to the end, in the table's order."""
+    def matches(
+        self, text: str, position: int = 0, fits: Callable[[Pattern], bool] | None = None
+    ) -> Iterator[Matched]:
+        """Give the patterns that hold from a position to the end, in the table's order; only those that fit."""
         for n in self.candidates(text, position):
+            if fits is not None and not fits(self.patterns[n]):
+                continue
             match = self.match(n, text, position)
             if match is not None:
                 yield match
