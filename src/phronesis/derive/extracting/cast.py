@@ -14,7 +14,8 @@ _MARKS: Final = " ,，.。:：;；\"“”'!！"
 _OWN: Final = re.compile("[我咱俺]")
 
 _OTHERS: Final = re.compile(
-    r"(?:lives|works|speaks|sits|plays|studies|teaches|loves|hates|drives|owns|likes|eats|runs|comes from)\b", re.IGNORECASE
+    r"(?:lives|works|speaks|sits|plays|studies|teaches|loves|hates|drives|owns|likes|eats|runs|comes from)\b",
+    re.IGNORECASE,
 )
 """Verbs that say of nobody what the speaker does: "lives in Ohio"."""
 

@@ -270,17 +270,13 @@ class Reading:
                 elif row.kind == "profile" and spoken.named and self.cast.pending is None:
                     self.cast.person = subject  # "Anna lives in Oslo. She is a nurse"
         if taken:
-            self.cast.subject = (
-                self.cast.person
+            people = not _PEOPLE.isdisjoint(matched.slots)
+            of_person = (
+                spoken.names or not _NAMES_SOMEBODY.isdisjoint(matched.slots)
                 if language.code == "zh"
-                and self.cast.person
-                and (spoken.names or not _NAMES_SOMEBODY.isdisjoint(matched.slots))
-                or language.code == "en"
-                and self.cast.person
-                and not _PEOPLE.isdisjoint(matched.slots)
-                and matched.begins == 0  # "Bernadette is my twin, lives out in Perth"
-                else subject
+                else people and matched.begins == 0  # "Bernadette is my twin, lives out in Perth"
             )
+            self.cast.subject = self.cast.person if of_person and self.cast.person else subject
             self.cast.thing = subject if spoken.thing else self.cast.thing
             if act == "assert" and not spoken.elided:
                 self.matching.leads(spoken, matched)

@@ -153,9 +153,7 @@ class PatternTable:
         }
         self._by_letter.update([(letter.upper(), those) for letter, those in self._by_letter.items()])
 
-    def matches(
-        self, text: str, position: int = 0, fits: Callable[[Pattern], bool] | None = None
-    ) -> Iterator[Matched]:
+    def matches(self, text: str, position: int = 0, fits: Callable[[Pattern], bool] | None = None) -> Iterator[Matched]:
         """Give the patterns that hold from a position to the end, in the table's order; only those that fit."""
         for n in self.candidates(text, position):
             if fits is not None and not fits(self.patterns[n]):
