@@ -150,6 +150,9 @@ class Cast:
             self.subject, self.unknown = self.aliases.get(name, name), False  # 王总电话换了，13829971145
         elif groups.get("third") and self.person is None and self.pending is None:
             self.unknown = True
+        elif (language.code == "en" and self.subject in {None, self.speaker} and self.pending is None
+              and self.alone is None and _OTHERS.match(clause.bare)):  # fmt: skip
+            self.subject, self.unknown = None, True  # "mains a druid, lives in a swamp, allergic to cheese"
 
     def turn_to_pet(self, clause: Clause, language: Language) -> None:
         """Note that a clause is of the pet that was just named, where it says what holds of pets: 六岁了."""

@@ -13,7 +13,9 @@ from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.values import normal_value
 from phronesis.derive.extracting.cast import NAMES, Cast, Spoken, last_named, people_told, quoted_one, subject_said
 from phronesis.derive.extracting.clauses import (
+    MASK,
     Clause,
+    Sentence,
     clauses,
     is_chinese,
     masked,
@@ -56,6 +58,9 @@ _NAMES_SOMEBODY: Final = (_PEOPLE - {"pet"}) | {"name"}
 
 _NEAR: Final = 40
 """Characters between two values of which one holds the other, for them to be the same thing said again."""
+
+MAX_TOGETHER: Final = 160
+"""Characters of clauses that are read together."""
 
 _I: Final = re.compile(r"\bI\b")
 
@@ -118,7 +123,8 @@ class Reading:
             whole_text = written_out(sentence.raw.replace("’", "'"), language).lower()
             self.doubtful = clause_rule(whole_text, language) is not None
             self.matching.retracts = language.text["retract"].search(whole_text) is not None
-            for clause in found[:count]:
+            of_others = self._paired(sentence, found[:count], language)
+            for clause in (one for one in found[:count] if one.start not in of_others):
                 self._clause(clause, language)
             for clause in found[count:]:
                 if not language.gates["asked_for"].search(clause.plain.lower()) or rule:
@@ -160,6 +166,38 @@ class Reading:
                 if not (matched.pattern.done and clause.times):  # "I sent the form today" is an event too
                     break
         return said
+
+    def _paired(self, sentence: Sentence, found: Sequence[Clause], language: Language) -> set[int]:
+        """Read two or three clauses together where one says what the other is: "GMT+8, that's me".
+
+        Give where those begin that speak of somebody else only by what follows: "Parkinson's, that's my father".
+        """
+        table, of_others = language.tables["pairs"], set[int]()
+        if not table.patterns:
+            return of_others
+        for first, count in ((first, count) for first in range(len(found) - 1) for count in (2, 3)):
+            parts = found[first : first + count]
+            bare = ", ".join(one.bare for one in parts)
+            low = bare.lower()
+            if len(parts) < count or len(low) > MAX_TOGETHER or len(low) != len(bare):
+                continue
+            start, end = parts[0].start, parts[-1].end
+            raw = sentence.raw[start - sentence.start : end - sentence.start]
+            if MASK in raw:
+                continue
+            clause = Clause(start, end, raw, bare, bare, ())
+            before = found[first - 1].raw.lower() if first else self.matching.before
+            for matched in table.matches(low):
+                after = matched.pattern.after
+                known = not after or language.gates[after].search(before) is not None
+                if known and clause_rule(low, language) in {None, "chit_chat"}:
+                    kept = self.cast.subject, self.matching.lead
+                    taken = self._take(clause, Spoken(self.cast.speaker, 0, clause.bare), matched, "assert", language)
+                    self.cast.subject, self.matching.lead = kept
+                    if taken:
+                        of_others |= {clause.start} if "subject" in matched.slots else set()
+                        break
+        return of_others
 
     def _parted(self, clause: Clause, language: Language) -> bool:
         """Read a clause that says nothing as a whole as two; tell whether the first says anything."""
@@ -230,13 +268,13 @@ class Reading:
                 elif row.kind == "profile" and spoken.named and self.cast.pending is None:
                     self.cast.person = subject  # "Anna lives in Oslo. She is a nurse"
         if taken:
-            self.cast.subject = (
-                self.cast.person
+            people = not _PEOPLE.isdisjoint(matched.slots)
+            of_person = (
+                spoken.names or not _NAMES_SOMEBODY.isdisjoint(matched.slots)
                 if language.code == "zh"
-                and self.cast.person
-                and (spoken.names or not _NAMES_SOMEBODY.isdisjoint(matched.slots))
-                else subject
+                else people and matched.begins == 0  # "Bernadette is my twin, lives out in Perth"
             )
+            self.cast.subject = self.cast.person if of_person and self.cast.person else subject
             self.cast.thing = subject if spoken.thing else self.cast.thing
             if act == "assert" and not spoken.elided:
                 self.matching.leads(spoken, matched)
