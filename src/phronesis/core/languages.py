@@ -40,7 +40,7 @@ LANGUAGES: Final[Mapping[str, str]] = {
      "brazilian portuguese": "pt-BR", "british english": "en-GB",
      "american english": "en-US", "us english": "en-US", "uk english": "en-GB", "swiss german": "gsw",
      "bahasa": "id", "bahasa indonesia": "id", "bahasa melayu": "ms", "cebuano": "ceb", "bisaya": "ceb", "irish": "ga",
-     "dari": "prs"}  # fmt: skip
+     "dari": "prs", "pidgin": "pcm", "nigerian pidgin": "pcm"}  # fmt: skip
 """From a name in small letters to its code."""
 
 _CODES: Final = frozenset(LANGUAGES.values())
