@@ -43,7 +43,9 @@ LANGUAGES: Final[Mapping[str, str]] = {
      "简体": "zh-Hans", "简体字": "zh-Hans", "繁体": "zh-Hant", "繁体字": "zh-Hant",
      "繁體": "zh-Hant", "繁體字": "zh-Hant",
      "brazilian portuguese": "pt-BR", "british english": "en-GB",
-     "american english": "en-US", "swiss german": "gsw"}  # fmt: skip
+     "american english": "en-US", "us english": "en-US", "uk english": "en-GB", "swiss german": "gsw",
+     "bahasa": "id", "bahasa indonesia": "id", "bahasa melayu": "ms", "cebuano": "ceb", "bisaya": "ceb", "irish": "ga",
+     "dari": "prs", "pidgin": "pcm", "nigerian pidgin": "pcm"}  # fmt: skip
 """From a name in small letters to its code."""
 
 _CODES: Final = frozenset(LANGUAGES.values())

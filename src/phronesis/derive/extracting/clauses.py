@@ -249,6 +249,18 @@ def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language)
     return Clause(start, end, raw, plain, bare, tuple(surfaces))
 
 
+def self_answered(text: str, language: Language) -> str:
+    """Give a text with a colon for the mark of a question that its speaker answers: "favourite film? Alien"."""
+    if "?" not in text:
+        return text
+
+    def put(match: re.Match[str]) -> str:
+        at, end = (place - match.start() for place in match.span("mark"))
+        return f"{match[0][:at]}:{' ' * (end - at - 1)}{match[0][end:]}"
+
+    return language.text["self_asked"].sub(put, text)
+
+
 def with_capitals(text: str, language: Language) -> str:
     """Give a text without capitals with those of the names that stand beside what one is: "my wife anna"."""
 

@@ -144,6 +144,8 @@ def stated(sentence: Sentence, found: list[Clause], language: Language) -> int:
     if language.gates["tag"].search(sentence.raw.lower()) or opens.match(first):
         return 0
     asked = [n for n, clause in enumerate(found) if opens.match(clause.plain.lower())]
+    if not asked and len(found) > 1 and language.gates["asks_short"].match(found[-1].plain.lower()):
+        asked = [len(found) - 1]  # "can't eat gluten, dinner ideas?"
     before = asked[0] if asked and asked[-1] == len(found) - 1 else 0
     if not asked and len(found) > 1 and language.gates["asks_briefly"].match(found[-1].plain.lower()):
         before = len(found) - 1  # "my lad is 13, left foot only, drills?"

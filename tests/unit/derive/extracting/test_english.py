@@ -173,6 +173,43 @@ SAID = [
     ("Don't sugarcoat things.", "reply_style", "sugarcoat"),
     ("prod cluster is in eu-west-1 fyi", "located_in", "eu-west-1"),
     ("the staging db gets wiped every Sunday night", "fact", "gets wiped every Sunday night"),
+    # tastes, with the thing first, compared, or in so many words
+    ("spiders, can't stand them", "dislikes", "spiders"),
+    ("speed cameras can get in the bin", "dislikes", "speed cameras"),
+    ("can't abide loud chewers", "dislikes", "loud chewers"),
+    ("I'd rather starve than eat tripe", "dislikes", "tripe"),
+    ("loud restaurants do my head in", "dislikes", "loud restaurants"),
+    ("you can't beat a bacon sarnie", "likes", "bacon sarnie"),
+    ("proper into techno", "likes", "techno"),
+    ("aisle over window, every time", "prefers", "aisle"),
+    ("Mac over Windows for me", "prefers", "Mac"),
+    ("I'm a books over films kind of person", "prefers", "books"),
+    ("would rather read than watch telly", "prefers", "read"),
+    ("my favourite season? autumn, obviously", "favorite.season", "autumn"),
+    ("fave cheese: comté", "favorite.cheese", "comté"),
+    ("Dune, my favourite book", "favorite.book", "Dune"),
+    ("fav drink ginger beer", "favorite.drink", "ginger beer"),
+    # pastimes, by their day or by what they do for one
+    ("pottery most thursdays, badly", "hobby", "pottery"),
+    ("Saturdays are sacred: birdwatching on the estuary", "hobby", "birdwatching"),
+    ("knitting keeps me sane", "hobby", "knitting"),
+    ("my son Theo plays chess", "hobby", "chess"),
+    ("keen gardener here, heavy clay", "hobby", "gardener"),
+    # tools, by what they are for
+    ("Todoist for tasks, a paper diary for meetings", "uses", "paper diary"),
+    ("still do it all in Excel", "uses", "Excel"),
+    ("moved the lot over to Fastmail", "uses", "Fastmail"),
+    ("dropped Evernote, Joplin now", "uses", "Joplin"),
+    ("my browser is Firefox", "uses", "Firefox"),
+    # how to answer, and in what
+    ("Welsh please, in all your replies", "reply_language", "Welsh"),
+    ("could you talk to me in Polish from now on", "reply_language", "Polish"),
+    ("stick to Bahasa Indonesia for all our chats", "reply_language", "Bahasa Indonesia"),
+    ("for dates I want British spelling only", "reply_style", "British spelling only"),
+    ("from now on just give me the fix", "reply_style", "give me the fix"),
+    ("don't start with a summary every time", "reply_style", "don't start with a summary"),
+    ("new rule: code first", "reply_style", "code first"),
+    ("I love ramen, spots near Leeds?", "likes", "ramen"),
 ]
 
 
@@ -199,6 +236,12 @@ def test_the_same_is_understood_in_other_peoples_words(text: str, key: str, valu
         ("no longer a postie", "job", "postie"),
         ("keto lasted nine days", "diet", "keto"),
         ("the tennis elbow is gone", "health", "tennis elbow"),
+        ("packed in golf, knees are shot", "hobby", "golf"),
+        ("choir isn't for me any more", "hobby", "choir"),
+        ("my climbing days are over", "hobby", "climbing"),
+        ("no more Instagram for me", "uses", "Instagram"),
+        ("been off cigarettes since march", "uses", "cigarettes"),
+        ("gone off sushi since that trip", "likes", "sushi"),
     ],
 )
 def test_what_no_longer_holds_is_taken_back_in_other_words(text: str, key: str, value: str) -> None:
@@ -246,6 +289,11 @@ def test_what_no_longer_holds_is_taken_back_in_other_words(text: str, key: str, 
         "gotta stay focused", "I'll keep you posted", "my diet starts tomorrow", "the interview on Monday was odd",
         "I need to learn from you", "the files are sent at random", "the data is in the table", "my name is mud",
         "the color of the sky is blue", "My wife's sister lives in Rome", "Pets are great at hiding",
+        # what is compared, praised, dropped or asked for this once
+        "JSON over HTTP", "walk over the bridge", "no more questions", "Tips for writing", "working most weekends",
+        "the meeting is over", "same error every time", "give me the answer in Spanish just this once",
+        "favourite colour? asking for a survey", "he can get in the car now", "off to the shops", "Netflix is down",
+        "don't forget to lock the door every time", "can I use Notion for tasks", "running late", "can't do tomorrow",
         "Don't use emojis in this email", "I decided to ask you", "We went with the second option",
         # names of no people, and ages of no people
         "Coffee at work is terrible", "Monday is fine", "hey, it's Friday", "French, please", "the kids are Swiss",
