@@ -140,7 +140,10 @@ class Reading:
             self.cast.unknown |= rule == "third_party_unknown"
         else:
             correction = language.text["not_this"].match(low)
-            if correction and self.proposals and self.proposals[-1].cardinality == "one":
+            last = self.proposals[-1] if self.proposals else None
+            if last and last.key == "task" and last.start >= self.begun and language.gates["nudges"].search(low):
+                self.proposals[-1] = replace(last, key="reminder")  # repot the monstera on Sunday, nudge me
+            elif correction and self.proposals and self.proposals[-1].cardinality == "one":
                 self._corrected(with_times(clause.plain[correction.start("old") : correction.end("old")], clause))
             elif self._said(clause, language) or not self._parted(clause, language):
                 self._note(clause, language)
