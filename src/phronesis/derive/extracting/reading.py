@@ -141,8 +141,10 @@ class Reading:
         else:
             correction = language.text["not_this"].match(low)
             last = self.proposals[-1] if self.proposals else None
-            if last and last.key == "task" and last.start >= self.begun and language.gates["nudges"].search(low):
+            if last and (last.key, last.act, last.done) == ("task", "assert", False) and language.gates["nudges"].search(low):
                 self.proposals[-1] = replace(last, key="reminder")  # repot the monstera on Sunday, nudge me
+            elif (told := language.text["told_after"].match(low)) and self._told_of(told.lastgroup or "", language):
+                self.matching.before = ""
             elif correction and self.proposals and self.proposals[-1].cardinality == "one":
                 self._corrected(with_times(clause.plain[correction.start("old") : correction.end("old")], clause))
             elif self._said(clause, language) or not self._parted(clause, language):
@@ -151,6 +153,14 @@ class Reading:
         if not (self.listing and self.proposals and self.proposals[-1].start == clause.start):
             self.matching.went_by(clause, language)
         self.listing = language.gates["todo"].search(self.matching.before) is not None
+
+    def _told_of(self, what: str, language: Language) -> bool:
+        """Read the clause before as what this one says it is: "sub 4 marathon, that's the dream"."""
+        told = self.last
+        if told is None or told.start < self.begun or any(one.start == told.start for one in self.proposals):
+            return False
+        lead = language.text[f"{what}_lead"].pattern
+        return self._said(replace(told, plain=f"{lead}{told.plain}", bare=f"{lead}{told.bare}"), language)
 
     def _said(self, clause: Clause, language: Language) -> bool:
         """Take what the likeliest pattern gives of a clause; tell whether one gave anything."""
