@@ -327,6 +327,8 @@ RULES: Final = [
          _end_of),
     Rule("recurring", rf"(?:every|each|most)(?: other)? {_WEEKDAY}s?\b|{_WEEKDAY}s\b".replace("?P<w>", "?:"), _nothing),
     Rule("weekday", rf"(?:{_SIDE} )?{_WEEKDAY}\b(?: (?:of )?(?P<k>last|this|next) week\b|{_PART_OF_DAY})", _weekday),
+    Rule("weekday_beside", rf"{_SIDE} (?P<v>mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun)\b(?!['’])", _weekday),
+    Rule("weekday_last", r"(?P<v>mon|tue|weds|thur?|fri)\b(?=\s*(?:[,.;!?\n]|$))", _weekday),
     Rule("weekday_brief", rf"(?P<v>tues|thurs)\b(?!['’]){_PART_OF_DAY}", _weekday),
     Rule("weekday_clock", rf"(?P<v>mon|tue|wed|thur?|fri|sat|sun)\b{_CLOCK}{_PART_OF_DAY}", _weekday),
     Rule("weekday_short", rf"(?:on|by|until|till|from|since|{_SIDE}) (?P<t>{_ABBREVIATED})", _weekday),
@@ -350,7 +352,7 @@ _FIRST: Final = "|".join(
     thirty this three throughout till today tomorrow tonight twelfth twelve twentieth twenty two until valentine
     yesterday spring summer autumn fall winter january february march april may june july august september october
     november december jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday
-    saturday sunday mon tue tues wed thu thur thurs fri sat sun tmrw tmr tmw tomoz yday
+    saturday sunday mon tue tues wed thu thur thurs fri sat sun weds tmrw tmr tmw tomoz yday
     """.split()  # noqa: SIM905 - a word list reads better as words
 )
 """Each form begins with a digit or one of these words; a look at that costs a tenth of trying them all."""
@@ -363,7 +365,7 @@ WORDS: Final = frozenset(
     jan feb mar apr jun jul aug sep sept oct nov dec
     monday tuesday wednesday thursday friday saturday sunday
     mondays tuesdays wednesdays thursdays fridays saturdays sundays
-    mon tue tues wed thu thur thurs fri sat sun
+    mon tue tues wed weds thu thur thurs fri sat sun
     today tomorrow tonight yesterday night morning afternoon evening tmrw tmr tmw tomoz moro yday
     day days week weeks weekend month months quarter year years wk wks wkend mth mths yr yrs
     spring summer autumn fall winter christmas valentine halloween

@@ -134,6 +134,7 @@ class Reading:
     def _clause(self, clause: Clause, language: Language) -> None:
         low = clause.plain.lower()
         rule = clause_rule(low, language) if self.doubtful else None
+        ends = False
         if rule is not None:
             self._gated(clause, language, rule)
             self.cast.turn_to(clause, language)
@@ -144,23 +145,27 @@ class Reading:
             if last and (last.key, last.act, last.done) == ("task", "assert", False) and language.gates["nudges"].search(low):
                 self.proposals[-1] = replace(last, key="reminder")  # repot the monstera on Sunday, nudge me
             elif (told := language.text["told_after"].match(low)) and self._told_of(told.lastgroup or "", language):
-                self.matching.before = ""
+                ends = True
             elif correction and self.proposals and self.proposals[-1].cardinality == "one":
                 self._corrected(with_times(clause.plain[correction.start("old") : correction.end("old")], clause))
             elif self._said(clause, language) or not self._parted(clause, language):
                 self._note(clause, language)
             self.last = clause
-        if not (self.listing and self.proposals and self.proposals[-1].start == clause.start):
+        if ends:
+            self.matching.before = ""  # what it speaks of stands before it, not after
+        elif not (self.listing and self.proposals and self.proposals[-1].start == clause.start):
             self.matching.went_by(clause, language)
         self.listing = language.gates["todo"].search(self.matching.before) is not None
 
     def _told_of(self, what: str, language: Language) -> bool:
-        """Read the clause before as what this one says it is: "sub 4 marathon, that's the dream"."""
+        """Read the clause before as what this one says it is ("sub 4 marathon, that's the dream"); tell whether there is one."""
         told = self.last
-        if told is None or told.start < self.begun or any(one.start == told.start for one in self.proposals):
+        if told is None or told.start < self.begun:
             return False
-        lead = language.text[f"{what}_lead"].pattern
-        return self._said(replace(told, plain=f"{lead}{told.plain}", bare=f"{lead}{told.bare}"), language)
+        if all(one.start != told.start for one in self.proposals):
+            lead = language.text[f"{what}_lead"].pattern
+            self._said(replace(told, plain=f"{lead}{told.plain}", bare=f"{lead}{told.bare}"), language)
+        return True
 
     def _said(self, clause: Clause, language: Language) -> bool:
         """Take what the likeliest pattern gives of a clause; tell whether one gave anything."""
