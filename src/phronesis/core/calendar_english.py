@@ -314,7 +314,8 @@ RULES: Final = [
     Rule("season_beside", rf"{_SIDE} {_SEASON}", _season_of_year),
     Rule("season", rf"(?:in|during|over|since|until|by|before|after) (?P<t>(?:the )?{_SEASON}){_ENDS}",
          _season_of_year),
-    Rule("named_day", r"(?P<r>the day (?:before yesterday|after tomorrow)|(?:yesterday|yday|tomorrow|tmrw|tmr|tmw|tomoz|2moro|today)"
+    Rule("named_day", r"(?P<r>the day (?:before yesterday|after tomorrow)"
+         r"|(?:yesterday|yday|tomorrow|tmrw|tmr|tmw|tomoz|2moro|today)"
          r"(?: (?:morning|afternoon|evening|night))?|tonight|last night|this (?:morning|afternoon|evening))\b",
          _named_day),
     Rule("ago", rf"{_COUNT} {_UNIT} (?:ago|back|earlier|before now)\b", _ago),

@@ -141,11 +141,8 @@ class Reading:
             self.cast.unknown |= rule == "third_party_unknown"
         else:
             correction = language.text["not_this"].match(low)
-            last = self.proposals[-1] if self.proposals else None
-            if last and (last.key, last.act, last.done) == ("task", "assert", False) and language.gates["nudges"].search(low):
-                self.proposals[-1] = replace(last, key="reminder")  # repot the monstera on Sunday, nudge me
-            elif (told := language.text["told_after"].match(low)) and self._told_of(told.lastgroup or "", language):
-                ends = True
+            if self._told_after(low, language):
+                ends = language.gates["nudges"].search(low) is None
             elif correction and self.proposals and self.proposals[-1].cardinality == "one":
                 self._corrected(with_times(clause.plain[correction.start("old") : correction.end("old")], clause))
             elif self._said(clause, language) or not self._parted(clause, language):
@@ -157,13 +154,18 @@ class Reading:
             self.matching.went_by(clause, language)
         self.listing = language.gates["todo"].search(self.matching.before) is not None
 
-    def _told_of(self, what: str, language: Language) -> bool:
-        """Read the clause before as what this one says it is ("sub 4 marathon, that's the dream"); tell whether there is one."""
-        told = self.last
-        if told is None or told.start < self.begun:
+    def _told_after(self, low: str, language: Language) -> bool:
+        """Take what a clause says of the one before; tell whether it does: "sub 4 marathon, that's the dream"."""
+        made = self.proposals[-1] if self.proposals else None
+        is_task = made is not None and (made.key, made.act, made.done) == ("task", "assert", False)
+        if made and is_task and language.gates["nudges"].search(low) is not None:
+            self.proposals[-1] = replace(made, key="reminder")  # repot the monstera on Sunday, nudge me
+            return True
+        told, said = self.last, language.text["told_after"].match(low)
+        if said is None or told is None or told.start < self.begun:
             return False
         if all(one.start != told.start for one in self.proposals):
-            lead = language.text[f"{what}_lead"].pattern
+            lead = language.text[f"{said.lastgroup}_lead"].pattern
             self._said(replace(told, plain=f"{lead}{told.plain}", bare=f"{lead}{told.bare}"), language)
         return True
 
