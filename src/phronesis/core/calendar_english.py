@@ -332,10 +332,10 @@ RULES: Final = [
     Rule("weekday_last", r"(?P<v>mon|tue|weds|thur?|fri)\b(?=\s*(?:[,.;!?\n]|$))", _weekday),
     Rule("weekday_brief", rf"(?P<v>tues|thurs)\b(?!['’]){_PART_OF_DAY}", _weekday),
     Rule("weekday_clock", rf"(?P<v>mon|tue|wed|thur?|fri|sat|sun)\b{_CLOCK}{_PART_OF_DAY}", _weekday),
-    Rule("weekday_short", rf"(?:on|by|until|till|from|since|{_SIDE}) (?P<t>{_ABBREVIATED})", _weekday),
+    Rule("weekday_short", rf"(?:on|by|until|till|from|since|to|for|{_SIDE}) (?P<t>{_ABBREVIATED})", _weekday),
     Rule("weekend", r"(?:on|over|during|at) (?P<t>the weekend)\b", _weekend),
     Rule("of_month", r"(?:on|by|before|until|till) (?P<t>the (?P<d>\d{1,2}(?:st|nd|rd|th)))\b"
-         r"(?= ?(?:[.,;!?)]|$|(?:of the month|at|in|and|for|to)\b))",
+         r"(?= ?(?:[.,;!?)]|$|(?:of the month|at|in|and|for|to|about|with|so|but)\b))",
          lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d")))),
     Rule("holiday", rf"(?:{_SIDE} )?(?P<h>christmas(?: eve)?|new year['’]s(?: eve)?|valentine['’]s|halloween)"
          rf"(?: day)?\b(?: (?P<y>{_YEAR})\b)?", _holiday),
