@@ -51,6 +51,12 @@ def coarse(clause: Clause, at: datetime) -> bool:
     return any(one.precision in _COARSE for one in find_times(clause.raw, at))
 
 
+def long_ago(clause: Clause, at: datetime) -> bool:
+    """Tell whether a clause names no more than a year, and one before the last."""
+    times = find_times(clause.raw, at)
+    return bool(times) and all(one.precision == "year" and one.last.year < at.year - 1 for one in times)
+
+
 def limited(clause: Clause, at: datetime, language: Language) -> bool:
     """Tell whether a clause names a limit rather than a time: "by June", 六月前."""
     before, after = language.text["limit_before"], language.text["limit_after"]

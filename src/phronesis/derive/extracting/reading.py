@@ -140,20 +140,40 @@ class Reading:
     def _clause(self, clause: Clause, language: Language) -> None:
         low = clause.plain.lower()
         rule = clause_rule(low, language) if self.doubtful else None
+        ends = False
         if rule is not None:
             self._gated(clause, language, rule)
             self.cast.turn_to(clause, language)
             self.cast.unknown |= rule == "third_party_unknown"
         else:
             correction = language.text["not_this"].match(low)
-            if correction and self.proposals and self.proposals[-1].cardinality == "one":
+            if self._told_after(low, language):
+                ends = language.gates["nudges"].search(low) is None
+            elif correction and self.proposals and self.proposals[-1].cardinality == "one":
                 self._corrected(with_times(clause.plain[correction.start("old") : correction.end("old")], clause))
             elif self._said(clause, language) or not self._parted(clause, language):
                 self._note(clause, language)
             self.last = clause
-        if not (self.listing and self.proposals and self.proposals[-1].start == clause.start):
+        if ends:
+            self.matching.before = ""  # what it speaks of stands before it, not after
+        elif not (self.listing and self.proposals and self.proposals[-1].start == clause.start):
             self.matching.went_by(clause, language)
         self.listing = language.gates["todo"].search(self.matching.before) is not None
+
+    def _told_after(self, low: str, language: Language) -> bool:
+        """Take what a clause says of the one before; tell whether it does: "sub 4 marathon, that's the dream"."""
+        made = self.proposals[-1] if self.proposals else None
+        is_task = made is not None and (made.key, made.act, made.done) == ("task", "assert", False)
+        if made and is_task and language.gates["nudges"].search(low) is not None:
+            self.proposals[-1] = replace(made, key="reminder")  # repot the monstera on Sunday, nudge me
+            return True
+        told, said = self.last, language.text["told_after"].match(low)
+        if said is None or told is None or told.start < self.begun:
+            return False
+        if all(one.start != told.start for one in self.proposals):
+            lead = language.text[f"{said.lastgroup}_lead"].pattern
+            self._said(replace(told, plain=f"{lead}{told.plain}", bare=f"{lead}{told.bare}"), language)
+        return True
 
     def _said(self, clause: Clause, language: Language) -> bool:
         """Take what the likeliest pattern gives of a clause; tell whether one gave anything."""
