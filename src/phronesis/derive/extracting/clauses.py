@@ -259,6 +259,14 @@ def with_capitals(text: str, language: Language) -> str:
     return language.text["small_name"].sub(put, text)
 
 
+def self_answered(text: str, language: Language) -> str:
+    """Give a text in which what its writer asks and answers is stated: "favourite film? Alien" is "favourite film:"."""
+    asked = language.text.get("asked_self")
+    if asked is None or "?" not in text:
+        return text
+    return asked.sub(lambda match: f"{match[0][:-1]}{'=' if match['thing'] else ':'}", text)
+
+
 def shortened(clause: Clause, language: Language) -> Iterator[str]:
     """Give a clause without what is said beside it, the longest first: "I'm a roofer | up in the mines".
 

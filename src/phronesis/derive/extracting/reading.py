@@ -18,6 +18,7 @@ from phronesis.derive.extracting.clauses import (
     is_chinese,
     masked,
     parted,
+    self_answered,
     sentences,
     times_of,
     with_capitals,
@@ -98,6 +99,7 @@ class Reading:
         language = self.languages["zh" if is_chinese(mask.text) else "en"]
         if self.matching.small:
             mask = replace(mask, text=with_capitals(mask.text, language))
+        mask = replace(mask, text=self_answered(mask.text, language))
         whole = message_rule(mask.text.lower(), language)
         times = self.times = times_of(mask.text, self.at)
         self.laughs = [laugh.start() for laugh in language.gates["laugh"].finditer(mask.text.lower())]
