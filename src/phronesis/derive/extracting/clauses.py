@@ -261,10 +261,9 @@ def with_capitals(text: str, language: Language) -> str:
 
 def self_answered(text: str, language: Language) -> str:
     """Give a text in which what its writer asks and answers is stated: "favourite film? Alien" is "favourite film:"."""
-    asked = language.text.get("asked_self")
-    if asked is None or "?" not in text:
+    if "?" not in text:
         return text
-    return asked.sub(lambda match: f"{match[0][:-1]}{'=' if match['thing'] else ':'}", text)
+    return language.text["asked_self"].sub(lambda match: f"{match[0][:-1]}{'=' if match['thing'] else ':'}", text)
 
 
 def shortened(clause: Clause, language: Language) -> Iterator[str]:

@@ -144,8 +144,7 @@ def stated(sentence: Sentence, found: list[Clause], language: Language) -> int:
     if language.gates["tag"].search(sentence.raw.lower()) or opens.match(first):
         return 0
     asked = [n for n, clause in enumerate(found) if opens.match(clause.plain.lower())]
-    bare = language.gates["asks_bare"] if language.code == "en" else None
-    if bare is not None and not asked and len(found) > 1 and bare.match(found[-1].plain.lower()):
+    if not asked and len(found) > 1 and language.gates["asks_bare"].match(found[-1].plain.lower()):
         return len(found) - 1  # "our queue is Kafka, alternatives?" asks with its last words alone
     before = asked[0] if asked and asked[-1] == len(found) - 1 else 0
     wish = language.gates["wish"]  # 想学吉他，从哪开始: the wish is part of what is asked
