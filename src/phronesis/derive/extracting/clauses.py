@@ -29,10 +29,16 @@ _LATIN: Final = re.compile(r"[A-Za-z]+(?:[.@_+\d-]+[A-Za-z]+)*")
 _PRIVATE: Final = re.compile("[\ue000-\uf8ff]")
 _FENCE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,300}`", re.DOTALL)
 _CODE_LINE: Final = re.compile(
-    r"^[ \t]*(?:[$>#]\s|>>>|curl\s|ssh\s|git\s|pip\s|npm\s|sudo\s|docker\s|cd\s|Traceback\b|File \"|at \S+\(|"
-    r"[A-Za-z.]*(?:Error|Exception)\b:|HTTP/\d|(?:GET|POST|PUT|DELETE)\s/|import\s\w|"
-    r"from\s\S+\simport\b|def\s\w+\(|class\s\w+[:(]|"
-    r"(?:const|let|var|function|public|private|return|SELECT|INSERT|UPDATE)\s|[{}\[\]<]|\"[\w ]+\"\s*:|"
+    r"^[ \t]*(?:[$>#]\s|>>>|curl\s|ssh\s|sudo\s|Traceback\b|File \"|at \S+\(|"
+    r"git\s(?:add|am|apply|bisect|blame|branch|checkout|cherry-pick|clone|commit|config|diff|fetch|grep|init|log|merge|"
+    r"mv|pull|push|rebase|remote|reset|restore|revert|rm|show|stash|status|submodule|switch|tag|worktree)\b|"
+    r"(?:pip3?|npm|yarn|docker|kubectl|brew|cargo)\s(?:-|add|apply|build|compose|create|delete|exec|get|i|"
+    r"images?|init|install|logs?|mod|ps|publish|pull|push|remove|rm|run|start|stop|test|uninstall|update|upgrade)\b|"
+    r"cd\s\S+\s*(?:$|&&|;)|[A-Za-z.]*(?:Error|Exception)\b:|HTTP/\d|(?:GET|POST|PUT|DELETE)\s/|"
+    r"import\s\w[\w.]*\s*(?:$|;|,|as\s)|import\s(?:[{*\"']|[\w.]+\s+from\b)|"
+    r"from\s\S+\simport\b|def\s\w+\(|class\s\w+[:({]|(?:SELECT|INSERT|UPDATE)\s|"
+    r"(?:const|let|var)\s[\w\[{][^\n=]{0,60}=|function\s*\w*\(|(?:public|private)\s[^\n]{0,80}[({;=]|return\b[^\n]{0,80}[;({\[]|"
+    r"[{}\[\]<]|\"[\w ]+\"\s*:|"
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*\s|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG)\b|"
     r"[\w.\[\]'\"]+\s*(?:=|\+=|:=)\s*(?:[\d\"'\[{(]|\w+\(|True|False|None|null)|"
     r"\w+\([^)]{0,80}\);?$|//\s|(?:if|for|while)\s?\([^)\n]{0,80}\)\s?\{|(?:diff|index|---|\+\+\+|@@)\s).*$",
@@ -269,6 +275,13 @@ def with_capitals(text: str, language: Language) -> str:
         return f"{match[0][:at]}{match[0][at].upper()}{match[0][at + 1 :]}"
 
     return language.text["small_name"].sub(put, text)
+
+
+def self_answered(text: str, language: Language) -> str:
+    """Give a text in which what its writer asks and answers is stated: "favourite film? Alien" is "favourite film:"."""
+    if "?" not in text:
+        return text
+    return language.text["asked_self"].sub(lambda match: f"{match[0][:-1]}{'=' if match['thing'] else ':'}", text)
 
 
 def shortened(clause: Clause, language: Language) -> Iterator[str]:

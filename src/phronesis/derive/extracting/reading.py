@@ -383,7 +383,8 @@ class Reading:
             self.cast.person = found["relname"]
             if found.end() == len(clause.bare):
                 self.cast.subject = found["relname"]
-        if (about := language.text["about"].match(clause.bare)) is not None:
+        about = language.text["about"].match(clause.bare)
+        if about is not None and not any(one.start == clause.start for one in self.proposals):
             self.cast.thing = about["thing"]
         self._introduced(clause, language)
 

@@ -159,7 +159,7 @@ def _one(row: MemoryType, text: str, language: Language, *, small: bool, free: b
             return None
     if free and row.key == "alias":
         return text  # a handle has the letters that it has
-    return _in_form(row, text, language, small=small)
+    return _in_form(row, text, language, small=small, free=free)
 
 
 def _edges(row: MemoryType, language: Language) -> tuple[Expression | None, Expression | None]:
@@ -169,7 +169,7 @@ def _edges(row: MemoryType, language: Language) -> tuple[Expression | None, Expr
     return language.never.get("first"), None if row.key in _TO_SOMEBODY else language.never.get("last")
 
 
-def _in_form(row: MemoryType, text: str, language: Language, *, small: bool) -> str | None:
+def _in_form(row: MemoryType, text: str, language: Language, *, small: bool, free: bool) -> str | None:
     match row.form:
         case "name" | "place" if language.code == "zh":
             found = _HAN_NAME.match(text)
@@ -178,6 +178,8 @@ def _in_form(row: MemoryType, text: str, language: Language, *, small: bool) -> 
         case "name" | "place":
             if row.key in {"employer", "school"}:
                 return text if len(text.split()) <= 6 else None  # noqa: PLR2004 - words of a firm's name
+            if free and row.key == "located_in":
+                return text  # "under the left tread" is where a thing is
             found = _CAPITAL.match(text)
             if found is not None:
                 return found[0].strip('"“”《》.')

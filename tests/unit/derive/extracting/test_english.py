@@ -261,6 +261,42 @@ def test_the_same_is_understood_in_other_peoples_words(text: str, key: str, valu
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # an attribute of a thing: before it, after it, as a label, in a list, value first
+        ("Zephyr's budget is 12k", [("Zephyr", "attribute.budget", "12k")]),
+        ("garage door code: 9921", [("garage door", "attribute.code", "9921")]),
+        ("shop's rent went up to 1,400", [("shop", "attribute.rent", "1,400")]),
+        ("Lucia took over as maintainer of parsekit", [("parsekit", "attribute.maintainer", "Lucia")]),
+        ("5512 is Marek's extension", [("Marek", "attribute.extension", "5512")]),
+        ("the 30k budget for Zephyr got cut again", [("Zephyr", "attribute.budget", "30k")]),
+        ("Zephyr, budget 30k, owner Lucia",
+         [("Zephyr", "attribute.budget", "30k"), ("Zephyr", "attribute.owner", "Lucia")]),
+        ("port 9100 for Zephyr, protocol gRPC",
+         [("Zephyr", "attribute.port", "9100"), ("Zephyr", "attribute.protocol", "gRPC")]),
+        ("Olive's a cockapoo", [("Olive", "attribute.breed", "cockapoo")]),
+        # where it is
+        ("hall C is where the old press sits", [("old press", "located_in", "hall C")]),
+        ("spare keys are under the blue pot", [("spare keys", "located_in", "under the blue pot")]),
+        ("the boat is moored in Falmouth", [("boat", "located_in", "Falmouth")]),
+        ("our third depot? Antwerp, by the river", [("third depot", "located_in", "Antwerp")]),
+        # what it uses
+        ("the crawler's written in Rust", [("crawler", "uses", "Rust")]),
+        ("ci moved from travis to buildkite", [("ci", "uses", "buildkite")]),
+        ("Lucia is the owner of zephyr-api and it's all Go",
+         [("zephyr-api", "attribute.owner", "Lucia"), ("zephyr-api", "uses", "Go")]),
+        ("our message queue is NATS, alternatives?", [("message queue", "uses", "NATS")]),
+        # what holds of it
+        ("bins go out tuesday nights", [("bins", "fact", "go out tuesday nights")]),
+        ("the kiln needs 3 hours to cool", [("kiln", "fact", "needs 3 hours to cool")]),
+        ("just so you know the sensor API returns kelvin", [("sensor API", "fact", "returns kelvin")]),
+    ],
+)  # fmt: skip
+def test_what_holds_of_things_is_told_in_many_ways(text: str, expected: list[tuple[str, str, str]]) -> None:
+    assert [(one.subject, one.key, one.value) for one in read(text)] == expected
+
+
+@pytest.mark.parametrize(
     ("text", "key", "value"),
     [
         ("We no longer have the caravan", "possession", "caravan"),
@@ -347,6 +383,18 @@ def test_what_no_longer_holds_is_taken_back_in_other_words(text: str, key: str, 
         "the dial turns 90", "Morning Anna, can you help", "Tom and I split the bill", "our kids are Year 5 and Year 7",
         "two truths and a lie: I'm married, I'm Dutch", "a dummy profile for tests: Jane, 41, married, lives in Ohio",
         "turn this into a rhyme: Grandpa lives in Devon", "my mum called me Sunday", "hello to all the team",
+        # of things: the world's, somebody else's, passing, supposed, asked
+        "the best colour for a kitchen is green", "their backend is all Go", "the printer is down",
+        "say the budget is 40k, what's the tax", "React is the best of all frameworks", "error code is 404",
+        "anyone know who the lead of Zephyr is", "whos the owner of zephyr-api", "our standup is at 9:15",
+        "the bank charges too much", "more tea = more bugs",
+        # drafts, characters, inverted speech, and what holds for one answer
+        "Shorten: I work as a welder in Graz", "tagline for my bakery: We live for bread",
+        "I live by the sea, said the ghost", "bro was like I'm allergic to mornings", "call me a taxi",
+        "its for a play, the nurse hates her job", "mains a druid, allergic to cheese",
+        "set up a dummy profile: married, lives in Ohio", "cover letter: Dear Ms Roth, I am a chemist",
+        "Speak to me like a pirate for the next answer only", "guy at the bar, lives in Hull, allergic to olives",
+        "the cluster is in hel1, nope scratch that, forget it",
     ],
 )  # fmt: skip
 def test_what_only_looks_so_is_not_taken(text: str) -> None:
