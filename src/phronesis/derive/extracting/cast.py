@@ -151,7 +151,7 @@ class Cast:
         elif groups.get("third") and self.person is None and self.pending is None:
             self.unknown = True
         elif (language.code == "en" and self.subject in {None, self.speaker} and self.pending is None
-              and self.alone is None and _OTHERS.match(clause.bare)):  # fmt: skip
+              and self.alone is None and language.text["third_verb"].match(clause.bare)):  # fmt: skip
             self.subject, self.unknown = None, True  # "mains a druid, lives in a swamp, allergic to cheese"
 
     def turn_to_pet(self, clause: Clause, language: Language) -> None:
