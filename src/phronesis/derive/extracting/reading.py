@@ -284,9 +284,9 @@ class Reading:
         names = self.cast.alone_named(clause, language)
         if self.cast.pending and names:
             key, _, was = self.cast.pending
-            for name, age in names:
-                self._related(clause, key, name, language, was)
-                self._aged(clause, name, age, language)
+            for called, age in names:
+                self._related(clause, key, called, language, was)
+                self._aged(clause, called, age, language)
             if not self.cast.several or self.simple[clause.end : clause.end + 1] != ",":
                 self.cast.pending = None  # "three kids, Ann, Bo and Cy"
             if language.text["kin_only"].match(self.matching.before) and not self.cast.several:
