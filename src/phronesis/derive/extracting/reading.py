@@ -314,8 +314,8 @@ class Reading:
                 self._related(clause, key, str(groups["name"]), language, was)
                 return
         is_my = language.text["is_my"].match(clause.bare)
-        if is_my is not None and (name := last_named(self.last, language)) is not None:
-            self._related(clause, language.relations[is_my["rel"].lower()], name, language)
+        if is_my is not None and (met := last_named(self.last, language)) is not None:
+            self._related(clause, language.relations[is_my["rel"].lower()], met, language)
             return
         for found in language.text["with_relative"].finditer(clause.bare):
             if (known := language.relations.get(found["rel"].lower())) is not None:
