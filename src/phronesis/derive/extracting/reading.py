@@ -344,9 +344,9 @@ class Reading:
         names = self.cast.alone_named(clause, language)
         if self.cast.pending and names:
             key, _, was = self.cast.pending
-            for name, age in names:
-                self._related(clause, key, name, language, was)
-                self._aged(clause, name, age, language)
+            for called, age in names:
+                self._related(clause, key, called, language, was)
+                self._aged(clause, called, age, language)
             if not self.cast.several or self.simple[clause.end : clause.end + 1] != ",":
                 self.cast.pending = None  # "three kids, Ann, Bo and Cy"
             if language.text["kin_only"].match(self.matching.before) and not self.cast.several:
@@ -374,8 +374,8 @@ class Reading:
                 self._related(clause, key, str(groups["name"]), language, was)
                 return
         is_my = language.text["is_my"].match(clause.bare)
-        if is_my is not None and (name := last_named(self.last, language)) is not None:
-            self._related(clause, language.relations[is_my["rel"].lower()], name, language)
+        if is_my is not None and (met := last_named(self.last, language)) is not None:
+            self._related(clause, language.relations[is_my["rel"].lower()], met, language)
             return
         for found in language.text["with_relative"].finditer(clause.bare):
             if (known := language.relations.get(found["rel"].lower())) is not None:
