@@ -217,6 +217,9 @@ SAID = [
     # tastes, with the thing first, compared, or in so many words
     ("spiders, can't stand them", "dislikes", "spiders"),
     ("speed cameras can get in the bin", "dislikes", "speed cameras"),
+    ("olives? hard no, what else goes on it", "dislikes", "olives"),
+    ("sushi? love it, any spots in Leeds", "likes", "sushi"),
+    ("I don't get the hype around Marvel", "dislikes", "Marvel"),
     ("can't abide loud chewers", "dislikes", "loud chewers"),
     ("I'd rather starve than eat tripe", "dislikes", "tripe"),
     ("loud restaurants do my head in", "dislikes", "loud restaurants"),
