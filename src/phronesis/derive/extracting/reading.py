@@ -278,9 +278,13 @@ class Reading:
         self.cast.turn_to(clause, language)
         for known, called in people_told(clause, language):
             self._related(clause, known, called, language)
+            if clause.bare.endswith(called):
+                self.cast.subject = called  # 带的实习生小林，日本籍
         kin = language.text["kin_only"].match(clause.bare)
         if kin is not None and self.cast.alone is not None:
-            self._related(clause, language.relations.get(kin["rel"].lower(), "colleague"), self.cast.alone, language)
+            word = (kin["rel"] or kin.groupdict().get("rel_b") or "").lower()
+            key = "pet" if language.gates["of_pets"].match(word) else language.relations.get(word, "colleague")
+            self._related(clause, "friend" if word == "同桌" else key, self.cast.alone, language)
             self.cast.subject = self.cast.alone
             return
         names = language.text["names_only"].match(clause.bare)
