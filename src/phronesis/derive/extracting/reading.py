@@ -8,6 +8,7 @@ from typing import Final
 
 from phronesis.core.calendar import TimeSpan
 from phronesis.core.kinship import plain_relative
+from phronesis.core.numerals import parse_number
 from phronesis.core.proposals import Act, Basis, Proposal, Refusal
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.values import normal_value
@@ -65,6 +66,18 @@ _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
 _NEAREST: Final = frozenset({"child", "pet", "sibling", "partner"})
 """Relations whose name may follow: "We have a daughter. Mia is five." """
+
+
+_SHORT: Final = 4
+"""Characters of what somebody wants to be called, as a clause of its own."""
+
+_GROWN: Final = 14
+"""Years: who is younger, and speaks, says whose age it is."""
+
+
+def _is_small(age: str) -> bool:
+    number = parse_number(age.rstrip("岁半"))
+    return number is not None and number < _GROWN
 
 
 @dataclass(slots=True)
@@ -209,6 +222,8 @@ class Reading:
             if one is None:
                 return False
             row, subject = one.row, one.subject  # noqa: PLW2901 - its words and its time say what it is
+            if row.key == "age" and spoken.elided and subject == self.cast.speaker and _is_small(one.values[0]):
+                continue  # 布偶，六岁: a pet's, or a child's
             key = row.key if row is not told.row else key  # noqa: PLW2901
             for value in one.values:
                 taken = True
@@ -286,6 +301,10 @@ class Reading:
             key = "pet" if language.gates["of_pets"].match(word) else language.relations.get(word, "colleague")
             self._related(clause, "friend" if word == "同桌" else key, self.cast.alone, language)
             self.cast.subject = self.cast.alone
+            return
+        called = self.last.bare if self.last is not None else ""
+        if language.text["called_so"].match(clause.bare) and 0 < len(called) <= _SHORT:
+            self._related(clause, "address_as", called, language)  # 掌柜的，以后就这么叫我
             return
         names = language.text["names_only"].match(clause.bare)
         self.cast.alone = clause.bare if names and " and " not in clause.bare else None
