@@ -68,8 +68,6 @@ _NEAREST: Final = frozenset({"child", "pet", "sibling", "partner"})
 """Relations whose name may follow: "We have a daughter. Mia is five." """
 
 
-_BYNAME: Final = re.compile("[小老阿].")
-
 _SHORT: Final = 4
 """Characters of what somebody wants to be called, as a clause of its own."""
 
@@ -280,12 +278,6 @@ class Reading:
             self.cast.person = self.cast.aliases[str(spoken.subject)] = name
             self.cast.people.append(name)
 
-    def _named(self, clause: Clause, role: str, name: str, language: Language) -> None:
-        if (row := self.types.find("name")) is not None:
-            said = {"subject": role, "key": "name", "act": "assert", "replaces": None}
-            spoken = Spoken(self.cast.speaker, 0, clause.plain)
-            self._add(clause, spoken, row, name, Pattern(p=""), language=language, **said)
-
     def _related(self, clause: Clause, key: str, name: str, language: Language, act: str = "assert") -> None:
         row = self.types.find(key)
         if row is not None:
@@ -335,9 +327,6 @@ class Reading:
                 self.cast.subject = self.cast.subject or mate
                 return
             name, relation = (groups.get(one) or groups.get(f"{one}_b") for one in ("relname", "rel"))
-            kin, called = groups.get("other"), groups.get("othername")
-            if kin and called and language.text["known_by_role"].match(kin) and not _BYNAME.fullmatch(called):
-                self._named(clause, kin, called, language)
             if name and relation:
                 self._related(clause, language.relations[relation.lower()], name, language)
                 self.cast.subject = self.cast.subject or name
