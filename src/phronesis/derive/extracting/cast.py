@@ -114,7 +114,9 @@ class Cast:
         several = " and " in self.alone
         if kin is None or several != (kin.groupdict().get("many") is not None):
             return None
-        key = language.relations.get(kin["rel"].lower(), "colleague" if language.code == "zh" else "")
+        word = (kin["rel"] or kin.groupdict().get("rel_b") or "").lower()
+        known = "pet" if language.gates["of_pets"].match(word) else language.relations.get(word, "colleague")
+        key = "friend" if word == "同桌" else known if language.code == "zh" else language.relations.get(word, "")
         names = NAMES.split(self.alone) if several else [self.alone]
         self.person, self.subject = names[-1], None if several else self.alone
         return [(key, name) for name in names if key]
@@ -223,5 +225,9 @@ def last_named(clause: Clause | None, language: Language) -> str | None:
 
 def people_told(clause: Clause, language: Language) -> list[tuple[str, str]]:
     """Give whom a clause names by their part in the speaker's life, each with the key: 我妈陈桂芳, 组里小唐."""
-    told = language.text["person_told"].search(clause.bare)
-    return [] if told is None else [(key, name) for key, name in told.groupdict().items() if name is not None]
+    found = (language.text[form].search(clause.bare) for form in ("person_told", "also_told"))
+    return list(
+        dict.fromkeys(
+            (key, name) for told in found if told for key, name in told.groupdict().items() if name is not None
+        )
+    )

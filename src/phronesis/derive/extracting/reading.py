@@ -8,6 +8,7 @@ from typing import Final
 
 from phronesis.core.calendar import TimeSpan
 from phronesis.core.kinship import plain_relative
+from phronesis.core.numerals import parse_number
 from phronesis.core.proposals import Act, Basis, Proposal, Refusal
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.values import normal_value
@@ -69,6 +70,18 @@ _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
 _NEAREST: Final = frozenset({"child", "pet", "sibling", "partner"})
 """Relations whose name may follow: "We have a daughter. Mia is five." """
+
+
+_SHORT: Final = 4
+"""Characters of what somebody wants to be called, as a clause of its own."""
+
+_GROWN: Final = 14
+"""Years: who is younger, and speaks, says whose age it is."""
+
+
+def _is_small(age: str) -> bool:
+    number = parse_number(age.rstrip("岁半"))
+    return number is not None and number < _GROWN
 
 
 @dataclass(slots=True)
@@ -267,6 +280,8 @@ class Reading:
             if one is None:
                 return False
             row, subject = one.row, one.subject  # noqa: PLW2901 - its words and its time say what it is
+            if row.key == "age" and spoken.elided and subject == self.cast.speaker and _is_small(one.values[0]):
+                continue  # 布偶，六岁: a pet's, or a child's
             key = row.key if row is not told.row else key  # noqa: PLW2901
             for value in one.values:
                 taken = True
@@ -337,9 +352,15 @@ class Reading:
         self.cast.turn_to(clause, language)
         for known, called in people_told(clause, language):
             self._related(clause, known, called, language)
+            if language.code == "zh" and clause.bare.endswith(called):
+                self.cast.subject = called  # 带的实习生小林，日本籍
         if (those := self.cast.apposed(clause, language)) is not None:
             for known, called in those:
                 self._related(clause, known, called, language)
+            return
+        before = self.last.bare if self.last is not None else ""
+        if language.text["called_so"].match(clause.bare) and 0 < len(before) <= _SHORT:
+            self._related(clause, "address_as", before, language)  # 掌柜的，以后就这么叫我
             return
         names = self.cast.alone_named(clause, language)
         if self.cast.pending and names:
