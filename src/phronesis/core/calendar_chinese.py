@@ -213,6 +213,7 @@ _RULES: Final = [
     Rule("away", rf"{_COUNT}{_UNIT}(?:之|以)?(?P<a>前|[后後](?!悔|备))", _away),
     Rule("few_days", "(?P<b>前|这|這|过|過)[几幾两]天", _few_days),
     Rule("named_day", "(?P<r>大前|大[后後]|前|昨|今|明|[后後])(?:[天日](?!真|气|赋)|晚|早|夜)", _named_day),
+    Rule("named_day_spoken", "(?P<r>昨|(?<![一-鿿])明)(?:儿个?|个儿?)(?![子女媳童科人月性])", _named_day),
     Rule("end_of", "(?P<u>月|年)(?P<p>初|中(?![国文学午风药医考奖毒标签餐式秋])|底|末)", _end_of),
     Rule("month", rf"(?<![个個\d]){_MONTH}份?{_PART}?", _month),
     Rule("of_month", rf"(?:(?<!\w)|(?<=[到在是前于这我们])){_DAY}", _of_month),
