@@ -99,8 +99,8 @@ def _decided_against(one: Proposal, other: Proposal) -> str | None:
 def joined(proposals: Sequence[Proposal]) -> list[Proposal]:
     """Give proposals with "I left Siemens" and "I now work at Bosch" as one: what is new, and what it replaces.
 
-    Of keys that hold many values, what is used does so where the two stand side by side: 不用Jira了，换成飞书了. What is
-    dropped in a clause that begins with it is told for itself: 快手早卸了，现在全靠运满满.
+    Of keys that hold many values, what is used does so where the two stand side by side: 不用Jira了，换成飞书了. What
+    is dropped in a clause that begins with it is told for itself: 快手早卸了，现在全靠运满满.
     A name that others use is left out where the same message asks to be called by it.
     """
 
