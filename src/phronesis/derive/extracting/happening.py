@@ -51,7 +51,8 @@ def _by_time(
 ) -> MemoryType:
     """Give the key of what lies ahead: without a day it is planned, by a limit a task, and over it is an event."""
     doing = language.text["doing"].match(value.lower()) is not None
-    if doing and coarse(clause, at):
+    feast = language.text["feast"].search(clause.raw) is not None and language.text["outward"].match(value) is not None
+    if doing and (feast or coarse(clause, at)):  # 国庆去黄山: a feast is no day
         return types.find("plan") or row
     if doing and language.code == "zh" and limited(clause, at, language):
         return types.find("task") or row
