@@ -399,8 +399,8 @@ class Reading:
             self._related(clause, language.relations[is_my["rel"].lower()], met, language)
             return
         for found in language.text["with_relative"].finditer(clause.bare):
-            if (known := language.relations.get(found["rel"].lower())) is not None:
-                self._related(clause, known, found["relname"], language)
+            if (relative := language.relations.get(found["rel"].lower())) is not None:
+                self._related(clause, relative, found["relname"], language)
             self.cast.person = found["relname"]
             if found.end() == len(clause.bare):
                 self.cast.subject = found["relname"]
