@@ -170,7 +170,10 @@ def test_what_looks_like_a_name_is_none(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("我闺蜜佳佳在苏州当护士", {("佳佳", "home_city", "苏州"), ("佳佳", "job", "护士"), ("user", "friend", "佳佳")}),
+        (
+            "我闺蜜佳佳在苏州当护士",
+            {("佳佳", "home_city", "苏州"), ("佳佳", "job", "护士"), ("user", "friend", "佳佳")},
+        ),
         ("徒弟阿明，22", {("user", "colleague", "阿明"), ("阿明", "age", "22")}),
         ("死党陶陶从小对芒果过敏", {("陶陶", "allergy", "芒果"), ("user", "friend", "陶陶")}),
         ("养了只英短，起名叫年糕", {("user", "pet", "年糕")}),
