@@ -23,7 +23,8 @@ _WORDS: Final = re.compile("[a-z]+")
 _DIGIT: Final = re.compile(r"\d")
 _ENGLISH_DIGITS: Final = re.compile(r"(?:19|20)\d\d|\d(?:st|nd|rd|th)|0['’]?s\b|\bq[1-4]\b")
 _CHINESE_HINT: Final = re.compile(
-    "[年月日号號周週天晚早夜末季]|星期|[礼禮]拜|元旦|情人节|五一|劳动节|儿童节|国庆|圣诞|(?:19|20)[0-9]{2}[-/.]|q[1-4]"
+    "[年月日号號周週天晚早夜末季]|[昨明][儿个]|星期|[礼禮]拜|元旦|情人节|五一|劳动节|儿童节|国庆|圣诞"
+    "|(?:19|20)[0-9]{2}[-/.]|q[1-4]"
 )
 _OTHER_ENGLISH: Final = re.compile(
     r"\b(?:\d{1,2}(?::\d\d)?\s?(?:am|pm|a\.m|p\.m)\b|\d{1,2}:\d\d\b|\d{1,2}\so'?clock|noon|midnight|morning|mornings"

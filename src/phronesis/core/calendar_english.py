@@ -52,13 +52,19 @@ _MONTH: Final = (
 )
 _WEEKDAY: Final = "(?P<w>monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
 _ABBREVIATED: Final = r"(?P<v>mon|tues?|wed|thu(?:rs?)?|fri|sat)\b(?!')"
+_CLOCK: Final = (
+    r"(?= \d{1,2}(?:[:.]\d\d|\s?[ap]m)\b| the \d{1,2}(?:st|nd|rd|th)\b"
+    r"| (?:noon|midday|morning|arvo|afternoon|evening|night|lunchtime|half (?:past|\w+))\b)"
+)
+_PART_OF_DAY: Final = r"(?: (?:morning|afternoon|arvo|evening|night|lunchtime)\b| the (?P<d>\d{1,2}(?:st|nd|rd|th))\b)?"
 _NTH: Final = "(?P<d>" + r"\d{1,2}(?:st|nd|rd|th)?" + "".join(f"|{word}" for word in reversed(_ORDINALS)) + r")\b"
 _THROUGH: Final = r"(?: ?(?:-|–|to|through) ?(?:the )?(?P<e>\d{1,2})(?:st|nd|rd|th)?\b(?!:))?"
 _COUNT: Final = (
     r"(?P<n>\d{1,3}|an?(?: couple of| few)?|a couple|couple of|few|several|one|two|three|four|five|six|seven|eight|"
     "nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|half an?)"
 )
-_UNIT: Final = r"(?P<u>days?|weeks?|months?|years?)\b"
+_BRIEF: Final = {"wk": "week", "wkend": "weekend", "mth": "month", "yr": "year"}
+_UNIT: Final = r"(?P<u>days?|weeks?|months?|years?|wks?|mths?|yrs?)\b"
 _SEASON: Final = r"(?P<s>spring|summer|autumn|fall|winter)\b"
 _OPENED: Final = "(?:in|since|during|by|until|till|from|of|before|after|around|throughout|for|back in|sometime in)"
 _PART: Final = r"(?:(?P<p>early|mid|late|(?:the )?(?:start|beginning|middle|end) of)(?: |-))?"
@@ -165,7 +171,7 @@ def _season_of_year(parts: Parts, reference: Reference) -> Span:
 
 def _named_day(parts: Parts, reference: Reference) -> Span:
     words = re.split(r"\s+", (parts.get("r") or "").casefold())
-    ahead = {"tomorrow": 1, "yesterday": -1, "last": -1}.get(words[0], 0)
+    ahead = {"yesterday": -1, "yday": -1, "last": -1, "today": 0, "tonight": 0, "this": 0}.get(words[0], 1)
     if words[0] == "the":
         ahead = -2 if words[-1] == "yesterday" else 2
     return shifted(reference.day, "day", ahead)
@@ -180,7 +186,8 @@ def _counted(parts: Parts) -> tuple[int, int]:
 
 
 def _unit(parts: Parts) -> Unit:
-    return cast("Unit", (parts.get("u") or "").casefold().rstrip("s"))
+    unit = (parts.get("u") or "").casefold().rstrip("s")
+    return cast("Unit", _BRIEF.get(unit, unit))
 
 
 def _ago(parts: Parts, reference: Reference) -> Span | None:
@@ -201,6 +208,7 @@ def _away(parts: Parts, reference: Reference, side: int) -> Span | None:
 
 def _beside_unit(parts: Parts, reference: Reference) -> Span:
     unit = (parts.get("u") or "").casefold()
+    unit = _BRIEF.get(unit, unit)
     side = 2 * _side(parts.get("z")) or _side(parts.get("q"))  # the week before last, the month after next
     if unit == "weekend":
         return a_weekend(reference.day + timedelta(weeks=side))
@@ -236,6 +244,8 @@ def _end_of(parts: Parts, reference: Reference) -> Span:
 
 def _weekday(parts: Parts, reference: Reference) -> Span:
     day = _weekday_number(parts)
+    if parts.get("d"):  # Monday the 5th
+        return nearest_of_month(reference, _ordinal(parts.get("d")))
     here, side = reference.day, _side(parts.get("q"))
     week = parts.get("k") or (parts.get("q") if (parts.get("q") or "").casefold() in {"this", "next"} else None)
     if week:
@@ -304,23 +314,28 @@ RULES: Final = [
     Rule("season_beside", rf"{_SIDE} {_SEASON}", _season_of_year),
     Rule("season", rf"(?:in|during|over|since|until|by|before|after) (?P<t>(?:the )?{_SEASON}){_ENDS}",
          _season_of_year),
-    Rule("named_day", r"(?P<r>the day (?:before yesterday|after tomorrow)|(?:yesterday|tomorrow|today)"
+    Rule("named_day", r"(?P<r>the day (?:before yesterday|after tomorrow)"
+         r"|(?:yesterday|yday|tomorrow|tmrw|tmr|tmw|tomoz|2moro|today)"
          r"(?: (?:morning|afternoon|evening|night))?|tonight|last night|this (?:morning|afternoon|evening))\b",
          _named_day),
     Rule("ago", rf"{_COUNT} {_UNIT} (?:ago|back|earlier|before now)\b", _ago),
     Rule("ahead", rf"in {_COUNT} {_UNIT}(?:['’]s?)?(?: time\b)?(?! of\b)", _ahead),
     Rule("from_now", rf"{_COUNT} {_UNIT} from (?:now|today)\b", _ahead),
     Rule("before_last", r"the (?P<u>week|weekend|month|year) (?P<z>before last|after next)\b", _beside_unit),
-    Rule("beside_unit", rf"{_SIDE} (?P<u>weekend|week|month|year|quarter)\b", _beside_unit),
+    Rule("beside_unit", rf"{_SIDE} (?P<u>weekend|week|month|year|quarter|wkend|wk|mth|yr)\b", _beside_unit),
     Rule("stretch", rf"(?:the )?(?P<q>last|past|previous|next|coming) {_COUNT} {_UNIT}", _stretch),
     Rule("end_of", r"(?:the )?(?P<p>start|beginning|middle|end) of (?P<q>the|this|next|last) (?P<u>week|month|year)\b",
          _end_of),
     Rule("recurring", rf"(?:every|each|most)(?: other)? {_WEEKDAY}s?\b|{_WEEKDAY}s\b".replace("?P<w>", "?:"), _nothing),
-    Rule("weekday", rf"(?:{_SIDE} )?{_WEEKDAY}\b(?: (?:of )?(?P<k>last|this|next) week\b)?", _weekday),
-    Rule("weekday_short", rf"(?:on|by|until|till|from|since|{_SIDE}) (?P<t>{_ABBREVIATED})", _weekday),
+    Rule("weekday", rf"(?:{_SIDE} )?{_WEEKDAY}\b(?: (?:of )?(?P<k>last|this|next) week\b|{_PART_OF_DAY})", _weekday),
+    Rule("weekday_beside", rf"{_SIDE} (?P<v>mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun)\b(?!['’])", _weekday),
+    Rule("weekday_last", r"(?P<v>mon|tue|weds|thur?|fri)\b(?=\s*(?:[,.;!?\n]|$))", _weekday),
+    Rule("weekday_brief", rf"(?P<v>tues|thurs)\b(?!['’]){_PART_OF_DAY}", _weekday),
+    Rule("weekday_clock", rf"(?P<v>mon|tue|wed|thur?|fri|sat|sun)\b{_CLOCK}{_PART_OF_DAY}", _weekday),
+    Rule("weekday_short", rf"(?:on|by|until|till|from|since|to|for|{_SIDE}) (?P<t>{_ABBREVIATED})", _weekday),
     Rule("weekend", r"(?:on|over|during|at) (?P<t>the weekend)\b", _weekend),
-    Rule("of_month", r"on (?P<t>the (?P<d>\d{1,2}(?:st|nd|rd|th)))\b"
-         r"(?= ?(?:[.,;!?)]|$|(?:of the month|at|in|and|for|to)\b))",
+    Rule("of_month", r"(?:on|by|before|until|till) (?P<t>the (?P<d>\d{1,2}(?:st|nd|rd|th)))\b"
+         r"(?= ?(?:[.,;!?)]|$|(?:of the month|at|in|and|for|to|about|with|so|but)\b))",
          lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d")))),
     Rule("holiday", rf"(?:{_SIDE} )?(?P<h>christmas(?: eve)?|new year['’]s(?: eve)?|valentine['’]s|halloween)"
          rf"(?: day)?\b(?: (?P<y>{_YEAR})\b)?", _holiday),
@@ -338,7 +353,7 @@ _FIRST: Final = "|".join(
     thirty this three throughout till today tomorrow tonight twelfth twelve twentieth twenty two until valentine
     yesterday spring summer autumn fall winter january february march april may june july august september october
     november december jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday
-    saturday sunday
+    saturday sunday mon tue tues wed thu thur thurs fri sat sun weds tmrw tmr tmw tomoz yday
     """.split()  # noqa: SIM905 - a word list reads better as words
 )
 """Each form begins with a digit or one of these words; a look at that costs a tenth of trying them all."""
@@ -351,9 +366,9 @@ WORDS: Final = frozenset(
     jan feb mar apr jun jul aug sep sept oct nov dec
     monday tuesday wednesday thursday friday saturday sunday
     mondays tuesdays wednesdays thursdays fridays saturdays sundays
-    mon tue tues wed thu thur thurs fri sat
-    today tomorrow tonight yesterday night morning afternoon evening
-    day days week weeks weekend month months quarter year years
+    mon tue tues wed weds thu thur thurs fri sat sun
+    today tomorrow tonight yesterday night morning afternoon evening tmrw tmr tmw tomoz moro yday
+    day days week weeks weekend month months quarter year years wk wks wkend mth mths yr yrs
     spring summer autumn fall winter christmas valentine halloween
     """.split()  # noqa: SIM905 - a word list reads better as words
 )

@@ -27,7 +27,12 @@ so somali 索马里语 | es spanish castilian 西班牙语 西语 西班牙文 e
 sv swedish 瑞典语 svenska | tl tagalog filipino 他加禄语 菲律宾语 | ta tamil 泰米尔语 | te telugu 泰卢固语
 th thai 泰语 泰文 | bo tibetan 藏语 | tr turkish 土耳其语 türkçe | uk ukrainian 乌克兰语 | ur urdu 乌尔都语
 ug uyghur 维吾尔语 维语 | uz uzbek 乌兹别克语 | vi vietnamese 越南语 越南文 越语 | cy welsh 威尔士语
-xh xhosa 科萨语 | yi yiddish 意第绪语 | yo yoruba 约鲁巴语 | zu zulu 祖鲁语 | sgn 手语
+xh xhosa 科萨语 | yi yiddish 意第绪语 | yo yoruba 约鲁巴语 | zu zulu 祖鲁语 | sgn 手语 bsl asl auslan lsf
+ak twi akan | ti tigrinya | se sami sámi | om oromo | wo wolof | ln lingala | rw kinyarwanda | sn shona | st sesotho
+tn setswana tswana | lg luganda | ki kikuyu | ff fulani fula | kri krio | ceb cebuano bisaya | ilo ilocano
+or odia oriya | as assamese | sd sindhi | kok konkani | bho bhojpuri | ht creole | jam patois | pcm pidgin
+mi maori māori | sm samoan | haw hawaiian | hmn hmong | prs dari | tg tajik | tk turkmen | ky kyrgyz | tt tatar
+rom romani | qu quechua | gn guarani | br breton | fy frisian | fo faroese | ga irish
 """
 
 LANGUAGES: Final[Mapping[str, str]] = {
@@ -38,7 +43,9 @@ LANGUAGES: Final[Mapping[str, str]] = {
      "简体": "zh-Hans", "简体字": "zh-Hans", "繁体": "zh-Hant", "繁体字": "zh-Hant",
      "繁體": "zh-Hant", "繁體字": "zh-Hant",
      "brazilian portuguese": "pt-BR", "british english": "en-GB",
-     "american english": "en-US", "swiss german": "gsw"}  # fmt: skip
+     "american english": "en-US", "us english": "en-US", "uk english": "en-GB", "swiss german": "gsw",
+     "bahasa": "id", "bahasa indonesia": "id", "bahasa melayu": "ms", "cebuano": "ceb", "bisaya": "ceb", "irish": "ga",
+     "dari": "prs", "pidgin": "pcm", "nigerian pidgin": "pcm"}  # fmt: skip
 """From a name in small letters to its code."""
 
 _CODES: Final = frozenset(LANGUAGES.values())

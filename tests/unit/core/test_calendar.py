@@ -57,6 +57,13 @@ ENGLISH = [
     # Against the day it was written.
     ("sales in Q2", "Q2", "2024-04-01", "2024-06-30", "season"),
     ("today", "today", "2024-09-11", "2024-09-11", "day"),
+    ("dentist thurs 4pm", "thurs", "2024-09-12", "2024-09-12", "day"),
+    ("call me tmrw", "tmrw", "2024-09-12", "2024-09-12", "day"),
+    ("on Sunday night", "Sunday night", "2024-09-08", "2024-09-08", "day"),
+    ("Monday the 23rd", "Monday the 23rd", "2024-09-23", "2024-09-23", "day"),
+    ("last wk", "last wk", "2024-09-02", "2024-09-08", "week"),
+    ("2 yrs ago", "2 yrs ago", "2022-01-01", "2022-12-31", "year"),
+    ("by the 20th", "the 20th", "2024-09-20", "2024-09-20", "day"),
     ("yesterday morning", "yesterday morning", "2024-09-10", "2024-09-10", "day"),
     ("last night", "last night", "2024-09-10", "2024-09-10", "day"),
     ("this evening", "this evening", "2024-09-11", "2024-09-11", "day"),

@@ -13,6 +13,12 @@ _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
 _OWN: Final = re.compile("[我咱俺]")
 
+NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b)\s*")
+"""What stands between names."""
+
+_AGED: Final = re.compile(r"(.*?)(?: (\d{1,2}))?")
+"""A name, and the age beside it: "two boys, Finn 6 and Jonah 9"."""
+
 _GIVEN: Final = re.compile("[^，,]{0,6}?给[它她他][取起]")
 
 
@@ -84,6 +90,8 @@ class Cast:
             yield Spoken(None, 0, text, elided=True)
         elif language.code == "en" and text.lower().startswith("like "):
             return  # "like a reminder" likes nothing
+        elif self.person and self.subject in {None, self.speaker} and language.text["third_verb"].match(text):
+            yield Spoken(self.person, 0, text, elided=True)  # "Bernadette is my twin, lives in Perth"
         elif self.subject is not None or _left_out(text, language):
             yield Spoken(self.subject or self.speaker, 0, text, elided=True)
             if language.code == "en" and language.text["alone"].match(text):
@@ -95,6 +103,33 @@ class Cast:
         if found is not None:
             topic = text[: found.end()].removesuffix("们").removesuffix("我")
             yield Spoken(self.speaker, found.end(), text, topic=topic)
+
+    def apposed(self, clause: Clause, language: Language) -> list[tuple[str, str]] | None:
+        """Give what those just named are, by key and name, where a clause says no more: "Saoirse, my niece"."""
+        if self.alone is None:
+            return None
+        if language.text["calls_me"].match(clause.bare):
+            return [("address_as", self.alone)]
+        kin = language.text["kin_only"].match(clause.bare)
+        several = " and " in self.alone
+        if kin is None or several != (kin.groupdict().get("many") is not None):
+            return None
+        word = (kin["rel"] or kin.groupdict().get("rel_b") or "").lower()
+        known = "pet" if language.gates["of_pets"].match(word) else language.relations.get(word, "colleague")
+        key = "friend" if word == "同桌" else known if language.code == "zh" else language.relations.get(word, "")
+        names = NAMES.split(self.alone) if several else [self.alone]
+        self.person, self.subject = names[-1], None if several else self.alone
+        return [(key, name) for name in names if key]
+
+    def alone_named(self, clause: Clause, language: Language) -> list[tuple[str, str]]:
+        """Give the names of a clause that holds nothing else, each with the age beside it, and note them."""
+        found = language.text["names_only"].match(clause.bare)
+        bare = language.text["small_one"].sub("", clause.bare) if found is not None else ""
+        self.alone = bare if bare and not bare[-1].isdigit() else None
+        if not bare or (language.code == "en" and language.never["form_name"].match(bare.lower())):
+            return []
+        aged = [_AGED.fullmatch(one) for one in NAMES.split(clause.bare)]
+        return [(one[1], one[2] or "") for one in aged if one is not None]
 
     def turn_to(self, clause: Clause, language: Language) -> None:
         """Note whom the next clause speaks of, where it leaves that out."""
@@ -117,6 +152,9 @@ class Cast:
             self.subject, self.unknown = self.aliases.get(name, name), False  # 王总电话换了，13829971145
         elif groups.get("third") and self.person is None and self.pending is None:
             self.unknown = True
+        elif (language.code == "en" and self.subject in {None, self.speaker} and self.pending is None
+              and self.alone is None and language.text["third_verb"].match(clause.bare)):  # fmt: skip
+            self.subject, self.unknown = None, True  # "mains a druid, lives in a swamp, allergic to cheese"
 
     def turn_to_pet(self, clause: Clause, language: Language) -> None:
         """Note that a clause is of the pet that was just named, where it says what holds of pets: 六岁了."""
@@ -169,6 +207,7 @@ def subject_said(spoken: Spoken, matched: Matched, language: Language, *, small:
     never = language.never["thing" if spoken.thing else "subject"]
     first = subject[:1]
     proper = spoken.thing or small or language.code == "zh" or first.isupper() or not first.isascii()
+    proper = proper or subject.lower() in language.relations  # "a nurse is what my sister is"
     return None if not proper or not subject or never.search(subject.lower()) else subject
 
 
@@ -186,5 +225,9 @@ def last_named(clause: Clause | None, language: Language) -> str | None:
 
 def people_told(clause: Clause, language: Language) -> list[tuple[str, str]]:
     """Give whom a clause names by their part in the speaker's life, each with the key: 我妈陈桂芳, 组里小唐."""
-    told = language.text["person_told"].search(clause.bare)
-    return [] if told is None else [(key, name) for key, name in told.groupdict().items() if name is not None]
+    found = (language.text[form].search(clause.bare) for form in ("person_told", "also_told"))
+    return list(
+        dict.fromkeys(
+            (key, name) for told in found if told for key, name in told.groupdict().items() if name is not None
+        )
+    )

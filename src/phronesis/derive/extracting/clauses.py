@@ -29,10 +29,16 @@ _LATIN: Final = re.compile(r"[A-Za-z]+(?:[.@_+\d-]+[A-Za-z]+)*")
 _PRIVATE: Final = re.compile("[\ue000-\uf8ff]")
 _FENCE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,300}`", re.DOTALL)
 _CODE_LINE: Final = re.compile(
-    r"^[ \t]*(?:[$>#]\s|>>>|curl\s|ssh\s|git\s|pip\s|npm\s|sudo\s|docker\s|cd\s|Traceback\b|File \"|at \S+\(|"
-    r"[A-Za-z.]*(?:Error|Exception)\b:|HTTP/\d|(?:GET|POST|PUT|DELETE)\s/|import\s\w|"
-    r"from\s\S+\simport\b|def\s\w+\(|class\s\w+[:(]|"
-    r"(?:const|let|var|function|public|private|return|SELECT|INSERT|UPDATE)\s|[{}\[\]<]|\"[\w ]+\"\s*:|"
+    r"^[ \t]*(?:[$>#]\s|>>>|curl\s|ssh\s|sudo\s|Traceback\b|File \"|at \S+\(|"
+    r"git\s(?:add|am|apply|bisect|blame|branch|checkout|cherry-pick|clone|commit|config|diff|fetch|grep|init|log|merge|"
+    r"mv|pull|push|rebase|remote|reset|restore|revert|rm|show|stash|status|submodule|switch|tag|worktree)\b|"
+    r"(?:pip3?|npm|yarn|docker|kubectl|brew|cargo)\s(?:-|add|apply|build|compose|create|delete|exec|get|i|"
+    r"images?|init|install|logs?|mod|ps|publish|pull|push|remove|rm|run|start|stop|test|uninstall|update|upgrade)\b|"
+    r"cd\s\S+\s*(?:$|&&|;)|[A-Za-z.]*(?:Error|Exception)\b:|HTTP/\d|(?:GET|POST|PUT|DELETE)\s/|"
+    r"import\s\w[\w.]*\s*(?:$|;|,|as\s)|import\s(?:[{*\"']|[\w.]+\s+from\b)|"
+    r"from\s\S+\simport\b|def\s\w+\(|class\s\w+[:({]|(?:SELECT|INSERT|UPDATE)\s|"
+    r"(?:const|let|var)\s[\w\[{][^\n=]{0,60}=|function\s*\w*\(|(?:public|private)\s[^\n]{0,80}[({;=]|return\b[^\n]{0,80}[;({\[]|"
+    r"[{}\[\]<]|\"[\w ]+\"\s*:|"
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*\s|\[?(?:INFO|WARN|WARNING|ERROR|DEBUG)\b|"
     r"[\w.\[\]'\"]+\s*(?:=|\+=|:=)\s*(?:[\d\"'\[{(]|\w+\(|True|False|None|null)|"
     r"\w+\([^)]{0,80}\);?$|//\s|(?:if|for|while)\s?\([^)\n]{0,80}\)\s?\{|(?:diff|index|---|\+\+\+|@@)\s).*$",
@@ -54,6 +60,8 @@ _SENTENCE: Final = re.compile(
     r"[.!?…]+(?=[\s\"”’)\ue900]|$|[^\x00-\x7f])|[。！？；!?;]+|…+|\.{3,}|\n+"
 )
 _AND_I: Final = re.compile(r"\s+and\s+(?:i|me)\s", re.IGNORECASE)
+_MY: Final = re.compile(r"\s+(?:my|our|me)\s", re.IGNORECASE)
+_UNENDED: Final = re.compile(r"\b(?:on|in|at|from|of|with|for|to|by)$", re.IGNORECASE)
 _ENDING: Final = re.compile("[.!?…。！？；;\n]")
 """What ``_SENTENCE`` begins with: it is tried there alone, for it looks back in ten ways first."""
 
@@ -193,6 +201,10 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
             continue
         if _AND_I.match(raw, stop - sentence.start) and language.text["shares"].match(clause.bare):
             continue  # "my friend Aisha and I went to the fair" is one clause
+        if _MY.match(raw, stop - sentence.start) and (
+            _UNENDED.search(clause.bare) or language.text["names_only"].match(clause.bare)
+        ):
+            continue  # "Idris my lad is 13" is one clause
         start = after
         if clause.raw and len(clause.raw) <= MAX_CLAUSE and MASK not in clause.raw:
             found.append(clause)
@@ -243,6 +255,18 @@ def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language)
     return Clause(start, end, raw, plain, bare, tuple(surfaces))
 
 
+def self_answered(text: str, language: Language) -> str:
+    """Give a text with a colon for the mark of a question that its speaker answers: "favourite film? Alien"."""
+    if "?" not in text:
+        return text
+
+    def put(match: re.Match[str]) -> str:
+        at, end = (place - match.start() for place in match.span("mark"))
+        return f"{match[0][:at]}:{' ' * (end - at - 1)}{match[0][end:]}"
+
+    return language.text["self_asked"].sub(put, text)
+
+
 def with_capitals(text: str, language: Language) -> str:
     """Give a text without capitals with those of the names that stand beside what one is: "my wife anna"."""
 
@@ -251,6 +275,13 @@ def with_capitals(text: str, language: Language) -> str:
         return f"{match[0][:at]}{match[0][at].upper()}{match[0][at + 1 :]}"
 
     return language.text["small_name"].sub(put, text)
+
+
+def self_answered(text: str, language: Language) -> str:
+    """Give a text in which what its writer asks and answers is stated: "favourite film? Alien" is "favourite film:"."""
+    if "?" not in text:
+        return text
+    return language.text["asked_self"].sub(lambda match: f"{match[0][:-1]}{'=' if match['thing'] else ':'}", text)
 
 
 def shortened(clause: Clause, language: Language) -> Iterator[str]:

@@ -11,6 +11,9 @@ from phronesis.derive.extracting.tables import Language, Matched
 _NO_VALUES: Final = frozenset({"subject", "word"})
 _DIGITS: Final = "0123456789"
 
+_SMALL: Final = frozenset({"job", "field_of_study", "skill", "age"})
+"""Keys whose values begin with no capital, whatever the pattern asks of the rest."""
+
 Filled = tuple[str, MemoryType, list[str]]
 """The key of a slot, its row, and the values that it holds."""
 
@@ -37,7 +40,7 @@ def filled(
             surface += spoken.topic  # 黄山我不打算去了: where to stands before
         surface = with_times(surface, clause) if row.key in TIMED or row.kind == "decision" else surface
         values = values_of(row, surface, language, small=small, free=matched.pattern.free)
-        proper = matched.pattern.proper and row.key != "job"
+        proper = matched.pattern.proper and row.key not in _SMALL
         if not values or (proper and not values[0][:1].isupper()):
             return []
         found.append((key, row, values))

@@ -145,6 +145,9 @@ def stated(sentence: Sentence, found: list[Clause], language: Language) -> int:
     if language.gates["tag"].search(sentence.raw.lower()) or opens.match(first):
         return 0
     asked = [n for n, clause in enumerate(found) if opens.match(clause.plain.lower())]
-    before = asked[0] if asked and asked[-1] == len(found) - 1 else 0
+    last = len(found) - 1
+    if last > 0 and last not in asked and language.gates["asks_bare"].match(found[last].plain.lower()):
+        asked.append(last)  # "I have an exam on Monday, study timetable?" states before it asks
+    before = asked[0] if asked and asked[-1] == last else 0
     wish = language.gates["wish"]  # 想学吉他，从哪开始: the wish is part of what is asked
     return next((n for n, clause in enumerate(found[:before]) if wish.match(clause.plain.lower())), before)

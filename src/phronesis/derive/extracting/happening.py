@@ -7,7 +7,7 @@ from typing import Final
 from phronesis.derive.extracting.cast import Cast, Spoken
 from phronesis.derive.extracting.clauses import Clause
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
-from phronesis.derive.extracting.phrasing import ahead, coarse, limited
+from phronesis.derive.extracting.phrasing import ahead, coarse, limited, long_ago
 from phronesis.derive.extracting.tables import Language, Matched
 
 _HAPPENS: Final = frozenset({"appointment", "event", "plan", "task", "life_event"})
@@ -41,6 +41,8 @@ def happening(
         if language.text["recurs"].search(clause.raw) is not None:
             return None  # 周二周五送货: no day of its own
         row = _by_time(row, clause, values[0], at=at, types=types, language=language)
+    if row.key == "event" and language.code == "en" and long_ago(clause, at):
+        row = types.find("experience") or row  # in 2008 I saw Federer play
     return Happening(row, subject, values)
 
 
@@ -49,7 +51,8 @@ def _by_time(
 ) -> MemoryType:
     """Give the key of what lies ahead: without a day it is planned, by a limit a task, and over it is an event."""
     doing = language.text["doing"].match(value.lower()) is not None
-    if doing and coarse(clause, at):
+    feast = language.text["feast"].search(clause.raw) is not None and language.text["outward"].match(value) is not None
+    if doing and (feast or coarse(clause, at)):  # 国庆去黄山: a feast is no day
         return types.find("plan") or row
     if doing and language.code == "zh" and limited(clause, at, language):
         return types.find("task") or row

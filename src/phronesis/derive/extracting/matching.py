@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from phronesis.derive.extracting.cast import Cast, Spoken
@@ -38,6 +39,7 @@ class Matching:
     retracts: bool = False
     before: str = ""
     lead: tuple[str, ...] | None = None
+    _gates: dict[str, bool] = field(default_factory=dict)
 
     def found(self, clause: Clause, language: Language) -> Iterator[tuple[Spoken, Matched, str]]:
         """Give what the tables find in a clause: said outright, then as no longer so, then as the list goes on."""
@@ -76,6 +78,7 @@ class Matching:
         said = clause.raw.lower()
         bare = len(self.before) <= _BARE and language.gates["decided"].search(self.before) is not None
         self.before = f"{self.before}，{said}" if bare else said
+        self._gates.clear()
 
     def leads(self, spoken: Spoken, matched: Matched) -> None:
         """Note how a list was begun, where the next clause may go on with it."""
@@ -97,13 +100,12 @@ class Matching:
                 text, low, dated, language, act
             )  # 护理部有规定，发药前必须核对: no task of its speaker
         other = self.cast.turned and language.code == "zh" and _OWN.search(text) is None
-        for matched in tables["whole" + dated].matches(low):
+        for matched in tables["whole" + dated].matches(low, fits=partial(self._fits, language=language)):
             if other and self.cast.unknown and matched.slots.get("subject", ("",))[0] in language.relations:
                 continue  # 碰见一位大姐，女儿在美国: the daughter is hers
-            if self._fits(matched.pattern, language):
-                of_other = other and "subject" not in matched.slots and not _TRAITS.isdisjoint(matched.slots)
-                subject = self.cast.subject if of_other else self.cast.speaker
-                yield Spoken(subject, 0, text, elided=of_other), matched, act
+            of_other = other and "subject" not in matched.slots and not _TRAITS.isdisjoint(matched.slots)
+            subject = self.cast.subject if of_other else self.cast.speaker
+            yield Spoken(subject, 0, text, elided=of_other), matched, act
         for spoken in self.cast.possessors(text, language):
             for matched in tables["has" + dated].matches(low, spoken.end):
                 yield spoken, matched, act
@@ -113,9 +115,8 @@ class Matching:
             after = begin.end() if begin else spoken.end
             bare = spoken.end + (said[spoken.end : spoken.end + 1] == " ")
             for at in dict.fromkeys((after, bare)):
-                for matched in tables["says" + dated].matches(said, at):
-                    if self._fits(matched.pattern, language):
-                        yield spoken, matched, act
+                for matched in tables["says" + dated].matches(said, at, partial(self._fits, language=language)):
+                    yield spoken, matched, act
         yield from self._of_thing(text, low, dated, language, act)
 
     def _of_thing(
@@ -128,4 +129,9 @@ class Matching:
     def _fits(self, pattern: Pattern, language: Language) -> bool:
         if pattern.capital and self.small:
             return False
-        return not pattern.after or language.gates[pattern.after].search(self.before) is not None
+        if not pattern.after:
+            return True
+        known = self._gates.get(pattern.after)
+        if known is None:
+            known = self._gates[pattern.after] = language.gates[pattern.after].search(self.before) is not None
+        return known

@@ -8,7 +8,7 @@ from typing import Final
 
 from phronesis.core.calendar import find_times
 from phronesis.core.proposals import USER, Proposal
-from phronesis.derive.extracting.clauses import Clause
+from phronesis.derive.extracting.clauses import Clause, has_han
 from phronesis.derive.extracting.tables import Language
 
 _AGAINST: Final = re.compile(r"不(?:再|要)?(?:使?用|选)?(?P<old>.{1,30})")
@@ -49,6 +49,12 @@ _COARSE: Final = frozenset({"month", "season", "year"})
 def coarse(clause: Clause, at: datetime) -> bool:
     """Tell whether a clause names a time, and no day."""
     return any(one.precision in _COARSE for one in find_times(clause.raw, at))
+
+
+def long_ago(clause: Clause, at: datetime) -> bool:
+    """Tell whether a clause names no more than a year, and one before the last."""
+    times = find_times(clause.raw, at)
+    return bool(times) and all(one.precision == "year" and one.last.year < at.year - 1 for one in times)
 
 
 def limited(clause: Clause, at: datetime, language: Language) -> bool:
@@ -99,12 +105,14 @@ def _decided_against(one: Proposal, other: Proposal) -> str | None:
 def joined(proposals: Sequence[Proposal]) -> list[Proposal]:
     """Give proposals with "I left Siemens" and "I now work at Bosch" as one: what is new, and what it replaces.
 
-    Of keys that hold many values, what is used does so where the two stand side by side: 不用Jira了，换成飞书了.
+    Of keys that hold many values, what is used does so where the two stand side by side: 不用Jira了，换成飞书了. What
+    is dropped in a clause that begins with it is told for itself: 快手早卸了，现在全靠运满满.
     A name that others use is left out where the same message asks to be called by it.
     """
 
     def same(one: Proposal, other: Proposal) -> bool:
         beside = one.key == "uses" and min(abs(one.start - other.end), abs(other.start - one.end)) <= _BESIDE
+        beside = beside and not (_told_for_itself(one, other) or _told_for_itself(other, one))
         return (one.subject, one.key, one.kind) == (other.subject, other.key, other.kind) and (
             one.cardinality == "one" or beside
         )
@@ -124,6 +132,12 @@ def joined(proposals: Sequence[Proposal]) -> list[Proposal]:
             old = dropped
         kept.append(replace(one, replaces=old) if one.act == "assert" and one.replaces is None and old else one)
     return kept
+
+
+def _told_for_itself(gone: Proposal, other: Proposal) -> bool:
+    before, _, after = gone.quote.partition(gone.value or " ")
+    first = gone.start < other.start or "不用" not in after
+    return gone.act == "retract" and has_han(gone.quote) and "不" not in before and first
 
 
 def renamed(proposals: Sequence[Proposal], word: str, name: str, begun: int) -> list[Proposal]:

@@ -8,16 +8,20 @@ from typing import Final
 
 from phronesis.core.calendar import TimeSpan
 from phronesis.core.kinship import plain_relative
+from phronesis.core.numerals import parse_number
 from phronesis.core.proposals import Act, Basis, Proposal, Refusal
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.values import normal_value
-from phronesis.derive.extracting.cast import Cast, Spoken, last_named, people_told, quoted_one, subject_said
+from phronesis.derive.extracting.cast import NAMES, Cast, Spoken, last_named, people_told, quoted_one, subject_said
 from phronesis.derive.extracting.clauses import (
+    MASK,
     Clause,
+    Sentence,
     clauses,
     is_chinese,
     masked,
     parted,
+    self_answered,
     sentences,
     times_of,
     with_capitals,
@@ -57,14 +61,27 @@ _NAMES_SOMEBODY: Final = (_PEOPLE - {"pet"}) | {"name"}
 _NEAR: Final = 40
 """Characters between two values of which one holds the other, for them to be the same thing said again."""
 
-_I: Final = re.compile(r"\bI\b")
+MAX_TOGETHER: Final = 160
+"""Characters of clauses that are read together."""
 
-_NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b)\s*")
+_I: Final = re.compile(r"\bI\b")
 
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
 _NEAREST: Final = frozenset({"child", "pet", "sibling", "partner"})
 """Relations whose name may follow: "We have a daughter. Mia is five." """
+
+
+_SHORT: Final = 4
+"""Characters of what somebody wants to be called, as a clause of its own."""
+
+_GROWN: Final = 14
+"""Years: who is younger, and speaks, says whose age it is."""
+
+
+def _is_small(age: str) -> bool:
+    number = parse_number(age.rstrip("岁半"))
+    return number is not None and number < _GROWN
 
 
 @dataclass(slots=True)
@@ -98,6 +115,7 @@ class Reading:
         language = self.languages["zh" if is_chinese(mask.text) else "en"]
         if self.matching.small:
             mask = replace(mask, text=with_capitals(mask.text, language))
+        mask = replace(mask, text=self_answered(mask.text, language))
         whole = message_rule(mask.text.lower(), language)
         times = self.times = times_of(mask.text, self.at)
         self.laughs = [laugh.start() for laugh in language.gates["laugh"].finditer(mask.text.lower())]
@@ -120,7 +138,8 @@ class Reading:
             whole_text = written_out(sentence.raw.replace("’", "'"), language).lower()
             self.doubtful = clause_rule(whole_text, language) is not None
             self.matching.retracts = language.text["retract"].search(whole_text) is not None
-            for clause in found[:count]:
+            of_others = self._paired(sentence, found[:count], language)
+            for clause in (one for one in found[:count] if one.start not in of_others):
                 self._clause(clause, language)
             for clause in found[count:]:
                 if not language.gates["asked_for"].search(clause.plain.lower()) or rule:
@@ -134,20 +153,40 @@ class Reading:
     def _clause(self, clause: Clause, language: Language) -> None:
         low = clause.plain.lower()
         rule = clause_rule(low, language) if self.doubtful else None
+        ends = False
         if rule is not None:
             self._gated(clause, language, rule)
             self.cast.turn_to(clause, language)
             self.cast.unknown |= rule == "third_party_unknown"
         else:
             correction = language.text["not_this"].match(low)
-            if correction and self.proposals and self.proposals[-1].cardinality == "one":
+            if self._told_after(low, language):
+                ends = language.gates["nudges"].search(low) is None
+            elif correction and self.proposals and self.proposals[-1].cardinality == "one":
                 self._corrected(with_times(clause.plain[correction.start("old") : correction.end("old")], clause))
             elif self._said(clause, language) or not self._parted(clause, language):
                 self._note(clause, language)
             self.last = clause
-        if not (self.listing and self.proposals and self.proposals[-1].start == clause.start):
+        if ends:
+            self.matching.before = ""  # what it speaks of stands before it, not after
+        elif not (self.listing and self.proposals and self.proposals[-1].start == clause.start):
             self.matching.went_by(clause, language)
         self.listing = language.gates["todo"].search(self.matching.before) is not None
+
+    def _told_after(self, low: str, language: Language) -> bool:
+        """Take what a clause says of the one before; tell whether it does: "sub 4 marathon, that's the dream"."""
+        made = self.proposals[-1] if self.proposals else None
+        is_task = made is not None and (made.key, made.act, made.done) == ("task", "assert", False)
+        if made and is_task and language.gates["nudges"].search(low) is not None:
+            self.proposals[-1] = replace(made, key="reminder")  # repot the monstera on Sunday, nudge me
+            return True
+        told, said = self.last, language.text["told_after"].match(low)
+        if said is None or told is None or told.start < self.begun:
+            return False
+        if all(one.start != told.start for one in self.proposals):
+            lead = language.text[f"{said.lastgroup}_lead"].pattern
+            self._said(replace(told, plain=f"{lead}{told.plain}", bare=f"{lead}{told.bare}"), language)
+        return True
 
     def _said(self, clause: Clause, language: Language) -> bool:
         """Take what the likeliest pattern gives of a clause; tell whether one gave anything."""
@@ -162,6 +201,38 @@ class Reading:
                 if not (matched.pattern.done and clause.times):  # "I sent the form today" is an event too
                     break
         return said
+
+    def _paired(self, sentence: Sentence, found: Sequence[Clause], language: Language) -> set[int]:
+        """Read two or three clauses together where one says what the other is: "GMT+8, that's me".
+
+        Give where those begin that speak of somebody else only by what follows: "Parkinson's, that's my father".
+        """
+        table, of_others = language.tables["pairs"], set[int]()
+        if not table.patterns:
+            return of_others
+        for first, count in ((first, count) for first in range(len(found) - 1) for count in (2, 3)):
+            parts = found[first : first + count]
+            bare = ", ".join(one.bare for one in parts)
+            low = bare.lower()
+            if len(parts) < count or len(low) > MAX_TOGETHER or len(low) != len(bare):
+                continue
+            start, end = parts[0].start, parts[-1].end
+            raw = sentence.raw[start - sentence.start : end - sentence.start]
+            if MASK in raw:
+                continue
+            clause = Clause(start, end, raw, bare, bare, ())
+            before = found[first - 1].raw.lower() if first else self.matching.before
+            for matched in table.matches(low):
+                after = matched.pattern.after
+                known = not after or language.gates[after].search(before) is not None
+                if known and clause_rule(low, language) in {None, "chit_chat"}:
+                    kept = self.cast.subject, self.matching.lead
+                    taken = self._take(clause, Spoken(self.cast.speaker, 0, clause.bare), matched, "assert", language)
+                    self.cast.subject, self.matching.lead = kept
+                    if taken:
+                        of_others |= {clause.start} if "subject" in matched.slots else set()
+                        break
+        return of_others
 
     def _parted(self, clause: Clause, language: Language) -> bool:
         """Read a clause that says nothing as a whole as two; tell whether the first says anything."""
@@ -209,11 +280,13 @@ class Reading:
             if one is None:
                 return False
             row, subject = one.row, one.subject  # noqa: PLW2901 - its words and its time say what it is
+            if row.key == "age" and spoken.elided and subject == self.cast.speaker and _is_small(one.values[0]):
+                continue  # 布偶，六岁: a pet's, or a child's
             key = row.key if row is not told.row else key  # noqa: PLW2901
             for value in one.values:
                 taken = True
                 if key == "name" and subject != self.cast.speaker:
-                    self._called(clause, spoken, value, language)
+                    subject = self._called(clause, spoken, value, language) or subject
                     continue
                 if key == "name" and value.lower() == subject.lower():
                     continue  # 大家好我是阿坤, by 阿坤: the name is known
@@ -232,24 +305,24 @@ class Reading:
                 elif row.kind == "profile" and spoken.named and self.cast.pending is None:
                     self.cast.person = subject  # "Anna lives in Oslo. She is a nurse"
         if taken:
-            self.cast.subject = (
-                self.cast.person
+            people = not _PEOPLE.isdisjoint(matched.slots)
+            of_person = (
+                spoken.names or not _NAMES_SOMEBODY.isdisjoint(matched.slots)
                 if language.code == "zh"
-                and self.cast.person
-                and (spoken.names or not _NAMES_SOMEBODY.isdisjoint(matched.slots))
-                else subject
+                else people and matched.begins == 0  # "Bernadette is my twin, lives out in Perth"
             )
+            self.cast.subject = self.cast.person if of_person and self.cast.person else subject
             self.cast.thing = subject if spoken.thing else self.cast.thing
             if act == "assert" and not spoken.elided:
                 self.matching.leads(spoken, matched)
         return taken
 
-    def _called(self, clause: Clause, spoken: Spoken, name: str, language: Language) -> None:
-        """Take "she is called Pixel" for the name of the pet that was just spoken of."""
+    def _called(self, clause: Clause, spoken: Spoken, name: str, language: Language) -> str | None:
+        """Take "she is called Pixel" for the name of the pet that was just spoken of; give whom it names now."""
         key = language.relations.get(spoken.subject or "")
         relation = spoken.relation or self.cast.pending or ((key, spoken.subject) if key and spoken.subject else None)
         if relation is not None and relation[1] == spoken.subject:
-            for one in _NAMES.split(name) if self.cast.several else [name]:
+            for one in NAMES.split(name) if self.cast.several else [name]:
                 self._related(clause, relation[0], one, language)
             if language.code == "zh" and not self.cast.several:
                 self.proposals = renamed(self.proposals, relation[1], name, self.begun)
@@ -262,6 +335,7 @@ class Reading:
             self._add(clause, spoken, row, name, Pattern(p=""), language=language, **said)
             self.cast.person = self.cast.aliases[str(spoken.subject)] = name
             self.cast.people.append(name)
+        return name if language.code == "en" and self.cast.person == name else None
 
     def _related(self, clause: Clause, key: str, name: str, language: Language, act: str = "assert") -> None:
         row = self.types.find(key)
@@ -278,20 +352,25 @@ class Reading:
         self.cast.turn_to(clause, language)
         for known, called in people_told(clause, language):
             self._related(clause, known, called, language)
-        kin = language.text["kin_only"].match(clause.bare)
-        if kin is not None and self.cast.alone is not None:
-            self._related(clause, language.relations.get(kin["rel"].lower(), "colleague"), self.cast.alone, language)
-            self.cast.subject = self.cast.alone
+            if language.code == "zh" and clause.bare.endswith(called):
+                self.cast.subject = called  # 带的实习生小林，日本籍
+        if (those := self.cast.apposed(clause, language)) is not None:
+            for known, called in those:
+                self._related(clause, known, called, language)
             return
-        names = language.text["names_only"].match(clause.bare)
-        self.cast.alone = clause.bare if names and " and " not in clause.bare else None
+        before = self.last.bare if self.last is not None else ""
+        if language.text["called_so"].match(clause.bare) and 0 < len(before) <= _SHORT:
+            self._related(clause, "address_as", before, language)  # 掌柜的，以后就这么叫我
+            return
+        names = self.cast.alone_named(clause, language)
         if self.cast.pending and names:
             key, _, was = self.cast.pending
-            for name in _NAMES.split(clause.bare):
-                self._related(clause, key, name, language, was)
+            for called, age in names:
+                self._related(clause, key, called, language, was)
+                self._aged(clause, called, age, language)
             if not self.cast.several or self.simple[clause.end : clause.end + 1] != ",":
                 self.cast.pending = None  # "three kids, Ann, Bo and Cy"
-            if language.text["kin_only"].match(self.matching.before):
+            if language.text["kin_only"].match(self.matching.before) and not self.cast.several:
                 self.cast.subject = self.cast.person  # "my dad, Frank, is a driver"
             return
         for form in ("subject", "possessor"):
@@ -316,16 +395,24 @@ class Reading:
                 self._related(clause, key, str(groups["name"]), language, was)
                 return
         is_my = language.text["is_my"].match(clause.bare)
-        if is_my is not None and (name := last_named(self.last, language)) is not None:
-            self._related(clause, language.relations[is_my["rel"].lower()], name, language)
+        if is_my is not None and (met := last_named(self.last, language)) is not None:
+            self._related(clause, language.relations[is_my["rel"].lower()], met, language)
             return
         for found in language.text["with_relative"].finditer(clause.bare):
-            self._related(clause, language.relations[found["rel"].lower()], found["relname"], language)
+            if (relative := language.relations.get(found["rel"].lower())) is not None:
+                self._related(clause, relative, found["relname"], language)
+            self.cast.person = found["relname"]
             if found.end() == len(clause.bare):
                 self.cast.subject = found["relname"]
-        if (about := language.text["about"].match(clause.bare)) is not None:
+        about = language.text["about"].match(clause.bare)
+        if about is not None and not any(one.start == clause.start for one in self.proposals):
             self.cast.thing = about["thing"]
         self._introduced(clause, language)
+
+    def _aged(self, clause: Clause, name: str, age: str, language: Language) -> None:
+        if age and (row := self.types.find("age")) is not None:
+            said = {"subject": name, "key": "age", "act": "assert", "replaces": None}
+            self._add(clause, Spoken(name, 0, clause.plain), row, age, Pattern(p=""), language=language, **said)
 
     def _introduced(self, clause: Clause, language: Language) -> None:
         """Remember that somebody is there whose name may follow."""
@@ -336,8 +423,9 @@ class Reading:
             self.cast.pending = (language.relations[word], word, act)
             self.cast.several = found.groupdict().get("many") is not None
             self.cast.person = None
-            if language.code == "zh":
-                self.cast.subject = found["rel"]  # 我有个弟弟，在部队当兵
+            alone = found["rel"] and not self.cast.several and language.text["kin_only"].match(clause.bare)
+            if language.code == "zh" or alone:
+                self.cast.subject = found["rel"]  # 我有个弟弟，在部队当兵; "dad, 81, lives alone"
 
     def _corrected(self, old: str) -> None:
         old = as_said(old.strip(_MARKS), self.simple, self.text, self.proposals[-1].end)

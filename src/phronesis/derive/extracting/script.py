@@ -68,6 +68,9 @@ def as_said(text: str, read: str, said: str, start: int) -> str:
     """
     place = read.find(text, start)
     place = read.find(text) if place < 0 else place
+    if place < 0 and text.startswith("do not "):
+        short = next((one for one in ("don't", "don’t", "dont") if f"{one}{text[6:]}" in said), None)
+        return text if short is None else f"{short}{text[6:]}"
     return text if place < 0 else said[place : place + len(text)]
 
 

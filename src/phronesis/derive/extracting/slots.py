@@ -69,6 +69,8 @@ _CAPITAL: Final = re.compile(
 )
 _HAN_NAME: Final = re.compile(r"[《“]?[一-鿿·A-Za-z0-9.&+ -]{1,30}")
 _AND: Final = re.compile(r"\s*(?:,| and | & |、|和|跟|以及|还有)\s*")
+_OR: Final = re.compile(rf"{_AND.pattern}| or ")
+"""Between what somebody does without: "I don't eat pork or shellfish"."""
 _PAIRS: Final = re.compile(
     r"\b(?:rock (?:and|&) roll|fish and chips|mac(?:aroni)? and cheese|bed and breakfast|arts and crafts|"
     r"peanut butter and \w+|black and white|bread and butter|drum and bass|r ?& ?b|"
@@ -117,7 +119,7 @@ def trimmed(surface: str, row: MemoryType, language: Language) -> str:
     """Give a slot's words without what is said beside them: a reason, a time, a filler."""
     stop = language.text["stop_task"] if row.kind in _DOINGS or row.key == "appointment" else language.text["stop"]
     if row.kind != "fact" and row.key not in {"reply_style", "attribute.*"}:
-        found = stop.search(surface)
+        found = stop.search(surface.replace(",", " ") if row.key == "address" else surface)
         surface = surface[: found.start()] if found else surface
     text = re.sub(
         rf"(?:{language.text['before_time'].pattern})?[{TIMES}]{language.text['after_time'].pattern}", " ", surface
@@ -133,7 +135,8 @@ def trimmed(surface: str, row: MemoryType, language: Language) -> str:
 def _several(text: str, row: MemoryType) -> list[str]:
     if row.kind == "task" or _PAIRS.search(text) is not None:
         return []
-    parts = [part for part in _AND.split(text) if part.strip()]
+    between = _OR if row.key in {"diet", "allergy", "dislikes"} else _AND
+    parts = [part for part in between.split(text) if part.strip()]
     most = 4
     return parts if len(parts) > 1 and all(len(part.split()) <= most and len(part) <= 40 for part in parts) else []  # noqa: PLR2004
 
@@ -154,7 +157,9 @@ def _one(row: MemoryType, text: str, language: Language, *, small: bool, free: b
     for never in (language.never.get(key), form, None if row.key in _SAID else language.never["any"], *edges):
         if never is not None and never.search(low):
             return None
-    return _in_form(row, text, language, small=small)
+    if free and row.key == "alias":
+        return text  # a handle has the letters that it has
+    return _in_form(row, text, language, small=small, free=free)
 
 
 def _edges(row: MemoryType, language: Language) -> tuple[Expression | None, Expression | None]:
@@ -164,7 +169,7 @@ def _edges(row: MemoryType, language: Language) -> tuple[Expression | None, Expr
     return language.never.get("first"), None if row.key in _TO_SOMEBODY else language.never.get("last")
 
 
-def _in_form(row: MemoryType, text: str, language: Language, *, small: bool) -> str | None:
+def _in_form(row: MemoryType, text: str, language: Language, *, small: bool, free: bool) -> str | None:
     match row.form:
         case "name" | "place" if language.code == "zh":
             found = _HAN_NAME.match(text)
@@ -173,6 +178,8 @@ def _in_form(row: MemoryType, text: str, language: Language, *, small: bool) -> 
         case "name" | "place":
             if row.key in {"employer", "school"}:
                 return text if len(text.split()) <= 6 else None  # noqa: PLR2004 - words of a firm's name
+            if free and row.key == "located_in":
+                return text  # "under the left tread" is where a thing is
             found = _CAPITAL.match(text)
             if found is not None:
                 return found[0].strip('"“”《》.')

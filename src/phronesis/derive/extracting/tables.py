@@ -13,7 +13,7 @@ that holds the words it needs (``lexicon``); what no clause asks for is never co
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Final
@@ -28,8 +28,8 @@ from phronesis.errors import PhronesisError
 TIMES: Final = "\ue000-\ue0ff"
 """Characters of the private use area: each stands for a time in a clause (``clauses``)."""
 
-TABLES: Final = ("whole", "has", "says", "things")
-"""Where a pattern begins: at the clause, after a possessor, after a person, after a thing."""
+TABLES: Final = ("whole", "has", "says", "things", "pairs")
+"""Where a pattern begins: at the clause, after a possessor, after a person, after a thing, at clauses read together."""
 
 _SLOT: Final = re.compile(r"\{(old:)?([a-z_]+)(?:=((?:[^{}]|\{[\d,]+\})+))?\}")
 _MACRO: Final = re.compile(r"(?<!\?P)<([a-z_]+)>")
@@ -153,9 +153,11 @@ class PatternTable:
         }
         self._by_letter.update([(letter.upper(), those) for letter, those in self._by_letter.items()])
 
-    def matches(self, text: str, position: int = 0) -> Iterator[Matched]:
-        """Give the patterns that hold from a position to the end, in the table's order."""
+    def matches(self, text: str, position: int = 0, fits: Callable[[Pattern], bool] | None = None) -> Iterator[Matched]:
+        """Give the patterns that hold from a position to the end, in the table's order; only those that fit."""
         for n in self.candidates(text, position):
+            if fits is not None and not fits(self.patterns[n]):
+                continue
             match = self.match(n, text, position)
             if match is not None:
                 yield match

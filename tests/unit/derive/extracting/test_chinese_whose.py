@@ -165,3 +165,56 @@ def test_people_are_known_by_where_they_stand(text: str, expected: set[tuple[str
 )  # fmt: skip
 def test_what_looks_like_a_name_is_none(text: str) -> None:
     assert said(text) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "我闺蜜佳佳在苏州当护士",
+            {("佳佳", "home_city", "苏州"), ("佳佳", "job", "护士"), ("user", "friend", "佳佳")},
+        ),
+        ("徒弟阿明，22", {("user", "colleague", "阿明"), ("阿明", "age", "22")}),
+        ("死党陶陶从小对芒果过敏", {("陶陶", "allergy", "芒果"), ("user", "friend", "陶陶")}),
+        ("养了只英短，起名叫年糕", {("user", "pet", "年糕")}),
+        ("瓦匠一个", {("user", "job", "瓦匠")}),
+        ("面包师干到第六年", {("user", "job", "面包师")}),
+        ("我卖茶叶的", {("user", "job", "卖茶叶")}),
+        ("换东家了，京东方", {("user", "employer", "京东方")}),
+        ("女儿宁波上班", {("女儿", "home_city", "宁波")}),
+        ("中秋回绍兴看爸妈", {("user", "hometown", "绍兴")}),
+        ("晕车老毛病了", {("user", "health", "晕车")}),
+        ("胃溃疡早好了", {("user", "health", "胃溃疡")}),
+        ("13812345678是我手机", {("user", "phone", "13812345678")}),
+        ("店长，以后就这么叫我", {("user", "address_as", "店长")}),
+        ("粤语我听得懂讲不利索", {("user", "language", "粤语")}),
+        ("修自行车我在行", {("user", "skill", "修自行车")}),
+        ("儿子香菜一口不吃", {("儿子", "diet", "香菜")}),
+        ("嫂子头孢过敏", {("嫂子", "allergy", "头孢")}),
+    ],
+)
+def test_what_is_told_in_passing_of_oneself_and_ones_people(text: str, expected: set[tuple[str, str, str]]) -> None:
+    assert said(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "闺蜜老是迟到",
+        "同事小声说话",
+        "大学同学常常聚",
+        "家里有可乐",
+        "布偶，六岁",
+        "戒指还在抽屉里",
+        "六十岁之前骑完川藏线",
+        "小红书文案，写得俏皮点",
+        "儿子总给我买花",
+        "不喝奶茶会死星人",
+        "学生日记：我爸爸有高血压，我天天提醒他",
+        "学校统一安排的",
+    ],
+)
+def test_what_looks_like_a_person_or_a_trait_is_none(text: str) -> None:
+    assert not {key for _, key, _ in said(text)} & {
+        "friend", "colleague", "child", "pet", "age", "diet", "employer", "job", "health", "field_of_study", "parent",
+    }  # fmt: skip
