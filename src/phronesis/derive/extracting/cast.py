@@ -13,6 +13,9 @@ _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
 _OWN: Final = re.compile("[我咱俺]")
 
+PEOPLE: Final = frozenset({"partner", "child", "parent", "sibling", "friend", "colleague", "pet"})
+"""Keys that name somebody, of whom the next words may speak."""
+
 NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b)\s*")
 """What stands between names."""
 

@@ -256,7 +256,10 @@ def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language)
 
 
 def self_answered(text: str, language: Language) -> str:
-    """Give a text with a colon for the mark of a question that its speaker answers: "favourite film? Alien"."""
+    """Give a text with a colon for the mark of a question that its speaker answers: "favourite film? Alien".
+
+    Of a thing it is the sign for "is": "our queue? Kafka".
+    """
     if "?" not in text:
         return text
 
@@ -264,7 +267,8 @@ def self_answered(text: str, language: Language) -> str:
         at, end = (place - match.start() for place in match.span("mark"))
         return f"{match[0][:at]}:{' ' * (end - at - 1)}{match[0][end:]}"
 
-    return language.text["self_asked"].sub(put, text)
+    labelled = language.text["self_asked"].sub(put, text)
+    return language.text["asked_self"].sub(lambda match: f"{match[0][:-1]}{'=' if match['thing'] else ':'}", labelled)
 
 
 def with_capitals(text: str, language: Language) -> str:
@@ -275,13 +279,6 @@ def with_capitals(text: str, language: Language) -> str:
         return f"{match[0][:at]}{match[0][at].upper()}{match[0][at + 1 :]}"
 
     return language.text["small_name"].sub(put, text)
-
-
-def self_answered(text: str, language: Language) -> str:
-    """Give a text in which what its writer asks and answers is stated: "favourite film? Alien" is "favourite film:"."""
-    if "?" not in text:
-        return text
-    return language.text["asked_self"].sub(lambda match: f"{match[0][:-1]}{'=' if match['thing'] else ':'}", text)
 
 
 def shortened(clause: Clause, language: Language) -> Iterator[str]:

@@ -9,10 +9,10 @@ from typing import Final
 from phronesis.core.calendar import TimeSpan
 from phronesis.core.kinship import plain_relative
 from phronesis.core.numerals import parse_number
-from phronesis.core.proposals import Act, Basis, Proposal, Refusal
+from phronesis.core.proposals import Basis, Proposal, Refusal
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.values import normal_value
-from phronesis.derive.extracting.cast import NAMES, Cast, Spoken, last_named, people_told, quoted_one, subject_said
+from phronesis.derive.extracting.cast import PEOPLE, Cast, Spoken, quoted_one, subject_said
 from phronesis.derive.extracting.clauses import (
     MASK,
     Clause,
@@ -42,9 +42,10 @@ from phronesis.derive.extracting.gate import (
     stated,
 )
 from phronesis.derive.extracting.happening import Happening, happening, is_no_attribute, tells_a_parent
+from phronesis.derive.extracting.introducing import called, note, related
 from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
-from phronesis.derive.extracting.phrasing import ahead, content_of, days_of, due_day, joined, renamed
+from phronesis.derive.extracting.phrasing import ahead, content_of, days_of, due_day, joined
 from phronesis.derive.extracting.script import as_said, common_end
 from phronesis.derive.extracting.slots import UNDATED, trimmed
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
@@ -52,10 +53,7 @@ from phronesis.derive.extracting.tables import Language, Matched, Pattern
 MAX_PROPOSALS: Final = 24
 """Proposals of one message."""
 
-_PEOPLE: Final = frozenset({"partner", "child", "parent", "sibling", "friend", "colleague", "pet"})
-"""Keys that name somebody, of whom the next words may speak."""
-
-_NAMES_SOMEBODY: Final = (_PEOPLE - {"pet"}) | {"name"}
+_NAMES_SOMEBODY: Final = (PEOPLE - {"pet"}) | {"name"}
 """Slots after which whoever was named in them is spoken of: 咱家那口子叫刘芳，爱跳舞."""
 
 _NEAR: Final = 40
@@ -68,12 +66,6 @@ _I: Final = re.compile(r"\bI\b")
 
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
-_NEAREST: Final = frozenset({"child", "pet", "sibling", "partner"})
-"""Relations whose name may follow: "We have a daughter. Mia is five." """
-
-
-_SHORT: Final = 4
-"""Characters of what somebody wants to be called, as a clause of its own."""
 
 _GROWN: Final = 14
 """Years: who is younger, and speaks, says whose age it is."""
@@ -129,7 +121,7 @@ class Reading:
             if rule == "quotation" and whole is None:
                 kept = before_quotation(sentence, found, language)
                 if kept == 0 and found and (said := quoted_one(found[0].plain, language)) is not None:
-                    self._related(found[0], *said, language)
+                    related(self, found[0], *said, language)
             elif rule == "hypothesis" and whole is None and language.code == "zh":
                 kept = before_supposition(sentence, found, language)
             rule = rule if kept == 0 else None
@@ -165,7 +157,7 @@ class Reading:
             elif correction and self.proposals and self.proposals[-1].cardinality == "one":
                 self._corrected(with_times(clause.plain[correction.start("old") : correction.end("old")], clause))
             elif self._said(clause, language) or not self._parted(clause, language):
-                self._note(clause, language)
+                note(self, clause, language)
             self.last = clause
         if ends:
             self.matching.before = ""  # what it speaks of stands before it, not after
@@ -240,7 +232,7 @@ class Reading:
             return False  # 商量好了，店里不打折: what is decided is the whole of it
         for first, second in parted(clause, self.times, language):
             if self._said(first, language) or language.text["introduces"].search(first.bare.lower()):
-                self._note(first, language)
+                note(self, first, language)
                 self._clause(second, language)
                 return True
         return False
@@ -286,16 +278,16 @@ class Reading:
             for value in one.values:
                 taken = True
                 if key == "name" and subject != self.cast.speaker:
-                    subject = self._called(clause, spoken, value, language) or subject
+                    subject = called(self, clause, spoken, value, language) or subject
                     continue
                 if key == "name" and value.lower() == subject.lower():
                     continue  # 大家好我是阿坤, by 阿坤: the name is known
                 key_said = row.key_of(pattern.word or (self._as_said(word, clause) if word else None))
                 old_said = self._as_said(replaces, clause) if replaces else None
-                whose = self.cast.speaker if row.key in _PEOPLE and "subject" in matched.slots else subject
+                whose = self.cast.speaker if row.key in PEOPLE and "subject" in matched.slots else subject
                 said = {"subject": whose, "key": key_said, "act": act, "replaces": old_said}
-                self._add(clause, spoken, row, value, pattern, language=language, **said)
-                told_now = row.key in _PEOPLE and act == pattern.act == "assert"
+                self.add(clause, spoken, row, value, pattern, language=language, **said)
+                told_now = row.key in PEOPLE and act == pattern.act == "assert"
                 if told_now and not tells_a_parent(spoken, matched, language):
                     self.cast.person, self.cast.pending = value, None
                     self.cast.people.append(value)
@@ -305,7 +297,7 @@ class Reading:
                 elif row.kind == "profile" and spoken.named and self.cast.pending is None:
                     self.cast.person = subject  # "Anna lives in Oslo. She is a nurse"
         if taken:
-            people = not _PEOPLE.isdisjoint(matched.slots)
+            people = not PEOPLE.isdisjoint(matched.slots)
             of_person = (
                 spoken.names or not _NAMES_SOMEBODY.isdisjoint(matched.slots)
                 if language.code == "zh"
@@ -317,124 +309,15 @@ class Reading:
                 self.matching.leads(spoken, matched)
         return taken
 
-    def _called(self, clause: Clause, spoken: Spoken, name: str, language: Language) -> str | None:
-        """Take "she is called Pixel" for the name of the pet that was just spoken of; give whom it names now."""
-        key = language.relations.get(spoken.subject or "")
-        relation = spoken.relation or self.cast.pending or ((key, spoken.subject) if key and spoken.subject else None)
-        if relation is not None and relation[1] == spoken.subject:
-            for one in NAMES.split(name) if self.cast.several else [name]:
-                self._related(clause, relation[0], one, language)
-            if language.code == "zh" and not self.cast.several:
-                self.proposals = renamed(self.proposals, relation[1], name, self.begun)
-            if not language.text["one_of"].match(clause.bare):
-                self.cast.pending = None
-        elif language.text["known_by_role"].match(spoken.subject or "") is not None and (
-            row := self.types.find("name")
-        ):
-            said = {"subject": spoken.subject, "key": "name", "act": "assert", "replaces": None}
-            self._add(clause, spoken, row, name, Pattern(p=""), language=language, **said)
-            self.cast.person = self.cast.aliases[str(spoken.subject)] = name
-            self.cast.people.append(name)
-        return name if language.code == "en" and self.cast.person == name else None
-
-    def _related(self, clause: Clause, key: str, name: str, language: Language, act: str = "assert") -> None:
-        row = self.types.find(key)
-        if row is not None:
-            spoken = Spoken(self.cast.speaker, 0, clause.plain)
-            said = {"subject": self.cast.speaker, "key": key, "act": act, "replaces": None}
-            self._add(clause, spoken, row, name, Pattern(p=""), language=language, **said)
-            self.cast.person = name
-            self.cast.people.append(name)
-            self.cast.pet = name if row.key == "pet" else self.cast.pet
-
-    def _note(self, clause: Clause, language: Language) -> None:
-        """Remember whom a clause introduces: by name ("my sister Anna"), or not yet ("a kitten")."""
-        self.cast.turn_to(clause, language)
-        for known, called in people_told(clause, language):
-            self._related(clause, known, called, language)
-            if language.code == "zh" and clause.bare.endswith(called):
-                self.cast.subject = called  # 带的实习生小林，日本籍
-        if (those := self.cast.apposed(clause, language)) is not None:
-            for known, called in those:
-                self._related(clause, known, called, language)
-            return
-        before = self.last.bare if self.last is not None else ""
-        if language.text["called_so"].match(clause.bare) and 0 < len(before) <= _SHORT:
-            self._related(clause, "address_as", before, language)  # 掌柜的，以后就这么叫我
-            return
-        names = self.cast.alone_named(clause, language)
-        if self.cast.pending and names:
-            key, _, was = self.cast.pending
-            for called, age in names:
-                self._related(clause, key, called, language, was)
-                self._aged(clause, called, age, language)
-            if not self.cast.several or self.simple[clause.end : clause.end + 1] != ",":
-                self.cast.pending = None  # "three kids, Ann, Bo and Cy"
-            if language.text["kin_only"].match(self.matching.before) and not self.cast.several:
-                self.cast.subject = self.cast.person  # "my dad, Frank, is a driver"
-            return
-        for form in ("subject", "possessor"):
-            found = language.text[form].match(clause.bare)
-            if found is None:
-                continue
-            groups, rest = found.groupdict(), clause.bare[found.end() :]
-            if mate := groups.get("mate"):
-                self._related(clause, "colleague", mate, language)
-                self.cast.subject = self.cast.subject or mate
-                return
-            name, relation = (groups.get(one) or groups.get(f"{one}_b") for one in ("relname", "rel"))
-            if name and relation:
-                self._related(clause, language.relations[relation.lower()], name, language)
-                self.cast.subject = self.cast.subject or name
-                return
-            named = groups.get("name") not in {None, self.cast.person} and form == "subject"
-            if self.cast.pending and named and self.cast.pending[0] in _NEAREST and language.text["is_one"].match(rest):
-                key, _, was = self.cast.pending
-                if not self.cast.several:
-                    self.cast.pending = None  # "three kids: Mason is 9, Lily is 6"
-                self._related(clause, key, str(groups["name"]), language, was)
-                return
-        is_my = language.text["is_my"].match(clause.bare)
-        if is_my is not None and (met := last_named(self.last, language)) is not None:
-            self._related(clause, language.relations[is_my["rel"].lower()], met, language)
-            return
-        for found in language.text["with_relative"].finditer(clause.bare):
-            if (relative := language.relations.get(found["rel"].lower())) is not None:
-                self._related(clause, relative, found["relname"], language)
-            self.cast.person = found["relname"]
-            if found.end() == len(clause.bare):
-                self.cast.subject = found["relname"]
-        about = language.text["about"].match(clause.bare)
-        if about is not None and not any(one.start == clause.start for one in self.proposals):
-            self.cast.thing = about["thing"]
-        self._introduced(clause, language)
-
-    def _aged(self, clause: Clause, name: str, age: str, language: Language) -> None:
-        if age and (row := self.types.find("age")) is not None:
-            said = {"subject": name, "key": "age", "act": "assert", "replaces": None}
-            self._add(clause, Spoken(name, 0, clause.plain), row, age, Pattern(p=""), language=language, **said)
-
-    def _introduced(self, clause: Clause, language: Language) -> None:
-        """Remember that somebody is there whose name may follow."""
-        found = language.text["introduces"].search(clause.bare.lower())
-        if found is not None and not any(one.start == clause.start and one.key in _PEOPLE for one in self.proposals):
-            act: Act = "retract" if language.text["retract"].search(clause.bare.lower()) else "assert"
-            word = found["rel"] or "partner"  # "I got engaged, her name is Deepa"
-            self.cast.pending = (language.relations[word], word, act)
-            self.cast.several = found.groupdict().get("many") is not None
-            self.cast.person = None
-            alone = found["rel"] and not self.cast.several and language.text["kin_only"].match(clause.bare)
-            if language.code == "zh" or alone:
-                self.cast.subject = found["rel"]  # 我有个弟弟，在部队当兵; "dad, 81, lives alone"
-
     def _corrected(self, old: str) -> None:
         old = as_said(old.strip(_MARKS), self.simple, self.text, self.proposals[-1].end)
         self.proposals[-1] = replace(self.proposals[-1], replaces=old)
 
-    def _add(
+    def add(
         self, clause: Clause, spoken: Spoken, row: MemoryType, value: str, pattern: Pattern, *, language: Language,
         **said: str | None,
     ) -> None:  # fmt: skip
+        """Propose a value, unless the same was proposed of the same: ``said`` are its subject, key, act, replaces."""
         subject, key = said["subject"] or self.cast.speaker, said["key"] or row.key
         value = self._as_said(value, clause)
         subject = subject if subject == self.cast.speaker else self._as_said(subject, clause)
@@ -446,7 +329,7 @@ class Reading:
                                        and clause.start - one.end <= _NEAR):  # fmt: skip
                     return
         timed = self.last if pattern.after and self.last and not clause.times else clause
-        times = [] if row.key in UNDATED or row.key in _PEOPLE else days_of(timed, self.at, pattern.lean, language)
+        times = [] if row.key in UNDATED or row.key in PEOPLE else days_of(timed, self.at, pattern.lean, language)
         proposal = Proposal(
             n=self.n, quote=self.text[clause.start : clause.end], start=clause.start, end=clause.end, kind=row.kind,
             subject=subject, key=key, content=self._content(clause, spoken, said["subject"] or subject, language),
