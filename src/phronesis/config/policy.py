@@ -207,6 +207,10 @@ class Policy(Part):
     extraction: bool = pydantic.Field(
         default=True, description="Whether messages are read for what they say; false keeps them word for word alone."
     )
+    second_opinion: bool = pydantic.Field(
+        default=True,
+        description="Whether Chinese messages are read by the network that tags their words, beside the rules.",
+    )
     gates: Gates = pydantic.Field(
         default_factory=Gates, title="Gates", description="What is taken up from conversations, and what never."
     )

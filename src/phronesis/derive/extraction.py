@@ -23,6 +23,7 @@ from phronesis.derive.extracting.memory_types import MemoryTypes
 from phronesis.derive.extracting.proposed import ModelGate, ProposedMemory, Said
 from phronesis.derive.extracting.rules import RULES_VERSION as EXTRACT_VERSION
 from phronesis.derive.extracting.rules import Rules, known_languages
+from phronesis.derive.extracting.tagging.opinion import second_opinion
 from phronesis.derive.governing import USUAL, WITHHELD, Terms, withheld_in
 from phronesis.derive.handler import DEGRADED_ROLE, Bench, by_role
 from phronesis.derive.judging import Judge
@@ -108,7 +109,7 @@ class ByRules:
 
 @cache
 def _usual() -> ByRules:
-    return ByRules(Rules())
+    return ByRules(Rules(second=second_opinion()))
 
 
 def by_rules(bench: Bench, entry: Entry) -> Sequence[Outcome]:

@@ -3,6 +3,7 @@
 from phronesis.config import Policy
 from phronesis.derive.extracting.gate import Gate
 from phronesis.derive.extracting.rules import Rules
+from phronesis.derive.extracting.tagging.opinion import second_opinion
 from phronesis.derive.extraction import ByModel, ByRules
 from phronesis.derive.governing import terms_of
 from phronesis.derive.handler import Prepare
@@ -16,7 +17,8 @@ def prepare_turns(roster: Roster, policy: Policy) -> Prepare:
     """Give who reads what is said, and keeps the summary of a session where a model does."""
     gates, terms = policy.gates, terms_of(policy)
     gate = Gate(user=gates.user, tool=gates.tool, inferred=gates.inferred)
-    rules = ByRules(Rules(gate=gate) if policy.extraction else None, terms)
+    second = second_opinion() if policy.extraction and policy.second_opinion else None
+    rules = ByRules(Rules(gate=gate, second=second) if policy.extraction else None, terms)
     names, lines = roster.asker("extract"), roster.asker("summarise")
     prepare: Prepare = rules if names is None else ByModel(names, rules, Judge(names))
     if lines is None:

@@ -92,7 +92,7 @@ def load_network(language: str) -> Network:
 
 
 def _convolved(state: Floats, weights: Floats, bias: Floats, reach: int) -> Floats:
-    """Add to each token what it and those ``reach`` tokens before and behind it say; before and behind all is naught."""
+    """Add to each token what it and those ``reach`` tokens before and behind it say; beyond the ends is naught."""
     count = len(state)
     padded = np.pad(state, ((reach, reach), (0, 0)))
     seen = sum((padded[n * reach : n * reach + count] @ weights[n] for n in range(3)), start=np.float32(0)) + bias

@@ -16,7 +16,7 @@ from phronesis.core.kinship import plain_relative
 from phronesis.core.proposals import USER, Proposal
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.derive.extracting.clauses import Clause, clauses, masked, sentences, times_of
-from phronesis.derive.extracting.memory_types import MemoryTypes, compared
+from phronesis.derive.extracting.memory_types import MemoryTypes, compared, load_memory_types
 from phronesis.derive.extracting.objection import objection
 from phronesis.derive.extracting.phrasing import days_of, due_day
 from phronesis.derive.extracting.tables import Language
@@ -24,7 +24,7 @@ from phronesis.derive.extracting.tagging.decoding import FAMILIES, Tagged, tagge
 from phronesis.derive.extracting.tagging.network import Chances, Network, load_network
 from phronesis.derive.extracting.tagging.tokens import MAX_READ, Encoded, is_letter
 
-UNLIKELY: Final = 0.03
+UNLIKELY: Final = 0.01
 """A proposal of the rules none of whose letters is at least so likely to tell what it says is refused."""
 
 SURE: Final = 0.6
@@ -111,9 +111,9 @@ class SecondOpinion:
 
 
 @cache
-def second_opinion(types: MemoryTypes) -> SecondOpinion:
+def second_opinion() -> SecondOpinion:
     """Give the one of the network that is installed with the package."""
-    return SecondOpinion(load_network("zh"), types)
+    return SecondOpinion(load_network("zh"), load_memory_types())
 
 
 def _place(one: Proposal, text: str) -> tuple[int, int]:

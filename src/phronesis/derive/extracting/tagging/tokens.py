@@ -22,7 +22,7 @@ PLACES: Final = 4
 _TOKEN: Final = re.compile(r"\d+|[^\W\d_\u3040-\u30ff\u3400-\u9fff]+(?:['’][a-zA-Z]+)?|.", re.DOTALL)
 _LONGEST_NUMBER: Final = 4
 _STOPS: Final = frozenset("，。！？；,.!?;\n、")
-_BRACKETS: Final = frozenset("“”\"「」《》()（）‘’")
+_BRACKETS: Final = frozenset('“”"「」《》()（）‘’')
 _ALONE, _FIRST, _BETWEEN, _LAST = range(PLACES)
 
 Numbers = NDArray[np.int64]

@@ -1,0 +1,104 @@
+"""The second opinion beside the rules."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import numpy as np
+
+from phronesis.core.proposals import Proposal, Refusal
+from phronesis.derive.extracting.memory_types import load_memory_types
+from phronesis.derive.extracting.rules import Rules
+from phronesis.derive.extracting.tagging.network import Chances, Network
+from phronesis.derive.extracting.tagging.opinion import TAGGED, SecondOpinion, second_opinion
+from phronesis.derive.extracting.tagging.tokens import MAX_READ, Encoded, Vocabulary
+
+AT = datetime(2026, 6, 10, 9, tzinfo=UTC)
+TAGS = ("O", "B-profile/home_city", "I-profile/home_city", "B-intention/plan", "I-intention/plan", "B-#S", "I-#S")
+TYPES = load_memory_types()
+
+
+@dataclass(frozen=True, slots=True)
+class Told(Network):
+    """A network that says what it is told of a text."""
+
+    text: str = ""
+    marks: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    anothers: bool = False
+
+    def chances(self, seen: Encoded) -> Chances:
+        scores = np.full((len(seen), len(TAGS)), -9.0, np.float32)
+        scores[:, 0] = 0
+        for words, (name, chance) in self.marks.items():
+            place = self.text.index(words)
+            for n in seen.span(place, place + len(words)):
+                column = TAGS.index(f"{'B' if seen.starts[n] == place else 'I'}-{name}")
+                scores[n, [0, column]] = np.log([1 - chance, chance])
+        signs = np.zeros((len(seen), 3), np.float32)
+        signs[:, 2] = self.anothers
+        return Chances(scores, signs)
+
+
+def read(
+    text: str, marks: Mapping[str, tuple[str, float]], *, anothers: bool = False
+) -> tuple[list[Proposal], list[Refusal]]:
+    network = Told(Vocabulary({}, {}, 1), TAGS, {}, text, marks, anothers)
+    second = SecondOpinion(network, TYPES, unlikely=0.1, sure=0.6)
+    return Rules(TYPES, second=second).read(0, {"role": "user"}, text, AT)
+
+
+def test_what_the_rules_propose_and_the_network_finds_unlikely_is_refused() -> None:
+    [kept], refused = read("我住在杭州", {"杭州": ("profile/home_city", 0.2)})
+    assert (kept.key, kept.value, refused) == ("home_city", "杭州", [])
+    kept_none, [refusal] = read("我住在杭州", {"杭州": ("profile/home_city", 0.05)})
+    assert kept_none == []
+    assert (refusal.rule, refusal.text) == ("unlikely", "我住在杭州")
+
+
+def test_what_the_network_was_never_shown_is_the_rules_to_say() -> None:
+    kept, _ = read("我叫李雷，住在杭州", {"杭州": ("profile/home_city", 0.9)})
+    assert [one.key for one in kept] == ["name", "home_city"]
+
+
+def test_what_the_rules_pass_over_is_proposed_where_it_is_likely() -> None:
+    text = "魔都漂了十年啦，哪家生煎好吃"
+    assert read(text, {"魔都": ("profile/home_city", 0.55)})[0] == []
+    [found], _ = read(text, {"魔都": ("profile/home_city", 0.8)})
+    assert (found.kind, found.key, found.value, found.subject) == ("profile", "home_city", "魔都", "user")
+    assert (found.quote, found.content, found.confidence) == ("魔都漂了十年啦", "魔都漂了十年啦", TAGGED)
+    assert text[found.start : found.end] == found.quote
+    assert found.cardinality == "one"
+
+
+def test_a_question_or_a_quotation_is_not_taken_however_likely() -> None:
+    assert read("魔都漂了十年是什么感觉？", {"魔都": ("profile/home_city", 0.9)})[0] == []
+    assert read("他说：“魔都漂了十年啦”", {"魔都": ("profile/home_city", 0.9)})[0] == []
+
+
+def test_what_is_of_another_names_them() -> None:
+    text = "老郭魔都漂着呢"
+    [found], _ = read(text, {"老郭": ("#S", 0.9), "魔都": ("profile/home_city", 0.8)}, anothers=True)
+    assert (found.subject, found.content) == ("老郭", text)
+
+
+def test_a_plan_is_due_on_the_day_that_is_said() -> None:
+    [found], _ = read("6月20日敦煌走起", {"敦煌": ("intention/plan", 0.9)})
+    assert (found.key, found.value, (found.due or "")[:10]) == ("plan", "敦煌", "2026-06-20")
+
+
+def test_long_messages_other_languages_and_tools_are_the_rules_alone() -> None:
+    second = second_opinion()
+    assert second.reads("我住在杭州")
+    assert not second.reads("I live in Leeds")
+    assert not second.reads("我" * (MAX_READ + 1))
+    text = "I live in Leeds"
+    assert Rules(TYPES, second=second).read(0, {"role": "user"}, text, AT) == Rules(TYPES).read(
+        0, {"role": "user"}, text, AT
+    )
+
+
+def test_the_installed_network_knows_what_is_plain() -> None:
+    rules = Rules(TYPES, second=second_opinion())
+    [found], _ = rules.read(0, {"role": "user"}, "我住在杭州", AT)
+    assert (found.key, found.value) == ("home_city", "杭州")
+    assert rules.read(0, {"role": "user"}, "你住在杭州吗？", AT)[0] == []
