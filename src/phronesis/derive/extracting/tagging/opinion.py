@@ -73,6 +73,7 @@ class SecondOpinion:
             proposal
             for one in found
             if one.chance >= self.sure
+            and _tells(one.value)
             and not any(_same(one, other, text) for other in ruled)
             and objection(text, one.start, one.end, languages) is None
             and (proposal := self._proposal(one, text, at, n=n, speaker=speaker, language=languages["zh"])) is not None
@@ -122,12 +123,18 @@ def _place(one: Proposal, text: str) -> tuple[int, int]:
     return (one.start, one.end) if start < 0 else (start, start + len(one.value or ""))
 
 
+def _tells(value: str) -> bool:
+    """Tell whether a value is more than a sign or a letter that was left over: two letters, or a number."""
+    said = [sign for sign in value if sign.isalnum()]
+    return len(said) > 1 or any(map(str.isdigit, said))
+
+
 def _same(one: Tagged, other: Proposal, text: str) -> bool:
-    """Tell whether a proposal of the rules is of the same words, or says the same of the same key."""
+    """Tell whether a proposal of the rules is of the same words or those beside them, or says the same of its key."""
     start, end = _place(other, text)
     value = other.value or other.content
     alike = other.key.partition(".")[0] == one.key.partition(".")[0] and (value in one.value or one.value in value)
-    return alike or (start < one.end and one.start < end)
+    return alike or (start <= one.end and one.start <= end)
 
 
 def _clause_of(one: Tagged, text: str, at: datetime, language: Language) -> Clause | None:
