@@ -256,9 +256,8 @@ class Reading:
         surname = language.gates["of_name"].search(self.matching.before)
         if spoken.elided and subject == self.cast.speaker and "name" in matched.slots and surname is None:
             return False  # 今天学了一道菜，叫清蒸鲈鱼: a dish is called so, not the speaker
-        if is_no_attribute(spoken, matched, language):
-            return False
-        if spoken.named and language.never["subject"].search(subject.lower()):
+        of_nobody = spoken.named and language.never["subject"].search(subject.lower())
+        if of_nobody or is_no_attribute(spoken, matched, language):
             return False  # Python uses indentation
         word = matched.slots.get("word", (None, 0, 0))[0]
         taken = False

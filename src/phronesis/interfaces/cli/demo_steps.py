@@ -143,7 +143,8 @@ def _of_mornings(memory: Memory, trait: Trait) -> list[TraitEvidence]:
 
 def edit(memory: Memory, stage: Stage) -> None:
     """Change a memory by mistake, and take it back."""
-    (item,) = memory.get_all(kinds=["decision"], namespace=story.LAB)
+    decisions = memory.get_all(kinds=["decision"], namespace=story.LAB)
+    (item,) = [one for one in decisions if one.content == story.DECISION["content"]]  # beside what was said of it
     memory.update(item.id, content=story.WRONG_EDIT, reason="typed in the wrong window", actor=story.TOM)
     wrong = memory.history(item.id)[-1]
     memory.rollback(wrong.delta_id, actor=story.LIN)
