@@ -15,14 +15,14 @@ import numpy as np
 from phronesis.core.kinship import plain_relative
 from phronesis.core.proposals import USER, Proposal
 from phronesis.core.prospective import PROSPECTIVE
-from phronesis.derive.extracting.clauses import Clause, clauses, masked, sentences, times_of
+from phronesis.derive.extracting.clauses import Clause, clauses, is_chinese, masked, sentences, times_of
 from phronesis.derive.extracting.memory_types import MemoryTypes, compared, load_memory_types
 from phronesis.derive.extracting.objection import objection
 from phronesis.derive.extracting.phrasing import days_of, due_day
 from phronesis.derive.extracting.tables import Language
 from phronesis.derive.extracting.tagging.decoding import FAMILIES, Tagged, tagged_in
 from phronesis.derive.extracting.tagging.network import Chances, Network, load_network
-from phronesis.derive.extracting.tagging.tokens import MAX_READ, Encoded, is_letter
+from phronesis.derive.extracting.tagging.tokens import MAX_READ, Encoded
 
 UNLIKELY: Final = 0.01
 """A proposal of the rules none of whose letters is at least so likely to tell what it says is refused."""
@@ -54,8 +54,8 @@ class SecondOpinion:
     sure: float = SURE
 
     def reads(self, text: str) -> bool:
-        """Tell whether a message is one that the network can judge: with Chinese letters, and not long."""
-        return len(text) <= MAX_READ and any(map(is_letter, text))
+        """Tell whether a message is one that the network can judge: Chinese, and not long."""
+        return len(text) <= MAX_READ and is_chinese(text)
 
     def __call__(
         self, ruled: Sequence[Proposal], text: str, at: datetime, *, n: int, speaker: str,

@@ -90,6 +90,7 @@ def test_long_messages_other_languages_and_tools_are_the_rules_alone() -> None:
     second = second_opinion()
     assert second.reads("我住在杭州")
     assert not second.reads("I live in Leeds")
+    assert not second.reads("the vault of Ålesund opens at 七点")
     assert not second.reads("我" * (MAX_READ + 1))
     text = "I live in Leeds"
     assert Rules(TYPES, second=second).read(0, {"role": "user"}, text, AT) == Rules(TYPES).read(
