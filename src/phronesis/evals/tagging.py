@@ -91,7 +91,7 @@ def run_tagger(
         if not turns:
             raise InputError("the files hold no Chinese turns of the split dev", field="data")
         network = fit(turns, pieces=pieces or load_pieces(), rounds=rounds)
-        opinion = SecondOpinion(network, types)
+        opinion = SecondOpinion(lambda: network, types)
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
             out.joinpath("zh.npz").write_bytes(network.to_bytes())
@@ -141,7 +141,7 @@ def load_pieces() -> Pieces:
 
 
 def load_learned(paths: Sequence[Path]) -> list[dict[str, Any]]:
-    """Give the Chinese turns of labelled files that may be learned from: those of the split ``dev``."""
+    """Give the turns with Chinese letters that may be learned from: those of the split ``dev``."""
     turns = [turn for path in paths for turn in load_turns(path) if turn["split"] == "dev"]
     return [turn for turn in turns if any(map(is_letter, turn["text"]))]
 

@@ -118,8 +118,11 @@ class Cast:
         if kin is None or several != (kin.groupdict().get("many") is not None):
             return None
         word = (kin["rel"] or kin.groupdict().get("rel_b") or "").lower()
-        known = "pet" if language.gates["of_pets"].match(word) else language.relations.get(word, "colleague")
-        key = "friend" if word == "同桌" else known if language.code == "zh" else language.relations.get(word, "")
+        key = language.relations.get(word, "colleague" if language.code == "zh" else "")
+        if language.gates["of_pets"].match(word):
+            key = "pet"
+        elif word == "同桌":
+            key = "friend"
         names = NAMES.split(self.alone) if several else [self.alone]
         self.person, self.subject = names[-1], None if several else self.alone
         return [(key, name) for name in names if key]

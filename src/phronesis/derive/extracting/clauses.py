@@ -267,8 +267,10 @@ def self_answered(text: str, language: Language) -> str:
         at, end = (place - match.start() for place in match.span("mark"))
         return f"{match[0][:at]}:{' ' * (end - at - 1)}{match[0][end:]}"
 
-    labelled = language.text["self_asked"].sub(put, text)
-    return language.text["asked_self"].sub(lambda match: f"{match[0][:-1]}{'=' if match['thing'] else ':'}", labelled)
+    labelled = language.text["answered"].sub(put, text)
+    return language.text["answered_label"].sub(
+        lambda match: f"{match[0][:-1]}{'=' if match['thing'] else ':'}", labelled
+    )
 
 
 def with_capitals(text: str, language: Language) -> str:

@@ -18,27 +18,27 @@ _SHORT: Final = 4
 """Characters of what somebody wants to be called, as a clause of its own."""
 
 
-def note(reading: "Reading", clause: Clause, language: Language) -> None:
+def note_introduced(reading: "Reading", clause: Clause, language: Language) -> None:
     """Remember whom a clause introduces: by name ("my sister Anna"), or not yet ("a kitten")."""
     reading.cast.turn_to(clause, language)
     for known, name in people_told(clause, language):
-        related(reading, clause, known, name, language)
+        propose_related(reading, clause, known, name, language)
         if language.code == "zh" and clause.bare.endswith(name):
             reading.cast.subject = name  # 带的实习生小林，日本籍
     if (those := reading.cast.apposed(clause, language)) is not None:
         for known, name in those:
-            related(reading, clause, known, name, language)
+            propose_related(reading, clause, known, name, language)
         return
     before = reading.last.bare if reading.last is not None else ""
     if language.text["called_so"].match(clause.bare) and 0 < len(before) <= _SHORT:
-        related(reading, clause, "address_as", before, language)  # 掌柜的，以后就这么叫我
+        propose_related(reading, clause, "address_as", before, language)  # 掌柜的，以后就这么叫我
         return
     names = reading.cast.alone_named(clause, language)
     if reading.cast.pending and names:
         key, _, was = reading.cast.pending
         for name, age in names:
-            related(reading, clause, key, name, language, act=was)
-            aged(reading, clause, name, age, language)
+            propose_related(reading, clause, key, name, language, act=was)
+            propose_age(reading, clause, name, age, language)
         if not reading.cast.several or reading.simple[clause.end : clause.end + 1] != ",":
             reading.cast.pending = None  # "three kids, Ann, Bo and Cy"
         if language.text["kin_only"].match(reading.matching.before) and not reading.cast.several:
@@ -48,18 +48,18 @@ def note(reading: "Reading", clause: Clause, language: Language) -> None:
         return
     is_my = language.text["is_my"].match(clause.bare)
     if is_my is not None and (met := last_named(reading.last, language)) is not None:
-        related(reading, clause, language.relations[is_my["rel"].lower()], met, language)
+        propose_related(reading, clause, language.relations[is_my["rel"].lower()], met, language)
         return
     for found in language.text["with_relative"].finditer(clause.bare):
         if (relative := language.relations.get(found["rel"].lower())) is not None:
-            related(reading, clause, relative, found["relname"], language)
+            propose_related(reading, clause, relative, found["relname"], language)
         reading.cast.person = found["relname"]
         if found.end() == len(clause.bare):
             reading.cast.subject = found["relname"]
     about = language.text["about"].match(clause.bare)
     if about is not None and not any(one.start == clause.start for one in reading.proposals):
         reading.cast.thing = about["thing"]
-    introduced(reading, clause, language)
+    await_name(reading, clause, language)
 
 
 def _named_in(reading: "Reading", clause: Clause, language: Language) -> bool:
@@ -70,12 +70,12 @@ def _named_in(reading: "Reading", clause: Clause, language: Language) -> bool:
             continue
         groups, rest = found.groupdict(), clause.bare[found.end() :]
         if mate := groups.get("mate"):
-            related(reading, clause, "colleague", mate, language)
+            propose_related(reading, clause, "colleague", mate, language)
             reading.cast.subject = reading.cast.subject or mate
             return True
         name, relation = (groups.get(one) or groups.get(f"{one}_b") for one in ("relname", "rel"))
         if name and relation:
-            related(reading, clause, language.relations[relation.lower()], name, language)
+            propose_related(reading, clause, language.relations[relation.lower()], name, language)
             reading.cast.subject = reading.cast.subject or name
             return True
         named = groups.get("name") not in {None, reading.cast.person} and form == "subject"
@@ -88,12 +88,12 @@ def _named_in(reading: "Reading", clause: Clause, language: Language) -> bool:
             key, _, was = reading.cast.pending
             if not reading.cast.several:
                 reading.cast.pending = None  # "three kids: Mason is 9, Lily is 6"
-            related(reading, clause, key, str(groups["name"]), language, act=was)
+            propose_related(reading, clause, key, str(groups["name"]), language, act=was)
             return True
     return False
 
 
-def introduced(reading: "Reading", clause: Clause, language: Language) -> None:
+def await_name(reading: "Reading", clause: Clause, language: Language) -> None:
     """Remember that somebody is there whose name may follow."""
     found = language.text["introduces"].search(clause.bare.lower())
     if found is not None and not any(one.start == clause.start and one.key in PEOPLE for one in reading.proposals):
@@ -107,13 +107,13 @@ def introduced(reading: "Reading", clause: Clause, language: Language) -> None:
             reading.cast.subject = found["rel"]  # 我有个弟弟，在部队当兵; "dad, 81, lives alone"
 
 
-def called(reading: "Reading", clause: Clause, spoken: Spoken, name: str, language: Language) -> str | None:
+def take_name(reading: "Reading", clause: Clause, spoken: Spoken, name: str, language: Language) -> str | None:
     """Take "she is called Pixel" for the name of the pet that was just spoken of; give whom it names now."""
     key = language.relations.get(spoken.subject or "")
     relation = spoken.relation or reading.cast.pending or ((key, spoken.subject) if key and spoken.subject else None)
     if relation is not None and relation[1] == spoken.subject:
         for one in NAMES.split(name) if reading.cast.several else [name]:
-            related(reading, clause, relation[0], one, language)
+            propose_related(reading, clause, relation[0], one, language)
         if language.code == "zh" and not reading.cast.several:
             reading.proposals = renamed(reading.proposals, relation[1], name, reading.begun)
         if not language.text["one_of"].match(clause.bare):
@@ -126,7 +126,7 @@ def called(reading: "Reading", clause: Clause, spoken: Spoken, name: str, langua
     return name if language.code == "en" and reading.cast.person == name else None
 
 
-def related(
+def propose_related(
     reading: "Reading", clause: Clause, key: str, name: str, language: Language, *, act: str = "assert"
 ) -> None:
     """Propose that somebody or something of the speaker's is called so, and note who is spoken of."""
@@ -140,7 +140,7 @@ def related(
         reading.cast.pet = name if row.key == "pet" else reading.cast.pet
 
 
-def aged(reading: "Reading", clause: Clause, name: str, age: str, language: Language) -> None:
+def propose_age(reading: "Reading", clause: Clause, name: str, age: str, language: Language) -> None:
     """Propose the age that stands beside a name."""
     if age and (row := reading.types.find("age")) is not None:
         said = {"subject": name, "key": "age", "act": "assert", "replaces": None}

@@ -42,7 +42,7 @@ from phronesis.derive.extracting.gate import (
     stated,
 )
 from phronesis.derive.extracting.happening import Happening, happening, is_no_attribute, tells_a_parent
-from phronesis.derive.extracting.introducing import called, note, related
+from phronesis.derive.extracting.introducing import note_introduced, propose_related, take_name
 from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
 from phronesis.derive.extracting.phrasing import ahead, content_of, days_of, due_day, joined
@@ -121,7 +121,7 @@ class Reading:
             if rule == "quotation" and whole is None:
                 kept = before_quotation(sentence, found, language)
                 if kept == 0 and found and (said := quoted_one(found[0].plain, language)) is not None:
-                    related(self, found[0], *said, language)
+                    propose_related(self, found[0], *said, language)
             elif rule == "hypothesis" and whole is None and language.code == "zh":
                 kept = before_supposition(sentence, found, language)
             rule = rule if kept == 0 else None
@@ -157,7 +157,7 @@ class Reading:
             elif correction and self.proposals and self.proposals[-1].cardinality == "one":
                 self._corrected(with_times(clause.plain[correction.start("old") : correction.end("old")], clause))
             elif self._said(clause, language) or not self._parted(clause, language):
-                note(self, clause, language)
+                note_introduced(self, clause, language)
             self.last = clause
         if ends:
             self.matching.before = ""  # what it speaks of stands before it, not after
@@ -232,7 +232,7 @@ class Reading:
             return False  # 商量好了，店里不打折: what is decided is the whole of it
         for first, second in parted(clause, self.times, language):
             if self._said(first, language) or language.text["introduces"].search(first.bare.lower()):
-                note(self, first, language)
+                note_introduced(self, first, language)
                 self._clause(second, language)
                 return True
         return False
@@ -277,7 +277,7 @@ class Reading:
             for value in one.values:
                 taken = True
                 if key == "name" and subject != self.cast.speaker:
-                    subject = called(self, clause, spoken, value, language) or subject
+                    subject = take_name(self, clause, spoken, value, language) or subject
                     continue
                 if key == "name" and value.lower() == subject.lower():
                     continue  # 大家好我是阿坤, by 阿坤: the name is known

@@ -20,7 +20,7 @@ from phronesis.derive.extracting.tables import Language, load_language
 from phronesis.derive.extracting.tagging.opinion import SecondOpinion
 
 RULES_VERSION: Final = "extract-rules/11"
-"""Rises when the tables or the rules change what they find: it stands with every outcome."""
+"""Rises when the tables, the rules or the network beside them change what is found: it stands with every outcome."""
 
 LANGUAGES: Final = ("en", "zh")
 
@@ -90,7 +90,7 @@ class Rules:
         refused = reading.refusals + [refusal(n, one.quote, "low_confidence") for one in doubtful[:1]]
         if self.second is not None and role == "user" and self.second.reads(text):
             opinion = self.second(kept, text, at, n=n, speaker=cast.speaker, languages=languages)
-            kept = [*opinion.kept, *opinion.added]
+            kept = [*opinion.kept, *(one for one in opinion.added if self.gate.passes(one.basis, one.confidence))]
             refused = [refusal(n, one.quote, "unlikely") for one in opinion.unlikely] + refused
         if not kept and not refused:
             refused = [refusal(n, text, reading.rule or "chit_chat")]

@@ -4,10 +4,10 @@ Rules and network err apart. What rules propose of words that nobody used so whe
 more often than right, and what they pass over for want of a pattern the network knows by its likes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Final
 
 import numpy as np
@@ -28,8 +28,8 @@ UNLIKELY: Final = 0.01
 """A proposal of the rules none of whose letters is at least so likely to tell what it says is refused."""
 
 SURE: Final = 0.6
-"""A value that the rules passed over is proposed where each of its letters is at least so likely. Both were chosen on
-authors whom neither the rules nor the network had seen (docs/decisions/0047-a-second-opinion.md)."""
+"""A value that the rules passed over is proposed where each of its letters is at least so likely. Both were chosen by
+figures on authors whom neither the rules nor the network had learned from (docs/decisions/0047-a-second-opinion.md)."""
 
 TAGGED: Final = 0.85
 """The confidence of what the network alone finds: above the gate of what users say, below what a rule reads."""
@@ -46,9 +46,9 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True)
 class SecondOpinion:
-    """Reads Chinese messages beside the rules."""
+    """Reads Chinese messages beside the rules. ``load`` gives the network, when the first of them comes."""
 
-    network: Network
+    load: Callable[[], Network]
     types: MemoryTypes
     unlikely: float = UNLIKELY
     sure: float = SURE
@@ -62,13 +62,15 @@ class SecondOpinion:
         languages: Mapping[str, Language],
     ) -> Opinion:  # fmt: skip
         """Give both opinions of a message as one; ``ruled`` are the rules' proposals of it."""
-        seen = self.network.vocabulary.encode(text)
-        chances = self.network.chances(seen)
+        network = self.load()
+        seen = network.vocabulary.encode(text)
+        chances = network.chances(seen)
         kept: list[Proposal] = []
         unlikely: list[Proposal] = []
         for one in ruled:
-            (kept if self._chance(one, text, seen, chances) >= self.unlikely else unlikely).append(one)
-        found = tagged_in(text, seen, chances, self.network)
+            likely = _chance(one, text, seen, chances, network.tags) >= self.unlikely
+            (kept if likely else unlikely).append(one)
+        found = tagged_in(text, seen, chances, network)
         added = [
             proposal
             for one in found
@@ -79,16 +81,6 @@ class SecondOpinion:
             and (proposal := self._proposal(one, text, at, n=n, speaker=speaker, language=languages["zh"])) is not None
         ]
         return Opinion(kept, added, unlikely)
-
-    def _chance(self, one: Proposal, text: str, seen: Encoded, chances: Chances) -> float:
-        """Give how likely the likeliest letter of a proposal's value tells it; 1 of what the network knows nothing."""
-        family, _, _ = one.key.partition(".")
-        name = f"{one.kind}/{family if family in FAMILIES else one.key}"
-        columns = [n for n, tag in enumerate(self.network.tags) if tag[2:] == name]
-        span = seen.span(*_place(one, text))
-        if not columns or not span:
-            return 1.0
-        return float(np.exp(chances.tags[span.start : span.stop, columns]).sum(axis=1).max())
 
     def _proposal(
         self, one: Tagged, text: str, at: datetime, *, n: int, speaker: str, language: Language
@@ -114,7 +106,18 @@ class SecondOpinion:
 @cache
 def second_opinion() -> SecondOpinion:
     """Give the one of the network that is installed with the package."""
-    return SecondOpinion(load_network("zh"), load_memory_types())
+    return SecondOpinion(partial(load_network, "zh"), load_memory_types())
+
+
+def _chance(one: Proposal, text: str, seen: Encoded, chances: Chances, tags: Sequence[str]) -> float:
+    """Give how likely the likeliest letter of a proposal's value tells it; 1 of what the network knows nothing."""
+    family, _, _ = one.key.partition(".")
+    name = f"{one.kind}/{family if family in FAMILIES else one.key}"
+    columns = [n for n, tag in enumerate(tags) if tag[2:] == name]
+    span = seen.span(*_place(one, text))
+    if not columns or not span:
+        return 1.0
+    return float(np.exp(chances.tags[span.start : span.stop, columns]).sum(axis=1).max())
 
 
 def _place(one: Proposal, text: str) -> tuple[int, int]:

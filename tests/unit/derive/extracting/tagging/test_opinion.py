@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from phronesis.core.proposals import Proposal, Refusal
+from phronesis.derive.extracting.gate import Gate
 from phronesis.derive.extracting.memory_types import load_memory_types
 from phronesis.derive.extracting.rules import Rules
 from phronesis.derive.extracting.tagging.network import Chances, Network
@@ -40,11 +41,15 @@ class Told(Network):
 
 
 def read(
-    text: str, marks: Mapping[str, tuple[str, float]], *, anothers: bool = False
+    text: str,
+    marks: Mapping[str, tuple[str, float]],
+    *,
+    anothers: bool = False,
+    gate: Gate = Gate(),  # noqa: B008 - it never changes
 ) -> tuple[list[Proposal], list[Refusal]]:
     network = Told(Vocabulary({}, {}, 1), TAGS, {}, text, marks, anothers)
-    second = SecondOpinion(network, TYPES, unlikely=0.1, sure=0.6)
-    return Rules(TYPES, second=second).read(0, {"role": "user"}, text, AT)
+    second = SecondOpinion(lambda: network, TYPES, unlikely=0.1, sure=0.6)
+    return Rules(TYPES, gate, second).read(0, {"role": "user"}, text, AT)
 
 
 def test_what_the_rules_propose_and_the_network_finds_unlikely_is_refused() -> None:
@@ -68,6 +73,21 @@ def test_what_the_rules_pass_over_is_proposed_where_it_is_likely() -> None:
     assert (found.quote, found.content, found.confidence) == ("魔都漂了十年啦", "魔都漂了十年啦", TAGGED)
     assert text[found.start : found.end] == found.quote
     assert found.cardinality == "one"
+
+
+def test_a_gate_above_its_confidence_lets_nothing_of_its_own_through() -> None:
+    text = "魔都漂了十年啦，哪家生煎好吃"
+    marks = {"魔都": ("profile/home_city", 0.8)}
+    assert read(text, marks, gate=Gate(user=TAGGED))[0] != []
+    assert read(text, marks, gate=Gate(user=0.9))[0] == []
+
+
+def test_no_network_is_read_before_a_chinese_message_comes() -> None:
+    def load() -> Network:
+        raise AssertionError("nothing Chinese was said")
+
+    rules = Rules(TYPES, second=SecondOpinion(load, TYPES))
+    assert rules.read(0, {"role": "user"}, "I live in Leeds", AT)[0] != []
 
 
 def test_a_question_or_a_quotation_is_not_taken_however_likely() -> None:
