@@ -54,7 +54,7 @@ _WEEKDAY: Final = "(?P<w>monday|tuesday|wednesday|thursday|friday|saturday|sunda
 _ABBREVIATED: Final = r"(?P<v>mon|tues?|wed|thu(?:rs?)?|fri|sat)\b(?!')"
 _CLOCK: Final = (
     r"(?= (?:at )?(?:\d{1,2}(?:[:.]\d\d|\s?[ap]m|h\d{0,2})|[012]\d[0-5]\d)\b| (?:the )?\d{1,2}(?:st|nd|rd|th)\b"
-    r"| at \d{1,2}\b"
+    r"| at \d{1,2}\b| \d{1,2}(?= ?(?:[,;.]|$))"
     r"| (?:noon|midday|morning|arvo|afternoon|evening|night|lunchtime|half (?:past|\w+))\b)"
 )
 _PART_OF_DAY: Final = r"(?: (?:morning|afternoon|arvo|evening|night|lunchtime|[ap]m)\b| the (?P<d>\d{1,2}(?:st|nd|rd|th))\b)?"
@@ -340,7 +340,7 @@ RULES: Final = [
     Rule("weekday_short", rf"(?:on|by|until|till|from|since|to|for|{_SIDE}) (?P<t>{_ABBREVIATED})", _weekday),
     Rule("weekend", r"(?:on|over|during|at) (?P<t>the weekend)\b", _weekend),
     Rule("of_month", rf"(?:on|by|before|until|till|from|for) (?P<t>the (?P<d>\d{{1,2}}(?:st|nd|rd|th)|{_TO_TENTH}))\b"
-         r"(?= ?(?:[.,;!?)]|$|(?:of the month|at|in|and|for|to|about|with|so|but|or|pls|please|\d{1,2}[ap]m)\b))",
+         r"(?= ?(?:[.,;!?)]|$|(?:of the month|at|in|and|for|to|about|with|so|but|or|pls|please|is|was|has|got|\d{1,2}[ap]m)\b))",
          lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d")))),
     Rule("is_of_month", r"(?:(?<=\bis\s)|(?<=\bare\s)|(?<=['’]s\s)|(?<=\bnow\s)|(?<=\bb4\s))"
          rf"the (?P<d>\d{{1,2}}(?:st|nd|rd|th)|{_TO_TENTH})\b(?= ?(?:[.,;!?)]|$|(?:at|so|but|and i|\d{{1,2}}[ap]m)\b))",

@@ -60,6 +60,8 @@ _SENTENCE: Final = re.compile(
     r"[.!?…]+(?=[\s\"”’)\ue900]|$|[^\x00-\x7f])|[。！？；!?;]+|…+|\.{3,}|\n+"
 )
 _AND_I: Final = re.compile(r"\s+and\s+(?:i|me)\s", re.IGNORECASE)
+_AND_MY: Final = re.compile(r"\s+and\s+(?:my|our)\s", re.IGNORECASE)
+_ONESELF: Final = frozenset({"me", "i", "just me"})
 _MY: Final = re.compile(r"\s+(?:my|our|me)\s", re.IGNORECASE)
 _UNENDED: Final = re.compile(r"\b(?:on|in|at|from|of|with|for|to|by)$", re.IGNORECASE)
 _ENDING: Final = re.compile("[.!?…。！？；;\n]")
@@ -201,6 +203,8 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
             continue
         if _AND_I.match(raw, stop - sentence.start) and language.text["shares"].match(clause.bare):
             continue  # "my friend Aisha and I went to the fair" is one clause
+        if clause.bare.lower() in _ONESELF and _AND_MY.match(raw, stop - sentence.start):
+            continue  # "me and my sister decided" is one clause
         if _MY.match(raw, stop - sentence.start) and (
             _UNENDED.search(clause.bare) or language.text["names_only"].match(clause.bare)
         ):
