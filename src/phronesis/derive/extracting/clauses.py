@@ -203,7 +203,7 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
             continue
         if _AND_I.match(raw, stop - sentence.start) and language.text["shares"].match(clause.bare):
             continue  # "my friend Aisha and I went to the fair" is one clause
-        if clause.bare.lower() in _ONESELF and _AND_MY.match(raw, stop - sentence.start):
+        if clause.raw.lower() in _ONESELF and _AND_MY.match(raw, stop - sentence.start):
             continue  # "me and my sister decided" is one clause
         if _MY.match(raw, stop - sentence.start) and (
             _UNENDED.search(clause.bare) or language.text["names_only"].match(clause.bare)
