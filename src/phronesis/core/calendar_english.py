@@ -57,9 +57,14 @@ _CLOCK: Final = (
     r"| at \d{1,2}\b| \d{1,2}(?= ?(?:[,;.]|$))"
     r"| (?:noon|midday|morning|arvo|afternoon|evening|night|lunchtime|half (?:past|\w+))\b)"
 )
-_PART_OF_DAY: Final = r"(?: (?:morning|afternoon|arvo|evening|night|lunchtime|[ap]m)\b| the (?P<d>\d{1,2}(?:st|nd|rd|th))\b)?"
+_PART_OF_DAY: Final = (
+    r"(?: (?:morning|afternoon|arvo|evening|night|lunchtime|[ap]m)\b| the (?P<d>\d{1,2}(?:st|nd|rd|th))\b)?"
+)
 _JOINED: Final = r"[-\s]"
-_NTH: Final = "(?P<d>" + r"\d{1,2}(?:st|nd|rd|th)?" + "".join(f"|{word.replace('-', _JOINED)}" for word in reversed(_ORDINALS)) + r")\b"
+_NTH: Final = (
+    "(?P<d>"
+    r"\d{1,2}(?:st|nd|rd|th)?" + "".join(f"|{word.replace('-', _JOINED)}" for word in reversed(_ORDINALS)) + r")\b"
+)
 _TO_TENTH: Final = "(?:" + "|".join(word.replace("-", _JOINED) for word in reversed(_ORDINALS[3:])) + ")"
 """Fourth to thirty-first, in words: "on the second" is more often no day."""
 _THROUGH: Final = r"(?: ?(?:-|–|to|through) ?(?:the )?(?P<e>\d{1,2})(?:st|nd|rd|th)?\b(?!:))?"
@@ -336,16 +341,18 @@ RULES: Final = [
     Rule("weekday_last", r"(?P<v>mon|tue|weds|thur?|fri)\b(?=\s*(?:[,.;!?\n]|$))", _weekday),
     Rule("weekday_brief", rf"(?P<v>tues|weds|thurs|fri)\b(?!['’]){_PART_OF_DAY}", _weekday),
     Rule("weekday_clock", rf"(?P<v>mon|tue|wed|thur?|fri|sat|sun)\b{_CLOCK}{_PART_OF_DAY}", _weekday),
-    Rule("weekday_paired", rf"(?P<v>mon|tue|wed|thu)\b(?= (?:and|&|\+) (?:tue|wed|thu|fri)s?\b)", _weekday),
+    Rule("weekday_paired", r"(?P<v>mon|tue|wed|thu)\b(?= (?:and|&|\+) (?:tue|wed|thu|fri)s?\b)", _weekday),
     Rule("weekday_short", rf"(?:on|by|until|till|from|since|to|for|{_SIDE}) (?P<t>{_ABBREVIATED})", _weekday),
     Rule("weekend", r"(?:on|over|during|at) (?P<t>the weekend)\b", _weekend),
     Rule("of_month", rf"(?:on|by|before|until|till|from|for) (?P<t>the (?P<d>\d{{1,2}}(?:st|nd|rd|th)|{_TO_TENTH}))\b"
-         r"(?= ?(?:[.,;!?)]|$|(?:of the month|at|in|and|for|to|about|with|so|but|or|pls|please|is|was|has|got|\d{1,2}[ap]m)\b))",
+         r"(?= ?(?:[.,;!?)]|$|(?:of the month|at|in|and|for|to|about|with|so|but|or|pls|please|is|was|has|got"
+         r"|\d{1,2}[ap]m)\b))",
          lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d")))),
     Rule("is_of_month", r"(?:(?<=\bis\s)|(?<=\bare\s)|(?<=['’]s\s)|(?<=\bnow\s)|(?<=\bb4\s))"
          rf"the (?P<d>\d{{1,2}}(?:st|nd|rd|th)|{_TO_TENTH})\b(?= ?(?:[.,;!?)]|$|(?:at|so|but|and i|\d{{1,2}}[ap]m)\b))",
          lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d")))),
-    Rule("beside_of_month", r"(?<=[a-z]\s)(?:the )?(?P<d>\d{1,2}(?:st|nd|rd|th))\b(?= ?(?:[,;]|$|at \d| ?[012]\d[0-5]\d\b))",
+    Rule("beside_of_month", r"(?<=[a-z]\s)(?:the )?(?P<d>\d{1,2}(?:st|nd|rd|th))\b"
+         r"(?= ?(?:[,;]|$|at \d| ?[012]\d[0-5]\d\b))",
          lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d")))),
     Rule("holiday", rf"(?:{_SIDE} )?(?P<h>christmas(?: eve)?|new year['’]s(?: eve)?|valentine['’]s|halloween)"
          rf"(?: day)?\b(?: (?P<y>{_YEAR})\b)?", _holiday),

@@ -118,7 +118,9 @@ def before_supposition(sentence: Sentence, found: list[Clause], language: Langua
     place = sentence.start + (said.start() if said is not None else 0)
     own = sum(clause.end <= place for clause in found)
     ends = own + 1 >= len(found) and language.gates["condition"].search(sentence.raw[place - sentence.start :].lower())
-    if language.code == "en" and (own >= len(found) or found[own].raw.lower().startswith(_IF) or " if " not in sentence.raw):
+    if language.code == "en" and (
+        own >= len(found) or found[own].raw.lower().startswith(_IF) or " if " not in sentence.raw
+    ):
         return 0
     return 0 if ends else own
 
