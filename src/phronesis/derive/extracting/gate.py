@@ -106,9 +106,6 @@ def before_quotation(sentence: Sentence, found: list[Clause], language: Language
     return 0 if tag or language.gates["tagging"].match(found[own].raw.lower()) else own
 
 
-_IF: Final = ("if ", "unless ", "what if ")
-
-
 def before_supposition(sentence: Sentence, found: list[Clause], language: Language) -> int:
     """Give how many of a sentence's clauses stand before the one that supposes, and are stated.
 
@@ -118,10 +115,6 @@ def before_supposition(sentence: Sentence, found: list[Clause], language: Langua
     place = sentence.start + (said.start() if said is not None else 0)
     own = sum(clause.end <= place for clause in found)
     ends = own + 1 >= len(found) and language.gates["condition"].search(sentence.raw[place - sentence.start :].lower())
-    if language.code == "en" and (
-        own >= len(found) or found[own].raw.lower().startswith(_IF) or " if " not in sentence.raw
-    ):
-        return 0
     return 0 if ends else own
 
 

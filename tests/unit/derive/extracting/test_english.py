@@ -332,6 +332,10 @@ def test_what_holds_of_things_is_told_in_many_ways(text: str, expected: list[tup
 @pytest.mark.parametrize(
     ("text", "key", "value"),
     [
+        ("the wedding on the 20th is off", "appointment", "wedding"),
+        ("the goat shed idea was scrapped", "plan", "goat shed"),
+        ("I've given up on making partner", "goal", "making partner"),
+        ("the multi-cloud decision is off the table", "decision", "multi-cloud"),
         ("We no longer have the caravan", "possession", "caravan"),
         ("you can scrap the reminder about the bins", "reminder", "bins"),
         ("We are not going to build the garage", "plan", "build the garage"),
@@ -352,10 +356,6 @@ def test_what_holds_of_things_is_told_in_many_ways(text: str, expected: list[tup
         ("no more Instagram for me", "uses", "Instagram"),
         ("been off cigarettes since march", "uses", "cigarettes"),
         ("gone off sushi since that trip", "likes", "sushi"),
-        ("the wedding on the 20th is off", "appointment", "wedding"),
-        ("the goat shed idea was scrapped", "plan", "goat shed"),
-        ("I've given up on making partner", "goal", "making partner"),
-        ("the multi-cloud decision is off the table", "decision", "multi-cloud"),
     ],
 )
 def test_what_no_longer_holds_is_taken_back_in_other_words(text: str, key: str, value: str) -> None:
@@ -375,6 +375,11 @@ def test_what_no_longer_holds_is_taken_back_in_other_words(text: str, key: str, 
         "I was at home today", "I'm off today", "I'm on it", "I'm on a call", "I'm at level 5 of the game",
         "I'm dealing with a bug", "I'm struggling with this exercise", "I can't eat another bite",
         "my son is asleep", "my cat is hungry", "my wife is calling", "my boss is annoying", "my mom called",
+        # what lies down, comes to nothing, or is nobody's to do
+        "I need to lie down", "we decided nothing again", "can you give me five nasty questions", "we said yes",
+        "woke up sunday 5am", "tell me what happened on the 3rd", "nothing to report today", "log: tue ok, wed ok",
+        "open plan is killing me", "the claim closes in 30 days", "the wifi is dead", "gran is off to bed",
+        "my plan is off", "Tuesday, wednesday and friday 5pm", "I'd move to Oslo, if I got the job",
         # what one does with the assistant is no event
         "I tried your code yesterday", "I closed the tab yesterday", "I saw it yesterday", "I broke the build today",
         # wishes, plans of the moment, sayings
@@ -432,11 +437,6 @@ def test_what_no_longer_holds_is_taken_back_in_other_words(text: str, key: str, 
         "set up a dummy profile: married, lives in Ohio", "cover letter: Dear Ms Roth, I am a chemist",
         "Speak to me like a pirate for the next answer only", "guy at the bar, lives in Hull, allergic to olives",
         "the cluster is in hel1, nope scratch that, forget it",
-        # what lies down, comes to nothing, or is nobody's to do
-        "I need to lie down", "we decided nothing again", "can you give me five nasty questions", "we said yes",
-        "woke up sunday 5am", "tell me what happened on the 3rd", "nothing to report today", "log: tue ok, wed ok",
-        "open plan is killing me", "the claim closes in 30 days", "the wifi is dead", "gran is off to bed",
-        "my plan is off", "Tuesday, wednesday and friday 5pm", "I'd move to Oslo, if I got the job",
     ],
 )  # fmt: skip
 def test_what_only_looks_so_is_not_taken(text: str) -> None:
