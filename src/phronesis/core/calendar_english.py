@@ -53,11 +53,20 @@ _MONTH: Final = (
 _WEEKDAY: Final = "(?P<w>monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
 _ABBREVIATED: Final = r"(?P<v>mon|tues?|wed|thu(?:rs?)?|fri|sat)\b(?!')"
 _CLOCK: Final = (
-    r"(?= \d{1,2}(?:[:.]\d\d|\s?[ap]m)\b| the \d{1,2}(?:st|nd|rd|th)\b"
+    r"(?= (?:at )?(?:\d{1,2}(?:[:.]\d\d|\s?[ap]m|h\d{0,2})|[012]\d[0-5]\d)\b| (?:the )?\d{1,2}(?:st|nd|rd|th)\b"
+    r"| at \d{1,2}\b| \d{1,2}(?= ?(?:[,;.]|$))"
     r"| (?:noon|midday|morning|arvo|afternoon|evening|night|lunchtime|half (?:past|\w+))\b)"
 )
-_PART_OF_DAY: Final = r"(?: (?:morning|afternoon|arvo|evening|night|lunchtime)\b| the (?P<d>\d{1,2}(?:st|nd|rd|th))\b)?"
-_NTH: Final = "(?P<d>" + r"\d{1,2}(?:st|nd|rd|th)?" + "".join(f"|{word}" for word in reversed(_ORDINALS)) + r")\b"
+_PART_OF_DAY: Final = (
+    r"(?: (?:morning|afternoon|arvo|evening|night|lunchtime|[ap]m)\b| the (?P<d>\d{1,2}(?:st|nd|rd|th))\b)?"
+)
+_JOINED: Final = r"[-\s]"
+_NTH: Final = (
+    "(?P<d>"
+    r"\d{1,2}(?:st|nd|rd|th)?" + "".join(f"|{word.replace('-', _JOINED)}" for word in reversed(_ORDINALS)) + r")\b"
+)
+_TO_TENTH: Final = "(?:" + "|".join(word.replace("-", _JOINED) for word in reversed(_ORDINALS[3:])) + ")"
+"""Fourth to thirty-first, in words: "on the second" is more often no day."""
 _THROUGH: Final = r"(?: ?(?:-|–|to|through) ?(?:the )?(?P<e>\d{1,2})(?:st|nd|rd|th)?\b(?!:))?"
 _COUNT: Final = (
     r"(?P<n>\d{1,3}|an?(?: couple of| few)?|a couple|couple of|few|several|one|two|three|four|five|six|seven|eight|"
@@ -81,7 +90,7 @@ def _weekday_number(parts: Parts) -> int:
 
 
 def _ordinal(text: str | None) -> int:
-    word = (text or "").casefold()
+    word = "-".join((text or "").casefold().split())
     return _ORDINALS.index(word) + 1 if word in _ORDINALS else int(word.rstrip("stndrh"))
 
 
@@ -330,12 +339,20 @@ RULES: Final = [
     Rule("weekday", rf"(?:{_SIDE} )?{_WEEKDAY}\b(?: (?:of )?(?P<k>last|this|next) week\b|{_PART_OF_DAY})", _weekday),
     Rule("weekday_beside", rf"{_SIDE} (?P<v>mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun)\b(?!['’])", _weekday),
     Rule("weekday_last", r"(?P<v>mon|tue|weds|thur?|fri)\b(?=\s*(?:[,.;!?\n]|$))", _weekday),
-    Rule("weekday_brief", rf"(?P<v>tues|thurs)\b(?!['’]){_PART_OF_DAY}", _weekday),
+    Rule("weekday_brief", rf"(?P<v>tues|weds|thurs|fri)\b(?!['’]){_PART_OF_DAY}", _weekday),
     Rule("weekday_clock", rf"(?P<v>mon|tue|wed|thur?|fri|sat|sun)\b{_CLOCK}{_PART_OF_DAY}", _weekday),
+    Rule("weekday_paired", r"(?P<v>mon|tue|wed|thu)\b(?= (?:and|&|\+) (?:tue|wed|thu|fri)s?\b)", _weekday),
     Rule("weekday_short", rf"(?:on|by|until|till|from|since|to|for|{_SIDE}) (?P<t>{_ABBREVIATED})", _weekday),
     Rule("weekend", r"(?:on|over|during|at) (?P<t>the weekend)\b", _weekend),
-    Rule("of_month", r"(?:on|by|before|until|till) (?P<t>the (?P<d>\d{1,2}(?:st|nd|rd|th)))\b"
-         r"(?= ?(?:[.,;!?)]|$|(?:of the month|at|in|and|for|to|about|with|so|but)\b))",
+    Rule("of_month", rf"(?:on|by|before|until|till|from|for) (?P<t>the (?P<d>\d{{1,2}}(?:st|nd|rd|th)|{_TO_TENTH}))\b"
+         r"(?= ?(?:[.,;!?)]|$|(?:of the month|at|in|and|for|to|about|with|so|but|or|pls|please|is|was|has|got"
+         r"|\d{1,2}[ap]m)\b))",
+         lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d")))),
+    Rule("is_of_month", r"(?:(?<=\bis\s)|(?<=\bare\s)|(?<=['’]s\s)|(?<=\bnow\s)|(?<=\bb4\s))"
+         rf"the (?P<d>\d{{1,2}}(?:st|nd|rd|th)|{_TO_TENTH})\b(?= ?(?:[.,;!?)]|$|(?:at|so|but|and i|\d{{1,2}}[ap]m)\b))",
+         lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d")))),
+    Rule("beside_of_month", r"(?<=[a-z]\s)(?:the )?(?P<d>\d{1,2}(?:st|nd|rd|th))\b"
+         r"(?= ?(?:[,;]|$|at \d| ?[012]\d[0-5]\d\b))",
          lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d")))),
     Rule("holiday", rf"(?:{_SIDE} )?(?P<h>christmas(?: eve)?|new year['’]s(?: eve)?|valentine['’]s|halloween)"
          rf"(?: day)?\b(?: (?P<y>{_YEAR})\b)?", _holiday),
@@ -370,6 +387,8 @@ WORDS: Final = frozenset(
     today tomorrow tonight yesterday night morning afternoon evening tmrw tmr tmw tomoz moro yday
     day days week weeks weekend month months quarter year years wk wks wkend mth mths yr yrs
     spring summer autumn fall winter christmas valentine halloween
+    fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth
+    eighteenth nineteenth twentieth twenty thirty thirtieth
     """.split()  # noqa: SIM905 - a word list reads better as words
 )
 """Every form of the grammar holds one of these as a word, or a date in digits."""

@@ -60,6 +60,8 @@ _SENTENCE: Final = re.compile(
     r"[.!?…]+(?=[\s\"”’)\ue900]|$|[^\x00-\x7f])|[。！？；!?;]+|…+|\.{3,}|\n+"
 )
 _AND_I: Final = re.compile(r"\s+and\s+(?:i|me)\s", re.IGNORECASE)
+_AND_MY: Final = re.compile(r"\s+and\s+(?:my|our)\s", re.IGNORECASE)
+_ONESELF: Final = frozenset({"me", "i", "just me"})
 _MY: Final = re.compile(r"\s+(?:my|our|me)\s", re.IGNORECASE)
 _UNENDED: Final = re.compile(r"\b(?:on|in|at|from|of|with|for|to|by)$", re.IGNORECASE)
 _ENDING: Final = re.compile("[.!?…。！？；;\n]")
@@ -201,6 +203,8 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
             continue
         if _AND_I.match(raw, stop - sentence.start) and language.text["shares"].match(clause.bare):
             continue  # "my friend Aisha and I went to the fair" is one clause
+        if clause.raw.lower() in _ONESELF and _AND_MY.match(raw, stop - sentence.start):
+            continue  # "me and my sister decided" is one clause
         if _MY.match(raw, stop - sentence.start) and (
             _UNENDED.search(clause.bare) or language.text["names_only"].match(clause.bare)
         ):
@@ -231,6 +235,25 @@ def parted(clause: Clause, times: Sequence[TimeSpan], language: Language) -> Ite
             yield (_clause(first, clause.start, inside, language), _clause(second, at, inside, language))
 
 
+_OF_ITS_NAME: Final = re.compile(rf"\b(?P<of>(?:the|my|our|his|her|their|an?) )(?P<time>[{TIMES}])(?= [a-z])")
+_NAMES: Final = re.compile(
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december|christmas|halloween"
+    r"|q[1-4]|(?:19|20)\d\d)",
+    re.IGNORECASE,
+)
+
+
+def with_names(text: str, times: Sequence[str]) -> str:
+    """Give a part of ``plain`` with the words of those times that belong to a name: "the January exam"."""
+
+    def put(match: re.Match[str]) -> str:
+        n = ord(match["time"]) - 0xE000
+        named = n < len(times) and _NAMES.fullmatch(times[n]) is not None
+        return f"{match['of']}{times[n]}" if named else match[0]
+
+    return _OF_ITS_NAME.sub(put, text) if times else text
+
+
 def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language) -> Clause:
     left = len(raw) - len(raw.lstrip(_BLANK))
     raw = raw.strip(_BLANK)
@@ -249,7 +272,7 @@ def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language)
     plain = language.text["closing"].sub("", language.text["opening"].sub("", plain, count=1)).strip()
     bare = plain
     if surfaces:
-        bare = " ".join(language.text["around_time"].sub(" ", plain).split()).strip(" ,，")
+        bare = " ".join(language.text["around_time"].sub(" ", with_names(plain, surfaces)).split()).strip(" ,，")
         if language.code == "zh":
             bare = bare.replace(" ", "") if bare.isascii() is False and not _LATIN.search(bare) else bare
     return Clause(start, end, raw, plain, bare, tuple(surfaces))

@@ -3,7 +3,7 @@
 from typing import Final
 
 from phronesis.derive.extracting.cast import Spoken
-from phronesis.derive.extracting.clauses import Clause, with_times
+from phronesis.derive.extracting.clauses import Clause, with_names, with_times
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
 from phronesis.derive.extracting.slots import TIMED, values_of
 from phronesis.derive.extracting.tables import Language, Matched
@@ -38,6 +38,7 @@ def filled(
         surface = spoken.text[start:end]
         if spoken.topic and language.text["bare_verb"].match(surface):
             surface += spoken.topic  # 黄山我不打算去了: where to stands before
+        surface = with_names(surface, clause.times)
         surface = with_times(surface, clause) if row.key in TIMED or row.kind == "decision" else surface
         values = values_of(row, surface, language, small=small, free=matched.pattern.free)
         proper = matched.pattern.proper and row.key not in _SMALL
