@@ -122,7 +122,7 @@ class Reading:
                 kept = before_quotation(sentence, found, language)
                 if kept == 0 and found and (said := quoted_one(found[0].plain, language)) is not None:
                     propose_related(self, found[0], *said, language)
-            elif rule == "hypothesis" and whole is None and language.code == "zh":
+            elif rule == "hypothesis" and whole is None:
                 kept = before_supposition(sentence, found, language)
             rule = rule if kept == 0 else None
             found = found[:kept] or found
