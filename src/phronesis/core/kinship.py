@@ -4,6 +4,8 @@ from typing import Final
 
 _PLAIN: Final = {
     "爸": "爸爸", "爹": "爸爸", "妈": "妈妈", "哥": "哥哥", "弟": "弟弟", "姐": "姐姐", "妹": "妹妹", "闺女": "女儿",
+    "sis": "sister", "bro": "brother", "gf": "girlfriend", "bf": "boyfriend", "hubby": "husband", "hubs": "husband",
+    "wifey": "wife",
 }  # fmt: skip
 
 

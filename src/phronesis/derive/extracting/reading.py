@@ -63,6 +63,8 @@ MAX_TOGETHER: Final = 160
 """Characters of clauses that are read together."""
 
 _I: Final = re.compile(r"\bI\b")
+_OF_SEVERAL: Final = re.compile(r"we are (?!both|all)", re.IGNORECASE)
+"""Of how many, and not of how old, they are."""
 
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
@@ -122,7 +124,7 @@ class Reading:
                 kept = before_quotation(sentence, found, language)
                 if kept == 0 and found and (said := quoted_one(found[0].plain, language)) is not None:
                     propose_related(self, found[0], *said, language)
-            elif rule == "hypothesis" and whole is None and language.code == "zh":
+            elif rule == "hypothesis" and whole is None:
                 kept = before_supposition(sentence, found, language)
             rule = rule if kept == 0 else None
             found = found[:kept] or found
@@ -271,8 +273,12 @@ class Reading:
             if one is None:
                 return False
             row, subject = one.row, one.subject  # noqa: PLW2901 - its words and its time say what it is
+            if row.key == "uses" and subject != self.cast.speaker:
+                row = self.types.find("uses", "fact") or row  # noqa: PLW2901 - what somebody else uses is a fact
             if row.key == "age" and spoken.elided and subject == self.cast.speaker and _is_small(one.values[0]):
                 continue  # 布偶，六岁: a pet's, or a child's
+            if row.key == "age" and _OF_SEVERAL.match(spoken.text):
+                continue  # "we are five in the flat"
             key = row.key if row is not told.row else key  # noqa: PLW2901
             for value in one.values:
                 taken = True
