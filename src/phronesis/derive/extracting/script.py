@@ -71,6 +71,9 @@ def as_said(text: str, read: str, said: str, start: int) -> str:
     if place < 0 and text.startswith("do not "):
         short = next((one for one in ("don't", "don’t", "dont") if f"{one}{text[6:]}" in said), None)
         return text if short is None else f"{short}{text[6:]}"
+    if place < 0 and "I am " in text:
+        begun = text.replace("I am ", "{} ")
+        return next((one for one in map(begun.format, ("i'm", "I'm", "i’m", "I’m", "im")) if one in said), text)
     return text if place < 0 else said[place : place + len(text)]
 
 
