@@ -93,6 +93,8 @@ class Cast:
             yield Spoken(None, 0, text, elided=True)
         elif language.code == "en" and text.lower().startswith("like "):
             return  # "like a reminder" likes nothing
+        elif self.alone is not None and language.text["of_alone"].match(text):
+            yield Spoken(self.alone, 0, text, elided=True, named=True)  # "Nell, four, has eczema"
         elif self.person and self.subject in {None, self.speaker} and language.text["third_verb"].match(text):
             yield Spoken(self.person, 0, text, elided=True)  # "Bernadette is my twin, lives in Perth"
         elif self.subject is not None or _left_out(text, language):
