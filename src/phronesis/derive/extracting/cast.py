@@ -16,7 +16,7 @@ _OWN: Final = re.compile("[我咱俺]")
 PEOPLE: Final = frozenset({"partner", "child", "parent", "sibling", "friend", "colleague", "pet"})
 """Keys that name somebody, of whom the next words may speak."""
 
-NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b)\s*")
+NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b|\bn\b)\s*")
 """What stands between names."""
 
 _AGED: Final = re.compile(r"(.*?)(?: (\d{1,2}))?")
@@ -47,7 +47,8 @@ class Cast:
     ``subject`` is that of the clause before, ``person`` who "she" is, ``thing`` what "the budget" is that of.
     ``pending`` is a relation that was told without a name ("a kitten"): its key, its word, and whether it came or went;
     ``several``: there are more of them ("three kids").
-    ``unknown``: the clause before spoke of somebody who was not named; ``alone``: it was nothing but a name.
+    ``unknown``: the clause before spoke of somebody who was not named; ``alone``: it was nothing but a name;
+    ``beside``: so was the one before in the same sentence.
     ``pet``: the animal that was named last.
     """
 
@@ -61,6 +62,7 @@ class Cast:
     aliases: dict[str, str] = field(default_factory=dict)
     unknown: bool = False
     alone: str | None = None
+    beside: str | None = None
     pet: str | None = None
 
     @property
@@ -93,8 +95,8 @@ class Cast:
             yield Spoken(None, 0, text, elided=True)
         elif language.code == "en" and text.lower().startswith("like "):
             return  # "like a reminder" likes nothing
-        elif self.alone is not None and language.text["of_alone"].match(text):
-            yield Spoken(self.alone, 0, text, elided=True, named=True)  # "Nell, four, has eczema"
+        elif self.beside is not None and language.text["of_alone"].match(text):
+            yield Spoken(self.beside, 0, text, elided=True, named=True)  # "Nell, four, has eczema"
         elif self.person and self.subject in {None, self.speaker} and language.text["third_verb"].match(text):
             yield Spoken(self.person, 0, text, elided=True)  # "Bernadette is my twin, lives in Perth"
         elif self.subject is not None or _left_out(text, language):
@@ -133,7 +135,7 @@ class Cast:
         """Give the names of a clause that holds nothing else, each with the age beside it, and note them."""
         found = language.text["names_only"].match(clause.bare)
         bare = language.text["small_one"].sub("", clause.bare) if found is not None else ""
-        self.alone = bare if bare and not bare[-1].isdigit() else None
+        self.alone = self.beside = bare if bare and not bare[-1].isdigit() else None
         if not bare or (language.code == "en" and language.never["form_name"].match(bare.lower())):
             return []
         aged = [_AGED.fullmatch(one) for one in NAMES.split(clause.bare)]

@@ -115,7 +115,7 @@ class Reading:
             language = self.languages["zh" if is_chinese(sentence.raw) else "en"]
             found = clauses(sentence, times, language)
             self.begun = sentence.start
-            self.cast.subject = self.matching.lead = None
+            self.cast.subject = self.cast.beside = self.matching.lead = None
             self.cast.unknown = False
             rule, kept = whole or sentence_rule(sentence.raw.lower(), language), 0
             if rule == "quotation" and whole is None:
