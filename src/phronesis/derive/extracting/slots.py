@@ -82,6 +82,9 @@ _DAY: Final = re.compile(
 )
 """A birthday, in its normal form: a day of every year, or at least a month; never "Tuesday"."""
 
+_FIGURES: Final = re.compile(r"(?:0?[1-9]|[12]\d|3[01])[/.](?:0?[1-9]|[12]\d|3[01])(?:[/.](?:\d\d|\d{4}))?")
+"""A day in figures, as on forms."""
+
 _EDGES: Final = " \t,，。.!！?？;；:：~-–—\"“”'‘’「」『』()（）😅😂🤣😊🙂😀🎉❤️"
 _ARTICLE: Final = re.compile(r"(?:an?|my|our|your|his|her|their) ", re.IGNORECASE)
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
@@ -189,6 +192,8 @@ def _in_form(row: MemoryType, text: str, language: Language, *, small: bool, fre
             return text if number is not None and not (row.key == "age" and number > MAX_AGE) else None
         case "date":
             birthday = row.key == "birthday"
+            if birthday and _FIGURES.fullmatch(text) is not None:
+                return text  # 3/14 may be of two months: kept as it was said
             return (
                 text
                 if names_time(text) and not (birthday and _DAY.fullmatch(normal_value("date", text)) is None)
