@@ -22,6 +22,8 @@ def note_introduced(reading: "Reading", clause: Clause, language: Language) -> N
     """Remember whom a clause introduces: by name ("my sister Anna"), or not yet ("a kitten")."""
     reading.cast.turn_to(clause, language)
     for known, name in people_told(clause, language):
+        if language.code == "en" and language.never["form_name"].search(name.lower()):
+            continue  # "Mandarin at home, English at work"
         propose_related(reading, clause, known, name, language)
         if language.code == "zh" and clause.bare.endswith(name):
             reading.cast.subject = name  # 带的实习生小林，日本籍
