@@ -140,7 +140,7 @@ class Cast:
         self.alone = self.beside = bare if bare and not bare[-1].isdigit() else None
         if not bare or (language.code == "en" and language.never["form_name"].match(bare.lower())):
             return []
-        aged = [_AGED.fullmatch(one) for one in NAMES.split(clause.bare)]
+        aged = [_AGED.fullmatch(one) for one in NAMES.split(bare if language.code == "en" else clause.bare)]
         return [(one[1], one[2] or "") for one in aged if one is not None]
 
     def turn_to(self, clause: Clause, language: Language) -> None:
