@@ -52,16 +52,21 @@ def note_introduced(reading: "Reading", clause: Clause, language: Language) -> N
     if is_my is not None and (met := last_named(reading.last, language)) is not None:
         propose_related(reading, clause, language.relations[is_my["rel"].lower()], met, language)
         return
+    note_relatives(reading, clause, language)
+    about = language.text["about"].match(clause.bare)
+    if about is not None and not any(one.start == clause.start for one in reading.proposals):
+        reading.cast.thing = about["thing"]
+    await_name(reading, clause, language)
+
+
+def note_relatives(reading: "Reading", clause: Clause, language: Language) -> None:
+    """Take whom a clause names beside what they are to the speaker, wherever: "a card for my wife Helena"."""
     for found in language.text["with_relative"].finditer(clause.bare):
         if (relative := language.relations.get(found["rel"].lower())) is not None:
             propose_related(reading, clause, relative, found["relname"], language)
         reading.cast.person = found["relname"]
         if found.end() == len(clause.bare):
             reading.cast.subject = found["relname"]
-    about = language.text["about"].match(clause.bare)
-    if about is not None and not any(one.start == clause.start for one in reading.proposals):
-        reading.cast.thing = about["thing"]
-    await_name(reading, clause, language)
 
 
 def _named_in(reading: "Reading", clause: Clause, language: Language) -> bool:

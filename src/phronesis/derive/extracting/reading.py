@@ -42,7 +42,7 @@ from phronesis.derive.extracting.gate import (
     stated,
 )
 from phronesis.derive.extracting.happening import Happening, happening, is_no_attribute, tells_a_parent
-from phronesis.derive.extracting.introducing import note_introduced, propose_related, take_name
+from phronesis.derive.extracting.introducing import note_introduced, note_relatives, propose_related, take_name
 from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
 from phronesis.derive.extracting.phrasing import ahead, content_of, days_of, due_day, joined
@@ -136,6 +136,8 @@ class Reading:
             for clause in found[count:]:
                 if not language.gates["asked_for"].search(clause.plain.lower()) or rule:
                     self._gated(clause, language, rule or "question")
+                    if rule in {None, "question", "chit_chat"} and whole is None:
+                        note_relatives(self, clause, language)
                 else:
                     self._clause(clause, language)
         if mask.quoted or mask.code:
