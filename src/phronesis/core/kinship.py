@@ -4,7 +4,7 @@ from typing import Final
 
 _PLAIN: Final = {
     "bf": "boyfriend", "gf": "girlfriend", "hubby": "husband", "hubs": "husband", "wifey": "wife", "missus": "wife",
-    "bro": "brother", "sis": "sister", "fiancé": "fiance", "fiancée": "fiancee", "lad": "son",
+    "bro": "brother", "sis": "sister", "fiancé": "fiance", "fiancée": "fiancee", "lad": "son", "kids": "children",
     "sis-in-law": "sister-in-law", "bro-in-law": "brother-in-law", "mum-in-law": "mother-in-law",
     "mom-in-law": "mother-in-law", "dad-in-law": "father-in-law",
     "爸": "爸爸", "爹": "爸爸", "妈": "妈妈", "哥": "哥哥", "弟": "弟弟", "姐": "姐姐", "妹": "妹妹", "闺女": "女儿",

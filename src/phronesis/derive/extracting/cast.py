@@ -220,6 +220,7 @@ def subject_said(spoken: Spoken, matched: Matched, language: Language, *, small:
     first = subject[:1]
     proper = spoken.thing or small or language.code == "zh" or first.isupper() or not first.isascii()
     proper = proper or subject.lower() in language.relations  # "a nurse is what my sister is"
+    proper = proper or language.text["kin_word"].match(subject) is not None
     return None if not proper or not subject or never.search(subject.lower()) else subject
 
 

@@ -67,6 +67,10 @@ def note_relatives(reading: "Reading", clause: Clause, language: Language) -> No
         reading.cast.person = found["relname"]
         if found.end() == len(clause.bare):
             reading.cast.subject = found["relname"]
+    whose = reading.cast.person
+    if whose in reading.cast.people and (found := language.text["of_theirs"].search(clause.bare)) is not None:
+        key = language.relations[found["rel"].lower()]
+        propose_related(reading, clause, key, found["relname"], language, whose=whose)
 
 
 def _named_in(reading: "Reading", clause: Clause, language: Language) -> bool:
@@ -134,13 +138,14 @@ def take_name(reading: "Reading", clause: Clause, spoken: Spoken, name: str, lan
 
 
 def propose_related(
-    reading: "Reading", clause: Clause, key: str, name: str, language: Language, *, act: str = "assert"
-) -> None:
+    reading: "Reading", clause: Clause, key: str, name: str, language: Language, *, act: str = "assert",
+    whose: str | None = None,
+) -> None:  # fmt: skip
     """Propose that somebody or something of the speaker's is called so, and note who is spoken of."""
     row = reading.types.find(key)
     if row is not None:
         spoken = Spoken(reading.cast.speaker, 0, clause.plain)
-        said = {"subject": reading.cast.speaker, "key": key, "act": act, "replaces": None}
+        said = {"subject": whose or reading.cast.speaker, "key": key, "act": act, "replaces": None}
         reading.add(clause, spoken, row, name, Pattern(p=""), language=language, **said)
         reading.cast.person = name
         reading.cast.people.append(name)

@@ -224,7 +224,8 @@ class Reading:
                     taken = self._take(clause, Spoken(self.cast.speaker, 0, clause.bare), matched, "assert", language)
                     self.cast.subject, self.matching.lead = kept
                     if taken:
-                        of_others |= {clause.start} if "subject" in matched.slots else set()
+                        taken_by = parts[: 1 + ("job" in matched.slots)]
+                        of_others |= {one.start for one in taken_by} if "subject" in matched.slots else set()
                         break
         return of_others
 
@@ -280,6 +281,10 @@ class Reading:
             key = row.key if row is not told.row else key  # noqa: PLW2901
             for value in one.values:
                 taken = True
+                if key == "name" and spoken.thing:
+                    said = {"subject": subject, "key": key, "act": act, "replaces": None}
+                    self.add(clause, spoken, row, value, pattern, language=language, **said)
+                    continue  # the shop is called Thread & Thimble
                 if key == "name" and subject != self.cast.speaker:
                     subject = take_name(self, clause, spoken, value, language) or subject
                     continue
