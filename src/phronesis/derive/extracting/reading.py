@@ -136,7 +136,8 @@ class Reading:
             for clause in found[count:]:
                 if not language.gates["asked_for"].search(clause.plain.lower()) or rule:
                     self._gated(clause, language, rule or "question")
-                    if rule in {None, "question", "chit_chat"} and whole is None:
+                    drafted = rule == "chit_chat" and language.gates["drafted"].search(sentence.raw.lower())
+                    if rule in {None, "question", "chit_chat"} and whole is None and not drafted:
                         note_relatives(self, clause, language)
                 else:
                     self._clause(clause, language)
