@@ -162,7 +162,9 @@ class Cast:
             name := groups.get("name") or groups.get("mate") or groups.get("othername") or groups.get("other")
         ):
             self.subject, self.unknown = self.aliases.get(name, name), False  # 王总电话换了，13829971145
-        elif groups.get("third") and self.person is None and self.pending is None:
+        elif language.code == "en" and groups.get("other") and not (groups.get("othername") or self.person or self.pending):
+            self.person, self.unknown = groups["other"].lower(), False  # "my meemaw, she's ninety one"
+        elif groups.get("third") and self.person is None and self.pending is None and self.beside is None:
             self.unknown = True
         elif (language.code == "en" and self.subject in {None, self.speaker} and self.pending is None
               and self.alone is None and language.text["third_verb"].match(clause.bare)):  # fmt: skip
@@ -191,7 +193,7 @@ class Cast:
             return Spoken(other.lower(), found.end(), text)
         if relation is not None:
             return Spoken(relation[1], found.end(), text, relation=relation)
-        subject = self.person or (self.pending[1] if self.pending else None)
+        subject = self.person or (self.pending[1] if self.pending else None) or self.beside
         if subject is None and self.subject in language.relations:
             subject = self.subject
         named = self.several and self.pending and language.text["are_called"].match(text)
