@@ -105,8 +105,7 @@ class Reading:
         self.simple = mask.text
         self.matching.small = not any(map(str.isupper, _I.sub("", self.text)))
         language = self.languages["zh" if is_chinese(mask.text) else "en"]
-        if self.matching.small or language.code == "en":
-            mask = replace(mask, text=with_capitals(mask.text, language))
+        mask = replace(mask, text=with_capitals(mask.text, language, small=self.matching.small))
         mask = replace(mask, text=self_answered(mask.text, language))
         whole = message_rule(mask.text.lower(), language)
         times = self.times = times_of(mask.text, self.at)
