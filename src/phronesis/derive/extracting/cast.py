@@ -197,7 +197,10 @@ class Cast:
         if subject is None and self.subject in language.relations:
             subject = self.subject
         named = self.several and self.pending and language.text["are_called"].match(text)
-        if groups["third"].lower().startswith("they") and not named:
+        third = groups["third"].lower()
+        if language.code == "en" and self.several and third in {"he", "she"} and self.person is None:
+            subject = self.subject if self.subject != self.speaker else None  # "has two girls, and he's vegan"
+        if third.startswith("they") and not named:
             subject = None  # "they" may be anybody
         return Spoken(subject, found.end(), text)
 
