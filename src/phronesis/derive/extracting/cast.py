@@ -137,7 +137,8 @@ class Cast:
         """Give the names of a clause that holds nothing else, each with the age beside it, and note them."""
         found = language.text["names_only"].match(clause.bare)
         bare = language.text["small_one"].sub("", clause.bare) if found is not None else ""
-        self.alone = self.beside = bare if bare and not bare[-1].isdigit() else None
+        self.alone = bare if bare and not bare[-1].isdigit() else None
+        self.beside = self.alone if language.code == "en" else None
         if not bare or (language.code == "en" and language.never["form_name"].match(bare.lower())):
             return []
         aged = [_AGED.fullmatch(one) for one in NAMES.split(bare if language.code == "en" else clause.bare)]

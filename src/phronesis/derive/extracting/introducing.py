@@ -27,6 +27,7 @@ def note_introduced(reading: "Reading", clause: Clause, language: Language) -> N
         propose_related(reading, clause, known, name, language)
         if language.code == "zh" and clause.bare.endswith(name):
             reading.cast.subject = name  # 带的实习生小林，日本籍
+    note_place(reading, clause, language)
     if (those := reading.cast.apposed(clause, language)) is not None:
         for known, name in those:
             propose_related(reading, clause, known, name, language)
@@ -71,6 +72,21 @@ def note_relatives(reading: "Reading", clause: Clause, language: Language) -> No
     if whose in reading.cast.people and (found := language.text["of_theirs"].search(clause.bare)) is not None:
         key = language.relations[found["rel"].lower()]
         propose_related(reading, clause, key, found["relname"], language, whose=whose)
+
+
+def note_place(reading: "Reading", clause: Clause, language: Language) -> None:
+    """Take where a relative lives from "my daughter in Boston", whatever is said of her."""
+    found = language.text["lives_in"].match(clause.bare)
+    row = reading.types.find("home_city")
+    if found is None or row is None or language.relations.get(found["rel"].lower()) == "pet":
+        return
+    place = found["place"]
+    forms = (language.never.get("form_place"), language.never.get("home_city"))
+    if place.isupper() or any(never is not None and never.search(place.lower()) for never in forms):
+        return
+    whose = found["relname"] or found["rel"].lower()
+    said = {"subject": whose, "key": "home_city", "act": "assert", "replaces": None}
+    reading.add(clause, Spoken(whose, 0, clause.plain), row, place, Pattern(p=""), language=language, **said)
 
 
 def _named_in(reading: "Reading", clause: Clause, language: Language) -> bool:
