@@ -98,7 +98,8 @@ class Cast:
         elif self.beside is not None and language.text["of_alone"].match(text):
             yield Spoken(self.beside, 0, text, elided=True, named=True)  # "Nell, four, has eczema"
         elif self.person and self.subject in {None, self.speaker} and (
-            language.text["third_verb"].match(text) or (self.person in self.people and language.text["of_the_named"].match(text))
+            language.text["third_verb"].match(text)
+            or (self.person in self.people and language.text["of_the_named"].match(text))
         ):
             yield Spoken(self.person, 0, text, elided=True)  # "Bernadette is my twin, lives in Perth"
         elif self.subject is not None or _left_out(text, language):
@@ -163,7 +164,8 @@ class Cast:
             name := groups.get("name") or groups.get("mate") or groups.get("othername") or groups.get("other")
         ):
             self.subject, self.unknown = self.aliases.get(name, name), False  # 王总电话换了，13829971145
-        elif language.code == "en" and groups.get("other") and not (groups.get("othername") or self.person or self.pending):
+        elif (language.code == "en" and groups.get("other")
+              and not (groups.get("othername") or self.person or self.pending)):  # fmt: skip
             self.person, self.unknown = groups["other"].lower(), False  # "my meemaw, she's ninety one"
         elif groups.get("third") and self.person is None and self.pending is None and self.beside is None:
             self.unknown = True
