@@ -1,4 +1,4 @@
-"""Words for relatives of which another is the plain one: 我妈 and 我妈妈, "hubby" and "husband", are the same person."""
+"""Words for relatives of which another is the plain one: 我妈 and 我妈妈, "hubby" and "husband" are the same person."""
 
 from typing import Final
 

@@ -97,9 +97,13 @@ class Cast:
             return  # "like a reminder" likes nothing
         elif self.beside is not None and language.text["of_alone"].match(text):
             yield Spoken(self.beside, 0, text, elided=True, named=True)  # "Nell, four, has eczema"
-        elif self.person and self.subject in {None, self.speaker} and (
-            language.text["third_verb"].match(text)
-            or (self.person in self.people and language.text["of_the_named"].match(text))
+        elif (
+            self.person
+            and self.subject in {None, self.speaker}
+            and (
+                language.text["third_verb"].match(text)
+                or (self.person in self.people and language.text["of_the_named"].match(text))
+            )
         ):
             yield Spoken(self.person, 0, text, elided=True)  # "Bernadette is my twin, lives in Perth"
         elif self.subject is not None or _left_out(text, language):

@@ -302,8 +302,10 @@ class Reading:
                     self.cast.pet = value if row.key == "pet" else self.cast.pet
                 elif row.key == "alias":
                     self.cast.aliases[value] = subject
-                elif row.kind == "profile" and self.cast.pending is None and (
-                    spoken.named or (language.code == "en" and "subject" in matched.slots and not spoken.thing)
+                elif (
+                    row.kind == "profile"
+                    and self.cast.pending is None
+                    and (spoken.named or (language.code == "en" and "subject" in matched.slots and not spoken.thing))
                 ):
                     self.cast.person = subject  # "Anna lives in Oslo. She is a nurse"
         if taken:
