@@ -1,8 +1,12 @@
-"""Words for relatives of which a longer one is the plain one: 我妈 and 我妈妈 are the same person."""
+"""Words for relatives of which another is the plain one: 我妈 and 我妈妈, "hubby" and "husband" are the same person."""
 
 from typing import Final
 
 _PLAIN: Final = {
+    "bf": "boyfriend", "gf": "girlfriend", "hubby": "husband", "hubs": "husband", "wifey": "wife", "missus": "wife",
+    "bro": "brother", "sis": "sister", "fiancé": "fiance", "fiancée": "fiancee", "lad": "son", "kids": "children",
+    "sis-in-law": "sister-in-law", "bro-in-law": "brother-in-law", "mum-in-law": "mother-in-law",
+    "mom-in-law": "mother-in-law", "dad-in-law": "father-in-law",
     "爸": "爸爸", "爹": "爸爸", "妈": "妈妈", "哥": "哥哥", "弟": "弟弟", "姐": "姐姐", "妹": "妹妹", "闺女": "女儿",
     "sis": "sister", "bro": "brother", "gf": "girlfriend", "bf": "boyfriend", "hubby": "husband", "hubs": "husband",
     "wifey": "wife",
@@ -11,4 +15,7 @@ _PLAIN: Final = {
 
 def plain_relative(word: str) -> str:
     """Give the plain word for a relative; any other word as it is."""
-    return _PLAIN.get(word, word)
+    known = _PLAIN.get(word)
+    if known is None and word.lower().endswith((" in law", "-in-law")):
+        known = _PLAIN.get(word.lower().replace(" ", "-"), word.replace(" ", "-"))
+    return known or word

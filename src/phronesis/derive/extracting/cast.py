@@ -16,7 +16,7 @@ _OWN: Final = re.compile("[我咱俺]")
 PEOPLE: Final = frozenset({"partner", "child", "parent", "sibling", "friend", "colleague", "pet"})
 """Keys that name somebody, of whom the next words may speak."""
 
-NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b)\s*")
+NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b|\bn\b)\s*")
 """What stands between names."""
 
 _AGED: Final = re.compile(r"(.*?)(?: (\d{1,2}))?")
@@ -47,7 +47,8 @@ class Cast:
     ``subject`` is that of the clause before, ``person`` who "she" is, ``thing`` what "the budget" is that of.
     ``pending`` is a relation that was told without a name ("a kitten"): its key, its word, and whether it came or went;
     ``several``: there are more of them ("three kids").
-    ``unknown``: the clause before spoke of somebody who was not named; ``alone``: it was nothing but a name.
+    ``unknown``: the clause before spoke of somebody who was not named; ``alone``: it was nothing but a name;
+    ``beside``: so was the one before in the same sentence.
     ``pet``: the animal that was named last.
     """
 
@@ -61,6 +62,7 @@ class Cast:
     aliases: dict[str, str] = field(default_factory=dict)
     unknown: bool = False
     alone: str | None = None
+    beside: str | None = None
     pet: str | None = None
 
     @property
@@ -93,7 +95,16 @@ class Cast:
             yield Spoken(None, 0, text, elided=True)
         elif language.code == "en" and text.lower().startswith("like "):
             return  # "like a reminder" likes nothing
-        elif self.person and self.subject in {None, self.speaker} and language.text["third_verb"].match(text):
+        elif self.beside is not None and language.text["of_alone"].match(text):
+            yield Spoken(self.beside, 0, text, elided=True, named=True)  # "Nell, four, has eczema"
+        elif (
+            self.person
+            and self.subject in {None, self.speaker}
+            and (
+                language.text["third_verb"].match(text)
+                or (self.person in self.people and language.text["of_the_named"].match(text))
+            )
+        ):
             yield Spoken(self.person, 0, text, elided=True)  # "Bernadette is my twin, lives in Perth"
         elif self.subject is not None or _left_out(text, language):
             yield Spoken(self.subject or self.speaker, 0, text, elided=True)
@@ -132,9 +143,10 @@ class Cast:
         found = language.text["names_only"].match(clause.bare)
         bare = language.text["small_one"].sub("", clause.bare) if found is not None else ""
         self.alone = bare if bare and not bare[-1].isdigit() else None
+        self.beside = self.alone if language.code == "en" else None
         if not bare or (language.code == "en" and language.never["form_name"].match(bare.lower())):
             return []
-        aged = [_AGED.fullmatch(one) for one in NAMES.split(clause.bare)]
+        aged = [_AGED.fullmatch(one) for one in NAMES.split(bare if language.code == "en" else clause.bare)]
         return [(one[1], one[2] or "") for one in aged if one is not None]
 
     def turn_to(self, clause: Clause, language: Language) -> None:
@@ -156,7 +168,10 @@ class Cast:
             name := groups.get("name") or groups.get("mate") or groups.get("othername") or groups.get("other")
         ):
             self.subject, self.unknown = self.aliases.get(name, name), False  # 王总电话换了，13829971145
-        elif groups.get("third") and self.person is None and self.pending is None:
+        elif (language.code == "en" and groups.get("other")
+              and not (groups.get("othername") or self.person or self.pending)):  # fmt: skip
+            self.person, self.unknown = groups["other"].lower(), False  # "my meemaw, she's ninety one"
+        elif groups.get("third") and self.person is None and self.pending is None and self.beside is None:
             self.unknown = True
         elif (language.code == "en" and self.subject in {None, self.speaker} and self.pending is None
               and self.alone is None and language.text["third_verb"].match(clause.bare)):  # fmt: skip
@@ -185,11 +200,14 @@ class Cast:
             return Spoken(other.lower(), found.end(), text)
         if relation is not None:
             return Spoken(relation[1], found.end(), text, relation=relation)
-        subject = self.person or (self.pending[1] if self.pending else None)
+        subject = self.person or (self.pending[1] if self.pending else None) or self.beside
         if subject is None and self.subject in language.relations:
             subject = self.subject
         named = self.several and self.pending and language.text["are_called"].match(text)
-        if groups["third"].lower().startswith("they") and not named:
+        third = groups["third"].lower()
+        if language.code == "en" and self.several and third in {"he", "she"} and self.person is None:
+            subject = self.subject if self.subject != self.speaker else None  # "has two girls, and he's vegan"
+        if third.startswith("they") and not named:
             subject = None  # "they" may be anybody
         return Spoken(subject, found.end(), text)
 
@@ -214,6 +232,7 @@ def subject_said(spoken: Spoken, matched: Matched, language: Language, *, small:
     first = subject[:1]
     proper = spoken.thing or small or language.code == "zh" or first.isupper() or not first.isascii()
     proper = proper or subject.lower() in language.relations  # "a nurse is what my sister is"
+    proper = proper or language.text["kin_word"].match(subject) is not None
     return None if not proper or not subject or never.search(subject.lower()) else subject
 
 

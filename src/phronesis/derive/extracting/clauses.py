@@ -296,14 +296,18 @@ def self_answered(text: str, language: Language) -> str:
     )
 
 
-def with_capitals(text: str, language: Language) -> str:
-    """Give a text without capitals with those of the names that stand beside what one is: "my wife anna"."""
+def with_capitals(text: str, language: Language, *, small: bool) -> str:
+    """Give a text with the capitals of common names: "callum and i".
+
+    ``small``: it has none, and gets those of any name that stands beside what one is: "my wife anna".
+    """
 
     def put(match: re.Match[str]) -> str:
         at = match.start("small") - match.start()
         return f"{match[0][:at]}{match[0][at].upper()}{match[0][at + 1 :]}"
 
-    return language.text["small_name"].sub(put, text)
+    text = language.text["small_known"].sub(put, text)
+    return language.text["small_name"].sub(put, text) if small else text
 
 
 def shortened(clause: Clause, language: Language) -> Iterator[str]:

@@ -126,7 +126,7 @@ def laughed_at(one: Proposal, text: str, laughs: Sequence[int], language: Langua
     """
     if one.kind in _SERIOUS or one.act != "assert":
         return False
-    if quoted_one(with_capitals(one.quote, language), language) is not None:
+    if quoted_one(with_capitals(one.quote, language, small=True), language) is not None:
         return False
     near = [place for place in laughs if place - one.end <= LAUGH]
     return any(language.text["meant"].search(text[one.end : place].lower()) is None for place in near)

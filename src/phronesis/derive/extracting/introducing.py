@@ -22,9 +22,12 @@ def note_introduced(reading: "Reading", clause: Clause, language: Language) -> N
     """Remember whom a clause introduces: by name ("my sister Anna"), or not yet ("a kitten")."""
     reading.cast.turn_to(clause, language)
     for known, name in people_told(clause, language):
+        if language.code == "en" and language.never["form_name"].search(name.lower()):
+            continue  # "Mandarin at home, English at work"
         propose_related(reading, clause, known, name, language)
         if language.code == "zh" and clause.bare.endswith(name):
             reading.cast.subject = name  # 带的实习生小林，日本籍
+    note_place(reading, clause, language)
     if (those := reading.cast.apposed(clause, language)) is not None:
         for known, name in those:
             propose_related(reading, clause, known, name, language)
@@ -50,16 +53,40 @@ def note_introduced(reading: "Reading", clause: Clause, language: Language) -> N
     if is_my is not None and (met := last_named(reading.last, language)) is not None:
         propose_related(reading, clause, language.relations[is_my["rel"].lower()], met, language)
         return
+    note_relatives(reading, clause, language)
+    about = language.text["about"].match(clause.bare)
+    if about is not None and not any(one.start == clause.start for one in reading.proposals):
+        reading.cast.thing = about["thing"]
+    await_name(reading, clause, language)
+
+
+def note_relatives(reading: "Reading", clause: Clause, language: Language) -> None:
+    """Take whom a clause names beside what they are to the speaker, wherever: "a card for my wife Helena"."""
     for found in language.text["with_relative"].finditer(clause.bare):
         if (relative := language.relations.get(found["rel"].lower())) is not None:
             propose_related(reading, clause, relative, found["relname"], language)
         reading.cast.person = found["relname"]
         if found.end() == len(clause.bare):
             reading.cast.subject = found["relname"]
-    about = language.text["about"].match(clause.bare)
-    if about is not None and not any(one.start == clause.start for one in reading.proposals):
-        reading.cast.thing = about["thing"]
-    await_name(reading, clause, language)
+    whose = reading.cast.person
+    if whose in reading.cast.people and (found := language.text["of_theirs"].search(clause.bare)) is not None:
+        key = language.relations[found["rel"].lower()]
+        propose_related(reading, clause, key, found["relname"], language, whose=whose)
+
+
+def note_place(reading: "Reading", clause: Clause, language: Language) -> None:
+    """Take where a relative lives from "my daughter in Boston", whatever is said of her."""
+    found = language.text["lives_in"].match(clause.bare)
+    row = reading.types.find("home_city")
+    if found is None or row is None or language.relations.get(found["rel"].lower()) == "pet":
+        return
+    place = found["place"]
+    forms = (language.never.get("form_place"), language.never.get("home_city"))
+    if place.isupper() or any(never is not None and never.search(place.lower()) for never in forms):
+        return
+    whose = found["relname"] or found["rel"].lower()
+    said = {"subject": whose, "key": "home_city", "act": "assert", "replaces": None}
+    reading.add(clause, Spoken(whose, 0, clause.plain), row, place, Pattern(p=""), language=language, **said)
 
 
 def _named_in(reading: "Reading", clause: Clause, language: Language) -> bool:
@@ -127,13 +154,14 @@ def take_name(reading: "Reading", clause: Clause, spoken: Spoken, name: str, lan
 
 
 def propose_related(
-    reading: "Reading", clause: Clause, key: str, name: str, language: Language, *, act: str = "assert"
-) -> None:
+    reading: "Reading", clause: Clause, key: str, name: str, language: Language, *, act: str = "assert",
+    whose: str | None = None,
+) -> None:  # fmt: skip
     """Propose that somebody or something of the speaker's is called so, and note who is spoken of."""
     row = reading.types.find(key)
     if row is not None:
         spoken = Spoken(reading.cast.speaker, 0, clause.plain)
-        said = {"subject": reading.cast.speaker, "key": key, "act": act, "replaces": None}
+        said = {"subject": whose or reading.cast.speaker, "key": key, "act": act, "replaces": None}
         reading.add(clause, spoken, row, name, Pattern(p=""), language=language, **said)
         reading.cast.person = name
         reading.cast.people.append(name)

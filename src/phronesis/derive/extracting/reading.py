@@ -42,7 +42,7 @@ from phronesis.derive.extracting.gate import (
     stated,
 )
 from phronesis.derive.extracting.happening import Happening, happening, is_no_attribute, tells_a_parent
-from phronesis.derive.extracting.introducing import note_introduced, propose_related, take_name
+from phronesis.derive.extracting.introducing import note_introduced, note_relatives, propose_related, take_name
 from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
 from phronesis.derive.extracting.phrasing import ahead, content_of, days_of, due_day, joined
@@ -107,8 +107,7 @@ class Reading:
         self.simple = mask.text
         self.matching.small = not any(map(str.isupper, _I.sub("", self.text)))
         language = self.languages["zh" if is_chinese(mask.text) else "en"]
-        if self.matching.small:
-            mask = replace(mask, text=with_capitals(mask.text, language))
+        mask = replace(mask, text=with_capitals(mask.text, language, small=self.matching.small))
         mask = replace(mask, text=self_answered(mask.text, language))
         whole = message_rule(mask.text.lower(), language)
         times = self.times = times_of(mask.text, self.at)
@@ -117,7 +116,7 @@ class Reading:
             language = self.languages["zh" if is_chinese(sentence.raw) else "en"]
             found = clauses(sentence, times, language)
             self.begun = sentence.start
-            self.cast.subject = self.matching.lead = None
+            self.cast.subject = self.cast.beside = self.matching.lead = None
             self.cast.unknown = False
             rule, kept = whole or sentence_rule(sentence.raw.lower(), language), 0
             if rule == "quotation" and whole is None:
@@ -138,6 +137,9 @@ class Reading:
             for clause in found[count:]:
                 if not language.gates["asked_for"].search(clause.plain.lower()) or rule:
                     self._gated(clause, language, rule or "question")
+                    drafted = rule == "chit_chat" and language.gates["drafted"].search(sentence.raw.lower())
+                    if rule in {None, "question", "chit_chat"} and whole is None and not drafted:
+                        note_relatives(self, clause, language)
                 else:
                     self._clause(clause, language)
         if mask.quoted or mask.code:
@@ -224,7 +226,8 @@ class Reading:
                     taken = self._take(clause, Spoken(self.cast.speaker, 0, clause.bare), matched, "assert", language)
                     self.cast.subject, self.matching.lead = kept
                     if taken:
-                        of_others |= {clause.start} if "subject" in matched.slots else set()
+                        taken_by = parts[: 1 + ("job" in matched.slots)]
+                        of_others |= {one.start for one in taken_by} if "subject" in matched.slots else set()
                         break
         return of_others
 
@@ -255,6 +258,8 @@ class Reading:
         subject = subject_said(spoken, matched, language, small=self.matching.small)
         if subject is None or (pattern.when and not (clause.times and ahead(clause, self.at, pattern.lean))):
             return False
+        if pattern.others and subject == self.cast.speaker:
+            return False
         surname = language.gates["of_name"].search(self.matching.before)
         if spoken.elided and subject == self.cast.speaker and "name" in matched.slots and surname is None:
             return False  # 今天学了一道菜，叫清蒸鲈鱼: a dish is called so, not the speaker
@@ -282,6 +287,10 @@ class Reading:
             key = row.key if row is not told.row else key  # noqa: PLW2901
             for value in one.values:
                 taken = True
+                if key == "name" and spoken.thing:
+                    said = {"subject": subject, "key": key, "act": act, "replaces": None}
+                    self.add(clause, spoken, row, value, pattern, language=language, **said)
+                    continue  # the shop is called Thread & Thimble
                 if key == "name" and subject != self.cast.speaker:
                     subject = take_name(self, clause, spoken, value, language) or subject
                     continue
@@ -299,7 +308,11 @@ class Reading:
                     self.cast.pet = value if row.key == "pet" else self.cast.pet
                 elif row.key == "alias":
                     self.cast.aliases[value] = subject
-                elif row.kind == "profile" and spoken.named and self.cast.pending is None:
+                elif (
+                    row.kind == "profile"
+                    and self.cast.pending is None
+                    and (spoken.named or (language.code == "en" and "subject" in matched.slots and not spoken.thing))
+                ):
                     self.cast.person = subject  # "Anna lives in Oslo. She is a nurse"
         if taken:
             people = not PEOPLE.isdisjoint(matched.slots)

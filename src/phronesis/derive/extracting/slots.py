@@ -63,9 +63,12 @@ _CHOSEN: Final = frozenset({"prefers", "favorite.*"})
 _DOINGS: Final = frozenset({"task", "intention", "decision", "episodic"})
 """Kinds whose value is what is done, and may end in how long: "lived there for two years"."""
 
+_UPPER: Final = "A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĒĖĘĚĞĢĪĮİĶĹĻĽŁŃŅŇŌŐŒŔŘŚŞŠŢŤŪŮŰŲŹŻŽ"
+"""Capitals of names and places, those of Central Europe among them."""
+
 _CAPITAL: Final = re.compile(
-    r"[\"“《]?(?:[A-ZÀ-ÖØ-Þ0-9][\w'’.&+-]*|[一-鿿]{1,12})"
-    r"(?:[ ](?:(?:of|de|van|von|der|da|di|la|le|du|the|and|&)[ ])?[A-ZÀ-ÖØ-Þ0-9][\w'’.&+-]*){0,5}"
+    rf"[\"“《]?(?:[{_UPPER}0-9][\w'’.&+-]*|[一-鿿]{{1,12}})"
+    rf"(?:[ ](?:(?:of|de|van|von|der|da|di|la|le|du|the|and|&)[ ])?[{_UPPER}0-9][\w'’.&+-]*){{0,5}}"
 )
 _HAN_NAME: Final = re.compile(r"[《“]?[一-鿿·A-Za-z0-9.&+ -]{1,30}")
 _AND: Final = re.compile(r"\s*(?:,| and | & |、|和|跟|以及|还有)\s*")
@@ -81,6 +84,9 @@ _DAY: Final = re.compile(
     r"-?-?\d[\d-]+|.*(?:月|january|february|march|april|may|june|july|august|september|october|november|december).*"
 )
 """A birthday, in its normal form: a day of every year, or at least a month; never "Tuesday"."""
+
+_FIGURES: Final = re.compile(r"(?:0?[1-9]|[12]\d|3[01])[/.](?:0?[1-9]|[12]\d|3[01])(?:[/.](?:\d\d|\d{4}))?")
+"""A day in figures, as on forms."""
 
 _EDGES: Final = " \t,，。.!！?？;；:：~-–—\"“”'‘’「」『』()（）😅😂🤣😊🙂😀🎉❤️"
 _ARTICLE: Final = re.compile(r"(?:an?|my|our|your|his|her|their) ", re.IGNORECASE)
@@ -189,6 +195,8 @@ def _in_form(row: MemoryType, text: str, language: Language, *, small: bool, fre
             return text if number is not None and not (row.key == "age" and number > MAX_AGE) else None
         case "date":
             birthday = row.key == "birthday"
+            if birthday and _FIGURES.fullmatch(text) is not None:
+                return text  # 3/14 may be of two months: kept as it was said
             return (
                 text
                 if names_time(text) and not (birthday and _DAY.fullmatch(normal_value("date", text)) is None)

@@ -48,7 +48,8 @@ class Pattern:
     ``lean`` says where its time lies, ``when`` that it needs one; ``dated`` that a slot may hold one. ``negated``: it
     holds as it stands for a clause that says "no longer". ``capital``: not in a message without capitals; ``proper``:
     its values begin with one. ``free``: they may be other than the words that the key is known by. ``word``: the second
-    part of a family's key, where no slot holds it. ``after`` is the gate that what was said just before must match.
+    part of a family's key, where no slot holds it. ``others``: not said of the speaker. ``after`` is the gate that what
+    was said just before must match.
     """
 
     p: str
@@ -64,6 +65,7 @@ class Pattern:
     proper: bool = False
     free: bool = False
     word: str = ""
+    others: bool = False
     after: str = ""
 
     @property

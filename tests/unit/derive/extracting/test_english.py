@@ -37,6 +37,24 @@ SAID = [
     ("female, 37, any stretches", "age", "37"),
     ("I'm Ludmila, 52, nurse", "job", "nurse"),
     ("yo Marcus here", "name", "Marcus"),
+    # people by what they do, in a word, in figures, on forms
+    ("Ragnhild runs payroll, ask her", "colleague", "Ragnhild"),
+    ("Levan, our head brewer, is off sick", "colleague", "Levan"),
+    ("dog: Waffle, chip 4411", "pet", "Waffle"),
+    ("the new intern Sanna starts monday", "colleague", "Sanna"),
+    ("our friends Petra and Milos are over", "friend", "Milos"),
+    ("kid number two, Ottavia, is here", "child", "Ottavia"),
+    ("a card for my wife Ludivine, what rhymes with fifty?", "partner", "Ludivine"),
+    ("dob: 23/11/84, form C", "birthday", "23/11/84"),
+    ("9 august, leo, obviously", "birthday", "9 august"),
+    ("Tank is what the whole rowing club calls me", "alias", "Tank"),
+    ("stage name's Lady Asphalt", "alias", "Lady Asphalt"),
+    ("they call me Radovan at work but it's Radek Novak on the forms", "name", "Radek Novak"),
+    ("from now on call me Chief, the crew does", "address_as", "Chief"),
+    ("Ms Okoye, please, not Miss", "address_as", "Ms Okoye"),
+    ("Mauritian by passport, Welsh by marriage", "nationality", "Mauritian"),
+    ("I'm a woman of 58 and new to this", "gender", "woman"),
+    ("we've been married thirty years and he still burns toast", "relationship_status", "married"),
     ("Kenyan passport, visa for Japan", "nationality", "Kenyan"),
     ("my nan calls me Button", "alias", "Button"),
     ("on GitHub it's null_otter", "alias", "null_otter"),
@@ -406,6 +424,43 @@ def test_what_holds_of_things_is_told_in_many_ways(text: str, expected: list[tup
 
 
 @pytest.mark.parametrize(
+    ("text", "subject", "key", "value"),
+    [
+        ("my sister Ruta is a vet down in Kaunas", "Ruta", "home_city", "Kaunas"),
+        ("my mum she's seventy one and still skis", "mum", "age", "seventy one"),
+        ("Pia, six, has asthma", "Pia", "age", "six"),
+        ("Pia, six, has asthma", "Pia", "health", "asthma"),
+        ("Goran can't have sesame, he swells up", "Goran", "allergy", "sesame"),
+        ("my son in law is a roofer", "son-in-law", "job", "roofer"),
+        ("my dad Istvan was a watchmaker", "Istvan", "job", "watchmaker"),
+        ("Aunt Vesna's in Split, has a parrot called Mango", "Aunt Vesna", "pet", "Mango"),
+        ("our daughter Mirte has just started at Leiden University", "Mirte", "school", "Leiden University"),
+        ("my boss is Ines, her number is 0161 496 0777", "Ines", "phone", "0161 496 0777"),
+        ("my nephew turns 12 on 3 October", "nephew", "birthday", "3 October"),
+        ("our band is called Wet Socks", "band", "name", "Wet Socks"),
+        ("my fiance is called Aldo and his mum Bruna cooks", "Aldo", "parent", "Bruna"),
+        ("tamara's in Perth now", "Tamara", "home_city", "Perth"),
+    ],
+)  # fmt: skip
+def test_others_are_told_of_in_few_words(text: str, subject: str, key: str, value: str) -> None:
+    found = [(one.subject.lower(), one.key, (one.value or "").lower()) for one in read(text)]
+    assert (subject.lower(), key, value.lower()) in found
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("Yvette left the team, ask Bo", "colleague", "Yvette"),
+        ("Pasha and I have parted ways", "partner", "Pasha"),
+        ("Mittens was put to sleep on Friday", "pet", "Mittens"),
+        ("Gunnar and I no longer speak", "friend", "Gunnar"),
+    ],
+)
+def test_people_and_pets_go(text: str, key: str, value: str) -> None:
+    assert [(one.key, one.value) for one in read(text) if one.act == "retract"] == [(key, value)]
+
+
+@pytest.mark.parametrize(
     ("text", "key", "value"),
     [
         ("the wedding on the 20th is off", "appointment", "wedding"),
@@ -511,6 +566,9 @@ def test_what_no_longer_holds_is_taken_back_in_other_words(text: str, key: str, 
         "Coffee at work is terrible", "Monday is fine", "hey, it's Friday", "French, please", "the kids are Swiss",
         "Cousin Vinny is a great film", "give me dog pictures", "send it to me mate", "Windows, 11", "Flat, 3",
         "the dial turns 90", "Morning Anna, can you help", "Tom and I split the bill", "our kids are Year 5 and Year 7",
+        "write an email to my landlord's wife", "chapter, four", "id,name\n1,Bea,Turin\n2,Luc,Nantes",
+        "character sheet: Mara, 34, nurse, lives in Oban", "Skalitzer Str. 44, top bell", "he left me a note",
+        "olives = no", "Platform, 11", "the 3rd is fine for me", "the girl is a star",
         "two truths and a lie: I'm married, I'm Dutch", "a dummy profile for tests: Jane, 41, married, lives in Ohio",
         "turn this into a rhyme: Grandpa lives in Devon", "my mum called me Sunday", "hello to all the team",
         # of things: the world's, somebody else's, passing, supposed, asked
