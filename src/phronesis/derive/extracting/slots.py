@@ -90,7 +90,7 @@ _DIALECT: Final = re.compile(
     "南京|潮汕|潮州|海南|雷州|家乡)话|(?:彝|壮|苗|侗|傣|布依|土家|罗曼什|客家)语"
 )
 """Dialects that have no code of their own."""
-_PHONE: Final = re.compile(r"\+?\(?\d[\d ().-]{4,20}\d")
+_PHONE: Final = re.compile(r"\+?\(?\d[\d ().-]{4,20}\d|\bext(?:ension)?\.? ?\d{2,6}", re.IGNORECASE)
 
 
 def values_of(row: MemoryType, surface: str, language: Language, *, small: bool, free: bool = False) -> list[str]:
