@@ -253,6 +253,8 @@ class Reading:
         subject = subject_said(spoken, matched, language, small=self.matching.small)
         if subject is None or (pattern.when and not (clause.times and ahead(clause, self.at, pattern.lean))):
             return False
+        if pattern.untimed and clause.times:
+            return False  # "my sister is in Paris this week" is no home
         surname = language.gates["of_name"].search(self.matching.before)
         if spoken.elided and subject == self.cast.speaker and "name" in matched.slots and surname is None:
             return False  # 今天学了一道菜，叫清蒸鲈鱼: a dish is called so, not the speaker
