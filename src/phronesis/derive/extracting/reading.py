@@ -71,6 +71,19 @@ _GROWN: Final = 14
 """Years: who is younger, and speaks, says whose age it is."""
 
 
+def _of_others(matched: Matched, parts: Sequence[Clause]) -> set[int]:
+    """Give where those clauses begin whose words are said of the subject that a match over several names."""
+    if "subject" not in matched.slots:
+        return set()
+    places = [start for slot, (_, start, _) in matched.slots.items() if slot != "subject"]
+    found, end = set(), 0
+    for part in parts:
+        begun, end = end, end + len(part.bare) + len(", ")
+        if any(begun <= place < end for place in places):
+            found.add(part.start)
+    return found
+
+
 def _is_small(age: str) -> bool:
     number = parse_number(age.rstrip("岁半"))
     return number is not None and number < _GROWN
@@ -222,7 +235,7 @@ class Reading:
                     taken = self._take(clause, Spoken(self.cast.speaker, 0, clause.bare), matched, "assert", language)
                     self.cast.subject, self.matching.lead = kept
                     if taken:
-                        of_others |= {clause.start} if "subject" in matched.slots else set()
+                        of_others |= _of_others(matched, parts)
                         break
         return of_others
 

@@ -63,9 +63,10 @@ _CHOSEN: Final = frozenset({"prefers", "favorite.*"})
 _DOINGS: Final = frozenset({"task", "intention", "decision", "episodic"})
 """Kinds whose value is what is done, and may end in how long: "lived there for two years"."""
 
+_UPPER: Final = "A-ZÀ-ÖØ-ÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĴĶĹĻĽŁŃŅŇŌŎŐŒŔŖŘŚŜŞŠŢŤŨŪŬŮŰŲŴŶŸŹŻŽȘȚ"
 _CAPITAL: Final = re.compile(
-    r"[\"“《]?(?:[A-ZÀ-ÖØ-Þ0-9][\w'’.&+-]*|[一-鿿]{1,12})"
-    r"(?:[ ](?:(?:of|de|van|von|der|da|di|la|le|du|the|and|&)[ ])?[A-ZÀ-ÖØ-Þ0-9][\w'’.&+-]*){0,5}"
+    rf"[\"“《]?(?:[{_UPPER}0-9][\w'’.&+-]*|[一-鿿]{{1,12}})"
+    rf"(?:[ ](?:(?:of|de|van|von|der|da|di|la|le|du|the|and|&)[ ])?[{_UPPER}0-9][\w'’.&+-]*){{0,5}}"
 )
 _HAN_NAME: Final = re.compile(r"[《“]?[一-鿿·A-Za-z0-9.&+ -]{1,30}")
 _AND: Final = re.compile(r"\s*(?:,| and | & |、|和|跟|以及|还有)\s*")
