@@ -116,6 +116,12 @@ def values_of(row: MemoryType, surface: str, language: Language, *, small: bool,
     return [value] if value else []
 
 
+def capital_part(name: str) -> str:
+    """Give a name up to where its words begin to be small."""
+    found = _CAPITAL.match(name)
+    return name if found is None else found[0]
+
+
 def trimmed(surface: str, row: MemoryType, language: Language) -> str:
     """Give a slot's words without what is said beside them: a reason, a time, a filler."""
     stop = language.text["stop_task"] if row.kind in _DOINGS or row.key == "appointment" else language.text["stop"]
