@@ -171,6 +171,7 @@ class Reading:
                 self._corrected(with_times(clause.plain[correction.start("old") : correction.end("old")], clause))
             elif self._said(clause, language) or not self._parted(clause, language):
                 note_introduced(self, clause, language)
+            self.cast.mention(clause, language)
             self.last = clause
         if ends:
             self.matching.before = ""  # what it speaks of stands before it, not after
