@@ -237,6 +237,8 @@ class Reading:
                     self.cast.subject, self.matching.lead = kept
                     if taken:
                         of_others |= _of_others(matched, parts)
+                        if "subject" in matched.slots and language.code == "en":
+                            self.cast.person = self.proposals[-1].subject  # "Femi, platform lead, speaks Yoruba"
                         break
         return of_others
 
