@@ -22,6 +22,11 @@ NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b|\bn\b)\s*")
 _AGED: Final = re.compile(r"(.*?)(?: (\d{1,2}))?")
 """A name, and the age beside it: "two boys, Finn 6 and Jonah 9"."""
 
+_ACTS: Final = re.compile(
+    r"\s+(?:is|was|has|had|just|never|always|still|also|got|left|took|came|went|did|won|joined|moved|quit|[a-z]{3,}s)\b"
+)
+"""What a name is followed by that stands for somebody who does something."""
+
 _GIVEN: Final = re.compile("[^，,]{0,6}?给[它她他][取起]")
 
 
@@ -49,7 +54,8 @@ class Cast:
     ``several``: there are more of them ("three kids").
     ``unknown``: the clause before spoke of somebody who was not named; ``alone``: it was nothing but a name;
     ``beside``: so was the one before in the same sentence.
-    ``pet``: the animal that was named last.
+    ``pet``: the animal that was named last. ``mentioned``: who was named as the subject of a clause, of whom nothing
+    was kept: "Dana never quits, she's been at Kestrel for years".
     """
 
     speaker: str = USER
@@ -64,6 +70,7 @@ class Cast:
     alone: str | None = None
     beside: str | None = None
     pet: str | None = None
+    mentioned: str | None = None
 
     @property
     def turned(self) -> bool:
@@ -177,6 +184,17 @@ class Cast:
               and self.alone is None and language.text["third_verb"].match(clause.bare)):  # fmt: skip
             self.subject, self.unknown = None, True  # "mains a druid, lives in a swamp, allergic to cheese"
 
+    def mention(self, clause: Clause, language: Language) -> None:
+        """Note who is the subject of a clause, by name or by what they are to the speaker."""
+        found = language.text["subject"].match(clause.bare) if language.code == "en" else None
+        groups = found.groupdict() if found is not None else {}
+        forms = ("name", "mate", "othername", "relname", "relname_b", "rel", "rel_b", "other")
+        name = next((groups[one] for one in forms if groups.get(one)), None)
+        if groups.get("name") and not _ACTS.match(clause.bare, found.end() if found else 0):
+            return  # "Sundays after Mass", "Lab gossip"
+        if name is not None and not language.never["subject"].search(name.lower()):
+            self.mentioned = name
+
     def turn_to_pet(self, clause: Clause, language: Language) -> None:
         """Note that a clause is of the pet that was just named, where it says what holds of pets: 六岁了."""
         if self.pet is not None and language.text["of_pet"].match(clause.bare) is not None:
@@ -200,7 +218,7 @@ class Cast:
             return Spoken(other.lower(), found.end(), text)
         if relation is not None:
             return Spoken(relation[1], found.end(), text, relation=relation)
-        subject = self.person or (self.pending[1] if self.pending else None) or self.beside
+        subject = self.person or (self.pending[1] if self.pending else None) or self.beside or self.mentioned
         if subject is None and self.subject in language.relations:
             subject = self.subject
         named = self.several and self.pending and language.text["are_called"].match(text)

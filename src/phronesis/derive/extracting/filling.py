@@ -5,7 +5,7 @@ from typing import Final
 from phronesis.derive.extracting.cast import Spoken
 from phronesis.derive.extracting.clauses import Clause, with_names, with_times
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
-from phronesis.derive.extracting.slots import TIMED, values_of
+from phronesis.derive.extracting.slots import TIMED, capital_part, values_of
 from phronesis.derive.extracting.tables import Language, Matched
 
 _NO_VALUES: Final = frozenset({"subject", "word"})
@@ -13,6 +13,9 @@ _DIGITS: Final = "0123456789"
 
 _SMALL: Final = frozenset({"job", "field_of_study", "skill", "age"})
 """Keys whose values begin with no capital, whatever the pattern asks of the rest."""
+
+_FIRMS: Final = frozenset({"employer", "school"})
+"""Keys of names that end where the words begin to be small."""
 
 Filled = tuple[str, MemoryType, list[str]]
 """The key of a slot, its row, and the values that it holds."""
@@ -44,5 +47,7 @@ def filled(
         proper = matched.pattern.proper and row.key not in _SMALL
         if not values or (proper and not values[0][:1].isupper()):
             return []
+        if proper and row.key in _FIRMS and not small:
+            values = [capital_part(one) for one in values]  # "Kestrel Logistics three days a week"
         found.append((key, row, values))
     return found

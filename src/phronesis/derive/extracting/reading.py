@@ -73,6 +73,19 @@ _GROWN: Final = 14
 """Years: who is younger, and speaks, says whose age it is."""
 
 
+def _of_others(matched: Matched, parts: Sequence[Clause]) -> set[int]:
+    """Give where those clauses begin whose words are said of the subject that a match over several names."""
+    if "subject" not in matched.slots:
+        return set()
+    places = [start for slot, (_, start, _) in matched.slots.items() if slot != "subject"]
+    found, end = set(), 0
+    for part in parts:
+        begun, end = end, end + len(part.bare) + len(", ")
+        if any(begun <= place < end for place in places):
+            found.add(part.start)
+    return found
+
+
 def _is_small(age: str) -> bool:
     number = parse_number(age.rstrip("岁半"))
     return number is not None and number < _GROWN
@@ -162,6 +175,7 @@ class Reading:
                 self._corrected(with_times(clause.plain[correction.start("old") : correction.end("old")], clause))
             elif self._said(clause, language) or not self._parted(clause, language):
                 note_introduced(self, clause, language)
+            self.cast.mention(clause, language)
             self.last = clause
         if ends:
             self.matching.before = ""  # what it speaks of stands before it, not after
@@ -226,8 +240,9 @@ class Reading:
                     taken = self._take(clause, Spoken(self.cast.speaker, 0, clause.bare), matched, "assert", language)
                     self.cast.subject, self.matching.lead = kept
                     if taken:
-                        taken_by = parts[: 1 + ("job" in matched.slots)]
-                        of_others |= {one.start for one in taken_by} if "subject" in matched.slots else set()
+                        of_others |= _of_others(matched, parts)
+                        if "subject" in matched.slots and language.code == "en":
+                            self.cast.person = self.proposals[-1].subject  # "Femi, platform lead, speaks Yoruba"
                         break
         return of_others
 
@@ -260,6 +275,8 @@ class Reading:
             return False
         if pattern.others and subject == self.cast.speaker:
             return False
+        if pattern.untimed and clause.times:
+            return False  # "my sister is in Paris this week" is no home
         surname = language.gates["of_name"].search(self.matching.before)
         if spoken.elided and subject == self.cast.speaker and "name" in matched.slots and surname is None:
             return False  # 今天学了一道菜，叫清蒸鲈鱼: a dish is called so, not the speaker

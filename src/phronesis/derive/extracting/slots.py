@@ -63,7 +63,7 @@ _CHOSEN: Final = frozenset({"prefers", "favorite.*"})
 _DOINGS: Final = frozenset({"task", "intention", "decision", "episodic"})
 """Kinds whose value is what is done, and may end in how long: "lived there for two years"."""
 
-_UPPER: Final = "A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĒĖĘĚĞĢĪĮİĶĹĻĽŁŃŅŇŌŐŒŔŘŚŞŠŢŤŪŮŰŲŹŻŽ"
+_UPPER: Final = "A-ZÀ-ÖØ-ÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĴĶĹĻĽŁŃŅŇŌŎŐŒŔŖŘŚŜŞŠŢŤŨŪŬŮŰŲŴŶŸŹŻŽȘȚ"
 """Capitals of names and places, those of Central Europe among them."""
 
 _CAPITAL: Final = re.compile(
@@ -96,7 +96,7 @@ _DIALECT: Final = re.compile(
     "南京|潮汕|潮州|海南|雷州|家乡)话|(?:彝|壮|苗|侗|傣|布依|土家|罗曼什|客家)语"
 )
 """Dialects that have no code of their own."""
-_PHONE: Final = re.compile(r"\+?\(?\d[\d ().-]{4,20}\d")
+_PHONE: Final = re.compile(r"\+?\(?\d[\d ().-]{4,20}\d|\bext(?:ension)?\.? ?\d{2,6}", re.IGNORECASE)
 
 
 def values_of(row: MemoryType, surface: str, language: Language, *, small: bool, free: bool = False) -> list[str]:
@@ -119,6 +119,12 @@ def values_of(row: MemoryType, surface: str, language: Language, *, small: bool,
         return values[:6]
     value = _one(row, text, language, small=small, free=free)
     return [value] if value else []
+
+
+def capital_part(name: str) -> str:
+    """Give a name up to where its words begin to be small."""
+    found = _CAPITAL.match(name)
+    return name if found is None else found[0]
 
 
 def trimmed(surface: str, row: MemoryType, language: Language) -> str:

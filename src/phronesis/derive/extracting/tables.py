@@ -45,7 +45,8 @@ _SECTIONS: Final = {"macros", "text", "gates", "words", "only", "never", "relati
 class Pattern:
     """How something is said.
 
-    ``lean`` says where its time lies, ``when`` that it needs one; ``dated`` that a slot may hold one. ``negated``: it
+    ``lean`` says where its time lies, ``when`` that it needs one, ``untimed`` that it bears none; ``dated`` that a slot
+    may hold one. ``negated``: it
     holds as it stands for a clause that says "no longer". ``capital``: not in a message without capitals; ``proper``:
     its values begin with one. ``free``: they may be other than the words that the key is known by. ``word``: the second
     part of a family's key, where no slot holds it. ``others``: not said of the speaker. ``after`` is the gate that what
@@ -60,6 +61,7 @@ class Pattern:
     lean: int = 0
     when: bool = False
     dated: bool = False
+    untimed: bool = False
     negated: bool = False
     capital: bool = False
     proper: bool = False

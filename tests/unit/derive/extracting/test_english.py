@@ -352,6 +352,33 @@ SAID = [
     ("don't start with a summary every time", "reply_style", "don't start with a summary"),
     ("new rule: code first", "reply_style", "code first"),
     ("I love ramen, spots near Leeds?", "likes", "ramen"),
+    # how one is reached, and where
+    ("mail for patches is ola@dev.example", "email", "ola@dev.example"),
+    ("uni mail's o.lind@uni.example", "email", "o.lind@uni.example"),
+    ("my number for urgent things is 0161 496 0000", "phone", "0161 496 0000"),
+    ("ext 4421 reaches me on the ward", "phone", "ext 4421"),
+    ("parcels to 4 Mill Lane please", "address", "4 Mill Lane"),
+    ("new flat is Flat 3, Alder Court, by the canal", "address", "Flat 3, Alder Court"),
+    ("Hawaii time, so mornings are your evenings", "timezone", "Hawaii time"),
+    ("my clock's on ACST", "timezone", "ACST"),
+    # towns: of oneself, and of others beside what they do
+    ("I'm Lagos based, you?", "home_city", "Lagos"),
+    ("my dad he lives in Łomża", "home_city", "Łomża"),
+    ("my cousin in Accra sells shoes", "home_city", "Accra"),
+    ("our Jess is a nurse up in Dundee", "home_city", "Dundee"),
+    ("I was brought up in Whitby", "hometown", "Whitby"),
+    # tongues and skills, several and value first
+    ("I only speak Polish and German", "language", "German"),
+    ("Hausa and Yoruba I speak, some French", "language", "Yoruba"),
+    ("tabla I can play, properly", "skill", "tabla"),
+    ("trained in rope access", "skill", "rope access"),
+    # work and study, told in passing
+    ("switched roles, now release manager", "job", "release manager"),
+    ("Kenji, our chef, is off today", "job", "chef"),
+    ("my granny was a seamstress", "job", "seamstress"),
+    ("been a sparky for years, last two years at Dunmore Electrical", "employer", "Dunmore Electrical"),
+    ("at Karolinska, sem 7, studying medicine", "school", "Karolinska"),
+    ("economics degree from Leiden", "field_of_study", "economics"),
 ]
 
 
@@ -590,10 +617,32 @@ def test_what_no_longer_holds_is_taken_back_in_other_words(text: str, key: str, 
         "for this mail only, answer in Greek", "don't save it: I live at 5 Elm Street", "the midwife lives in Hull",
         "my piano teacher is in Lima", "wish: own a windmill", "our niece is at Yale... kidding, she's at home",
         "i told him I'm 25", "the printer is in a mood", "we are four in the car", "must I renew the pass",
+        # numbers, places, hours and trades that are nobody's here
+        "my order number is 123 456 7890", "forward the report to jane.roe@acme.example", "PST is annoying",
+        "convert 9am PST to IST", "My sister is in Paris this week", "Priya is in Denial about it", "I can do Thursday",
+        "I met my wife in Prague", "my friend in Need is a friend indeed", "I go to Oxford every summer",
+        "Arsenal let me down", "as a doctor you should know", "French and Italian food", "weird, I know",
+        "user story: as a nurse I want to see my rota", "I've been in bed since Monday", "meet at 12 Elm Street",
     ],
 )  # fmt: skip
 def test_what_only_looks_so_is_not_taken(text: str) -> None:
     assert [one for one in read(text) if not one.done] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("nina@corp.example for Nina", ("Nina", "email", "nina@corp.example")),
+        ("01632 960 809 is my son Aled's landline", ("Aled", "phone", "01632 960 809")),
+        ("mum's number changed, it's 01632 960 771", None),
+        ("surgery number: 0161 496 0000", ("surgery", "phone", "0161 496 0000")),
+        ("9 Chapel Row is Petra's new place", ("Petra", "address", "9 Chapel Row")),
+        ("Mountain time is what my brother keeps", ("brother", "timezone", "Mountain time")),
+    ],
+)
+def test_what_is_of_others_is_not_the_speakers(text: str, expected: tuple[str, str, str] | None) -> None:
+    found = [(one.subject, one.key, one.value) for one in read(text) if one.key not in {"child", "parent"}]
+    assert found == ([expected] if expected else [])
 
 
 def test_she_is_whoever_was_named_before() -> None:
