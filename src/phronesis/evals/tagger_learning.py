@@ -17,10 +17,10 @@ SIGNS: Final = 3
 SIZES: Final = {"words": 48, "pieces": 64, "shapes": 12, "places": 4}
 """Numbers in the vector of each."""
 
-WIDTH: Final = 128
+WIDTH: Final = 192
 BATCH: Final = 32
 RATE: Final = 2e-3
-DROPPED: Final = 0.3
+DROPPED: Final = 0.2
 FORGOTTEN: Final = 0.15
 """Numbers of a state; messages at a time; Adam's rate at its height; the share of
 states, and of words, that are left out while it learns."""

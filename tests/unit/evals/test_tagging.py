@@ -10,7 +10,7 @@ from phronesis.derive.extracting.tagging.decoding import Tagged, tagged_in
 from phronesis.derive.extracting.tagging.network import Network, network_from
 from phronesis.errors import InputError
 from phronesis.evals.tagger_learning import Example, Learner
-from phronesis.evals.tagging import Pieces, fit, load_learned, load_pieces, run_tagger
+from phronesis.evals.tagging import Pieces, exchanged, fit, load_learned, load_pieces, run_tagger
 
 CITIES = ["杭州", "北京", "上海", "成都", "南京", "苏州", "厦门", "长沙"]
 FOODS = ["辣椒", "香菜", "榴莲", "火锅", "米粉", "豆腐", "芒果", "羊肉"]
@@ -102,8 +102,27 @@ def test_the_network_gives_what_it_was_fitted_with(pieces: Pieces) -> None:
         np.testing.assert_allclose(chances.signs, 1 / (1 + np.exp(-np.asarray(signs[n, : len(one)]))), atol=2e-4)
 
 
+def test_a_turn_comes_again_with_other_values_of_its_keys() -> None:
+    again = exchanged(TURNS, seed=1)
+    assert 0 < len(again) < len(TURNS)
+    for one in again:
+        [label] = one["expect"]
+        assert str(label["value"]) in one["text"]
+        assert str(label["value"]) in (CITIES if label["key"] == "home_city" else FOODS)
+    assert exchanged(TURNS, seed=1) == again
+    assert {one["text"] for one in again} - {str(one["text"]) for one in TURNS} == set()
+
+
+def test_a_value_that_stands_twice_or_within_another_stays() -> None:
+    twice = turn("杭州人住杭州", lives("杭州"))
+    within = turn("我住杭州，杭州老王住苏州", lives("杭州"), lives("苏州", "杭州老王"))
+    assert [one["text"] for seed in range(20) for one in exchanged([twice, within], seed)] == []
+
+
 def test_the_encoder_gives_letters_and_words() -> None:
-    pieces = load_pieces()
+    pieces = load_pieces("zh")
+    assert set(load_pieces("en").numbers).isdisjoint({"我", "Leeds"})
+    assert {"music", "leeds"} <= set(load_pieces("en").numbers)
     assert {"我", "杭州", "music"} <= set(pieces.numbers)
     assert all(name.isascii() or "\u3400" <= name[0] <= "\u9fff" for name in pieces.numbers)
     assert not pieces.vectors[0].any()
@@ -136,7 +155,8 @@ def test_only_what_may_be_learned_from_is(tmp_path: Path) -> None:
     path = tmp_path / "turns.jsonl"
     turns = [turn("我住杭州"), {**turn("我住北京"), "split": "test"}, turn("I live in Leeds")]
     path.write_text("".join(json.dumps(one) + "\n" for one in turns), "utf-8")
-    assert [one["text"] for one in load_learned([path])] == ["我住杭州"]
+    assert [one["text"] for one in load_learned([path], "zh")] == ["我住杭州"]
+    assert [one["text"] for one in load_learned([path], "en")] == ["I live in Leeds"]
     path.write_text(json.dumps(turn("I live in Leeds")) + "\n", "utf-8")
-    with pytest.raises(InputError, match="no Chinese turns"):
+    with pytest.raises(InputError, match="no turns in 'zh'"):
         run_tagger([path], [])

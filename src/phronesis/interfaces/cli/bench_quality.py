@@ -106,17 +106,21 @@ def sensitive(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> Non
 @_labelled("--data", "Labelled turns that a network is fitted to", required=False)
 @_labelled("--held", "Labelled turns that it is measured on")
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help="Write the fitted network there: zh.npz, as in derive/extracting/tagging.")  # fmt: skip
+              help="Write the fitted network there: zh.npz or en.npz, as in derive/extracting/tagging.")  # fmt: skip
+@click.option("--language", type=click.Choice(["en", "zh"]), default="zh", show_default=True,
+              help="Which turns of --data are learned from.")  # fmt: skip
 @AS_JSON
-def tagger(data: tuple[Path, ...], held: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
+def tagger(
+    data: tuple[Path, ...], held: tuple[Path, ...], *, out: Path | None, language: str, as_json: bool
+) -> None:
     """What the second opinion adds to the rules.
 
-    Precision, recall and gate of Chinese messages by rules alone, and with the network that tags their words. Without
-    --data the installed one is measured. Fitting needs jax, and takes some minutes.
+    Precision, recall and gate of messages by rules alone, and with the network that tags their words. Without
+    --data the installed ones are measured. Fitting needs jax, and takes some minutes.
     """
     from phronesis.evals.tagging import run_tagger  # noqa: PLC0415 - numpy and the tables: not for --help
 
-    show(run_tagger(data, held, out=out), as_json=as_json)
+    show(run_tagger(data, held, language=language, out=out), as_json=as_json)
 
 
 @click.command()

@@ -29,6 +29,10 @@ NORM: Final = 1e-5
 TABLES: Final = ("words", "pieces", "shapes", "places")
 """The tables of vectors, in the order in which a token's are joined."""
 
+_BYTE: Final = 127
+_LEAST: Final = 1e-6
+"""The largest number of a byte with its sign, and the least that a column is divided by."""
+
 Floats = NDArray[np.float32]
 
 
@@ -65,9 +69,12 @@ class Network:
         return Chances(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)), signs)
 
     def to_bytes(self) -> bytes:
-        """Give the stored form: a compressed archive of numpy, the weights as halves."""
+        """Give the stored form: a compressed archive of numpy, the weights as halves, the pieces' in a byte each."""
         out = io.BytesIO()
         halves = {f"weight_{name}": values.astype(np.float16) for name, values in self.weights.items()}
+        scale = np.abs(self.weights["pieces"]).max(axis=0, initial=_LEAST) / _BYTE
+        halves["weight_pieces"] = np.round(self.weights["pieces"] / scale).astype(np.int8)
+        halves["scale"] = scale.astype(np.float32)
         lists = {"words": self.vocabulary.words, "pieces": self.vocabulary.pieces}
         named = {f"list_{name}": np.array(sorted(held, key=held.__getitem__)) for name, held in lists.items()}
         np.savez_compressed(out, allow_pickle=False, tags=np.array(self.tags), **named, **halves)
@@ -81,13 +88,14 @@ def network_from(stored: bytes) -> Network:
         pieces = {str(piece): n for n, piece in enumerate(held["list_pieces"], start=1)}
         weights = {name.removeprefix("weight_"): held[name].astype(np.float32)
                    for name in held.files if name.startswith("weight_")}  # fmt: skip
+        weights["pieces"] *= held["scale"]
         longest = max(map(len, pieces), default=1)
         return Network(Vocabulary(words, pieces, longest), tuple(map(str, held["tags"])), weights)
 
 
 @cache
 def load_network(language: str) -> Network:
-    """Give the network that is installed with the package; there is one for ``zh``."""
+    """Give the network that is installed with the package; there is one for ``en`` and one for ``zh``."""
     return network_from(files(__package__).joinpath(f"{language}.npz").read_bytes())
 
 

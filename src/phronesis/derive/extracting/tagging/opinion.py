@@ -7,7 +7,7 @@ more often than right, and what they pass over for want of a pattern the network
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache, partial
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -31,6 +31,9 @@ SURE: Final = 0.6
 """A value that the rules passed over is proposed where each of its letters is at least so likely. Both were chosen by
 figures on authors whom neither the rules nor the network had learned from (docs/decisions/0047-a-second-opinion.md)."""
 
+_MARK: Final = {"zh": "：", "en": ": "}
+"""What stands between whom words are of and the words."""
+
 TAGGED: Final = 0.85
 """The confidence of what the network alone finds: above the gate of what users say, below what a rule reads."""
 
@@ -46,23 +49,24 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True)
 class SecondOpinion:
-    """Reads Chinese messages beside the rules. ``load`` gives the network, when the first of them comes."""
+    """Reads messages beside the rules. ``load`` gives the network of a language, when the first message in it comes."""
 
-    load: Callable[[], Network]
+    load: Callable[[str], Network]
     types: MemoryTypes
     unlikely: float = UNLIKELY
     sure: float = SURE
 
     def reads(self, text: str) -> bool:
-        """Tell whether a message is one that the network can judge: Chinese, and not long."""
-        return len(text) <= MAX_READ and is_chinese(text)
+        """Tell whether a message is one that a network can judge: not long, and with a letter or a figure."""
+        return len(text) <= MAX_READ[language_of(text)] and any(map(str.isalnum, text))
 
     def __call__(
         self, ruled: Sequence[Proposal], text: str, at: datetime, *, n: int, speaker: str,
         languages: Mapping[str, Language],
     ) -> Opinion:  # fmt: skip
         """Give both opinions of a message as one; ``ruled`` are the rules' proposals of it."""
-        network = self.load()
+        code = language_of(text)
+        network = self.load(code)
         seen = network.vocabulary.encode(text)
         chances = network.chances(seen)
         kept: list[Proposal] = []
@@ -78,7 +82,7 @@ class SecondOpinion:
             and _tells(one.value)
             and not any(_same(one, other, text) for other in ruled)
             and objection(text, one.start, one.end, languages) is None
-            and (proposal := self._proposal(one, text, at, n=n, speaker=speaker, language=languages["zh"])) is not None
+            and (proposal := self._proposal(one, text, at, n=n, speaker=speaker, language=languages[code])) is not None
         ]
         return Opinion(kept, added, unlikely)
 
@@ -91,22 +95,32 @@ class SecondOpinion:
             return None
         ahead = row.kind in PROSPECTIVE
         days = [] if ahead else days_of(clause, at, -1, language)
-        subject = speaker if one.subject == USER else plain_relative(one.subject)
+        subject = speaker if one.subject == USER else _plain(one.subject, language)
         quote = text[clause.start : clause.end]
         return Proposal(
             n=n, quote=quote, start=clause.start, end=clause.end, kind=row.kind, subject=subject, key=one.key,
             value=one.value, compared=compared(row, one.value, at=at), cardinality=row.cardinality,
-            content=quote if subject == speaker or one.subject in quote else f"{subject}：{quote}",
+            content=quote if subject == speaker or one.subject in quote else f"{subject}{_MARK[language.code]}{quote}",
             act="retract" if one.retracts else "assert", done=one.done, confidence=TAGGED, importance=row.importance,
             due=due_day(clause, at, language) if ahead else None,
             occurred_at=days[0] if row.kind in {"event", "episodic"} and days else None,
         )  # fmt: skip
 
 
+def language_of(text: str) -> str:
+    """Give the language whose network reads a message."""
+    return "zh" if is_chinese(text) else "en"
+
+
 @cache
 def second_opinion() -> SecondOpinion:
-    """Give the one of the network that is installed with the package."""
-    return SecondOpinion(partial(load_network, "zh"), load_memory_types())
+    """Give the one of the networks that are installed with the package."""
+    return SecondOpinion(load_network, load_memory_types())
+
+
+def _plain(subject: str, language: Language) -> str:
+    small = subject.lower()
+    return plain_relative(small if small in language.relations else subject)
 
 
 def _chance(one: Proposal, text: str, seen: Encoded, chances: Chances, tags: Sequence[str]) -> float:

@@ -9,8 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_READ: Final = 200
-"""Characters of the longest message that is tagged: it was fitted on messages of at most 80."""
+MAX_READ: Final = {"zh": 200, "en": 400}
+"""Characters of the longest message that is tagged, by language: the networks were fitted on messages of at most 80 and
+250."""
 
 UNKNOWN: Final = 1
 """The number of a word that was not seen; 0 is left for what pads."""
@@ -19,7 +20,11 @@ SHAPES: Final = 16
 PLACES: Final = 4
 """Shapes that a token can have, and its places within a piece: alone, first, between, last."""
 
-_TOKEN: Final = re.compile(r"\d+|[^\W\d_\u3040-\u30ff\u3400-\u9fff]+(?:['’][a-zA-Z]+)?|.", re.DOTALL)
+_ASIAN: Final = r"\u3040-\u30ff\u3400-\u9fff"
+_TOKEN: Final = re.compile(
+    rf"\d+|['’]?[^\W\d_{_ASIAN}]+|(?! (?<=[^{_ASIAN}] )[^{_ASIAN}]).",  # a blank between words is no token
+    re.DOTALL,
+)
 _LONGEST_NUMBER: Final = 4
 _STOPS: Final = frozenset("，。！？；,.!?;\n、")
 _BRACKETS: Final = frozenset('“”"「」《》()（）‘’')
@@ -88,7 +93,10 @@ class Vocabulary:
 
 
 def token_spans(text: str) -> list[tuple[int, int]]:
-    """Give where the tokens of a text stand: numbers, words in letters, and every other sign by itself."""
+    """Give where the tokens of a text stand: numbers, words in letters, and every other sign by itself.
+
+    What stands behind an apostrophe is a word of its own (Mia 's, don 't), and a blank between words is none.
+    """
     return [found.span() for found in _TOKEN.finditer(text)]
 
 

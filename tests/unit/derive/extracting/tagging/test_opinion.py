@@ -48,7 +48,7 @@ def read(
     gate: Gate = Gate(),  # noqa: B008 - it never changes
 ) -> tuple[list[Proposal], list[Refusal]]:
     network = Told(Vocabulary({}, {}, 1), TAGS, {}, text, marks, anothers)
-    second = SecondOpinion(lambda: network, TYPES, unlikely=0.1, sure=0.6)
+    second = SecondOpinion(lambda _: network, TYPES, unlikely=0.1, sure=0.6)
     return Rules(TYPES, gate, second).read(0, {"role": "user"}, text, AT)
 
 
@@ -82,12 +82,25 @@ def test_a_gate_above_its_confidence_lets_nothing_of_its_own_through() -> None:
     assert read(text, marks, gate=Gate(user=0.9))[0] == []
 
 
-def test_no_network_is_read_before_a_chinese_message_comes() -> None:
-    def load() -> Network:
-        raise AssertionError("nothing Chinese was said")
+def test_the_network_of_a_language_is_read_when_a_message_in_it_comes() -> None:
+    asked: list[str] = []
+
+    def load(language: str) -> Network:
+        asked.append(language)
+        return Told(Vocabulary({}, {}, 1), TAGS, {})
 
     rules = Rules(TYPES, second=SecondOpinion(load, TYPES))
-    assert rules.read(0, {"role": "user"}, "I live in Leeds", AT)[0] != []
+    for text in ("?!", "I live in Leeds", "我住在杭州", "I" * (MAX_READ["en"] + 1)):
+        rules.read(0, {"role": "user"}, text, AT)
+    assert asked == ["en", "zh"]
+
+
+def test_english_is_read_by_its_own_network() -> None:
+    text = "Mum is Leeds born and bred, always was"
+    marks = {"Mum": ("#S", 0.9), "Leeds": ("profile/home_city", 0.8)}
+    found = [one for one in read(text, marks, anothers=True)[0] if one.key == "home_city"]
+    assert [(one.subject, one.value, one.quote) for one in found] == [("mum", "Leeds", "Mum is Leeds born and bred")]
+    assert read("What is Leeds like, born and bred?", {"Leeds": ("profile/home_city", 0.8)})[0] == []
 
 
 def test_a_question_or_a_quotation_is_not_taken_however_likely() -> None:
@@ -106,20 +119,24 @@ def test_a_plan_is_due_on_the_day_that_is_said() -> None:
     assert (found.key, found.value, (found.due or "")[:10]) == ("plan", "敦煌", "2026-06-20")
 
 
-def test_long_messages_other_languages_and_tools_are_the_rules_alone() -> None:
+def test_long_messages_and_tools_are_the_rules_alone() -> None:
     second = second_opinion()
     assert second.reads("我住在杭州")
-    assert not second.reads("I live in Leeds")
-    assert not second.reads("the vault of Ålesund opens at 七点")
-    assert not second.reads("我" * (MAX_READ + 1))
-    text = "I live in Leeds"
+    assert second.reads("I live in Leeds")
+    assert not second.reads("我" * (MAX_READ["zh"] + 1))
+    assert not second.reads("so " * MAX_READ["en"])
+    assert not second.reads("...")
+    text = "I live in Leeds. " * 30
     assert Rules(TYPES, second=second).read(0, {"role": "user"}, text, AT) == Rules(TYPES).read(
         0, {"role": "user"}, text, AT
     )
 
 
-def test_the_installed_network_knows_what_is_plain() -> None:
+def test_the_installed_networks_know_what_is_plain() -> None:
     rules = Rules(TYPES, second=second_opinion())
+    [lives], _ = rules.read(0, {"role": "user"}, "I live in Leeds.", AT)
+    assert (lives.key, lives.value) == ("home_city", "Leeds")
+    assert rules.read(0, {"role": "user"}, "Do you live in Leeds?", AT)[0] == []
     [found], _ = rules.read(0, {"role": "user"}, "我住在杭州", AT)
     assert (found.key, found.value) == ("home_city", "杭州")
     assert rules.read(0, {"role": "user"}, "你住在杭州吗？", AT)[0] == []
