@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 from phronesis.core.proposals import Act
 from phronesis.derive.extracting.cast import NAMES, PEOPLE, Spoken, last_named, people_told
 from phronesis.derive.extracting.clauses import Clause
+from phronesis.derive.extracting.memory_types import MemoryType
 from phronesis.derive.extracting.phrasing import renamed
 from phronesis.derive.extracting.tables import Language, Pattern
 
@@ -25,6 +26,9 @@ def note_introduced(reading: "Reading", clause: Clause, language: Language) -> N
         propose_related(reading, clause, known, name, language)
         if language.code == "zh" and clause.bare.endswith(name):
             reading.cast.subject = name  # 带的实习生小林，日本籍
+    called = language.text["kin_called"].match(clause.bare)
+    if called is not None and (row := reading.types.find("name")):
+        _name_kin(reading, clause, called["kin"], called["called"], row, language)
     if (those := reading.cast.apposed(clause, language)) is not None:
         for known, name in those:
             propose_related(reading, clause, known, name, language)
@@ -60,6 +64,18 @@ def note_introduced(reading: "Reading", clause: Clause, language: Language) -> N
     if about is not None and not any(one.start == clause.start for one in reading.proposals):
         reading.cast.thing = about["thing"]
     await_name(reading, clause, language)
+
+
+def _name_kin(
+    reading: "Reading", clause: Clause, kin: str, name: str, row: MemoryType, language: Language
+) -> None:
+    """Propose how a relative is called who has no key of the speaker's: 女婿宋凯, 小姨子姚瑶."""
+    said = {"subject": kin, "key": "name", "act": "assert", "replaces": None}
+    reading.add(clause, Spoken(kin, 0, clause.plain), row, name, Pattern(p=""), language=language, **said)
+    reading.cast.person = reading.cast.aliases[kin] = name
+    reading.cast.people.append(name)
+    if clause.bare.endswith(name):
+        reading.cast.subject = name
 
 
 def _named_in(reading: "Reading", clause: Clause, language: Language) -> bool:
