@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Final
 from phronesis.core.proposals import Act
 from phronesis.derive.extracting.cast import NAMES, PEOPLE, Spoken, last_named, people_told
 from phronesis.derive.extracting.clauses import Clause
-from phronesis.derive.extracting.memory_types import MemoryType
 from phronesis.derive.extracting.phrasing import renamed
 from phronesis.derive.extracting.tables import Language, Pattern
 
@@ -27,8 +26,8 @@ def note_introduced(reading: "Reading", clause: Clause, language: Language) -> N
         if language.code == "zh" and clause.bare.endswith(name):
             reading.cast.subject = name  # 带的实习生小林，日本籍
     called = language.text["kin_called"].match(clause.bare)
-    if called is not None and (row := reading.types.find("name")):
-        _name_kin(reading, clause, called["kin"], called["called"], row, language)
+    if called is not None:
+        _name_kin(reading, clause, called["kin"], called["called"], language)
     if (those := reading.cast.apposed(clause, language)) is not None:
         for known, name in those:
             propose_related(reading, clause, known, name, language)
@@ -66,10 +65,11 @@ def note_introduced(reading: "Reading", clause: Clause, language: Language) -> N
     await_name(reading, clause, language)
 
 
-def _name_kin(
-    reading: "Reading", clause: Clause, kin: str, name: str, row: MemoryType, language: Language
-) -> None:
+def _name_kin(reading: "Reading", clause: Clause, kin: str, name: str, language: Language) -> None:
     """Propose how a relative is called who has no key of the speaker's: 女婿宋凯, 小姨子姚瑶."""
+    row = reading.types.find("name")
+    if row is None:
+        return
     said = {"subject": kin, "key": "name", "act": "assert", "replaces": None}
     reading.add(clause, Spoken(kin, 0, clause.plain), row, name, Pattern(p=""), language=language, **said)
     reading.cast.person = reading.cast.aliases[kin] = name
