@@ -8,8 +8,7 @@ _PLAIN: Final = {
     "sis-in-law": "sister-in-law", "bro-in-law": "brother-in-law", "mum-in-law": "mother-in-law",
     "mom-in-law": "mother-in-law", "dad-in-law": "father-in-law",
     "爸": "爸爸", "爹": "爸爸", "妈": "妈妈", "哥": "哥哥", "弟": "弟弟", "姐": "姐姐", "妹": "妹妹", "闺女": "女儿",
-    "sis": "sister", "bro": "brother", "gf": "girlfriend", "bf": "boyfriend", "hubby": "husband", "hubs": "husband",
-    "wifey": "wife",
+    "奶": "奶奶", "爷": "爷爷", "姥": "姥姥", "舅": "舅舅", "姑": "姑姑", "叔": "叔叔", "嫂": "嫂子",
 }  # fmt: skip
 
 

@@ -28,6 +28,9 @@ def note_introduced(reading: "Reading", clause: Clause, language: Language) -> N
         if language.code == "zh" and clause.bare.endswith(name):
             reading.cast.subject = name  # 带的实习生小林，日本籍
     note_place(reading, clause, language)
+    called = language.text["kin_called"].match(clause.bare)
+    if called is not None:
+        _name_kin(reading, clause, called["kin"], called["called"], language)
     if (those := reading.cast.apposed(clause, language)) is not None:
         for known, name in those:
             propose_related(reading, clause, known, name, language)
@@ -87,6 +90,19 @@ def note_place(reading: "Reading", clause: Clause, language: Language) -> None:
     whose = found["relname"] or found["rel"].lower()
     said = {"subject": whose, "key": "home_city", "act": "assert", "replaces": None}
     reading.add(clause, Spoken(whose, 0, clause.plain), row, place, Pattern(p=""), language=language, **said)
+
+
+def _name_kin(reading: "Reading", clause: Clause, kin: str, name: str, language: Language) -> None:
+    """Propose how a relative is called who has no key of the speaker's: 女婿宋凯, 小姨子姚瑶."""
+    row = reading.types.find("name")
+    if row is None:
+        return
+    said = {"subject": kin, "key": "name", "act": "assert", "replaces": None}
+    reading.add(clause, Spoken(kin, 0, clause.plain), row, name, Pattern(p=""), language=language, **said)
+    reading.cast.person = reading.cast.aliases[kin] = name
+    reading.cast.people.append(name)
+    if clause.bare.endswith(name):
+        reading.cast.subject = name
 
 
 def _named_in(reading: "Reading", clause: Clause, language: Language) -> bool:

@@ -163,7 +163,7 @@ def _one(row: MemoryType, text: str, language: Language, *, small: bool, free: b
         return None
     if not free and (only := language.only.get(key)) is not None and only.search(low) is None:
         return None
-    known = row.key in _FREE or (free and row.key == "located_in")  # 三楼 is where a thing is, and nobody's home
+    known = row.key in _FREE or (free and row.key in {"located_in", "alias"})  # 三楼 is no home, 面姐 a nickname
     form = None if known else language.never.get(f"form_{row.form}")
     edges = _edges(row, language)
     for never in (language.never.get(key), form, None if row.key in _SAID else language.never["any"], *edges):

@@ -218,3 +218,45 @@ def test_what_looks_like_a_person_or_a_trait_is_none(text: str) -> None:
     assert not {key for _, key, _ in said(text)} & {
         "friend", "colleague", "child", "pet", "age", "diet", "employer", "job", "health", "field_of_study", "parent",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("女婿周凯，消防员", {("女婿", "name", "周凯"), ("周凯", "job", "消防员")}),
+        ("我姑父脂肪肝好些年", {("姑父", "health", "脂肪肝")}),
+        ("我媳妇李敏是儿科大夫", {("user", "partner", "李敏"), ("李敏", "job", "儿科大夫")}),
+        ("大勇在昆明开出租", {("大勇", "home_city", "昆明"), ("大勇", "job", "开出租")}),
+        ("我妈八十一了腿脚还行", {("妈妈", "age", "八十一")}),
+        ("厨师，夜班，没空", {("user", "job", "厨师")}),
+        ("我弟妹不吃香菜", {("弟妹", "diet", "香菜")}),
+        ("豆沙，是只柯基", {("user", "pet", "豆沙")}),
+        ("美团离职三个月了", {("user", "employer", "美团")}),
+        ("小舅子交警，天天在路口", {("小舅子", "job", "交警")}),
+        ("学生都叫我秦哥", {("user", "alias", "秦哥")}),
+        ("我跟小孟搭班三年了", {("user", "colleague", "小孟")}),
+        ("孙女芒果过敏", {("孙女", "allergy", "芒果")}),
+    ],
+)
+def test_relatives_and_friends_are_told_of_by_the_word_and_the_name_behind_it(
+    text: str, expected: set[tuple[str, str, str]]
+) -> None:
+    assert said(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "老公小心眼",
+        "女儿小升初",
+        "老婆大半夜不睡",
+        "我妈老喊我回家",
+        "销售说客户都喜欢红色",
+        "小说里老秦是码头调度",
+        "儿子七中午回来",
+        "我姐夫单位分房",
+        "早上好，我老婆说要下雨",
+    ],
+)
+def test_what_stands_behind_a_relative_is_no_name_and_no_trait(text: str) -> None:
+    assert said(text) == set()
