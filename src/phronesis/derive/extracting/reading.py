@@ -271,6 +271,8 @@ class Reading:
             if one is None:
                 return False
             row, subject = one.row, one.subject  # noqa: PLW2901 - its words and its time say what it is
+            if row.key == "uses" and subject != self.cast.speaker:
+                row = self.types.find("uses", "fact") or row  # noqa: PLW2901 - 我妈吃氨氯地平: of others it is a fact
             if row.key == "age" and spoken.elided and subject == self.cast.speaker and _is_small(one.values[0]):
                 continue  # 布偶，六岁: a pet's, or a child's
             key = row.key if row is not told.row else key  # noqa: PLW2901
