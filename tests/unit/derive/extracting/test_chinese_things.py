@@ -72,6 +72,12 @@ def test_fields_of_a_tools_record(text: str, expected: list[tuple[str, str, str]
         ("新生产线建在南通", ("新生产线", "located_in", "南通")),
         ("结算模块是Java写的", ("结算模块", "uses", "Java")),
         ("护理部有规定，发药前必须查对床号", ("护理部", "fact", "发药前必须查对床号")),
+        ("我们仓库南通，离港口近", ("仓库", "located_in", "南通")),
+        ("样机服务器珠海放着", ("样机服务器", "located_in", "珠海")),
+        ("团队就十二个人", ("团队", "attribute.人数", "十二个人")),
+        ("结算接口金额单位是厘", ("结算接口", "fact", "金额单位是厘")),
+        ("超声仪预约找孙老师", ("超声仪", "attribute.负责人", "孙老师")),
+        ("我爸一直吃华法林", ("爸爸", "uses", "华法林")),
     ],
 )
 def test_what_is_told_of_a_thing(text: str, expected: tuple[str, str, str]) -> None:
@@ -149,6 +155,26 @@ def test_what_stands_beside_a_supposition_or_a_joke_is_stated(text: str, expecte
         ("退休以后我们老两口准备搬到威海住", [("plan", "搬到威海住")]),
         ("我给自己定了个目标，每天跑五公里", [("goal", "跑五公里")]),
         ("我想在四十岁前把房贷还清", [("goal", "把房贷还清")]),
+        # without the verb that would be said, or the clause that says what kind of thing it is comes after
+        ("平时Joplin记读书笔记", [("uses", "Joplin")]),
+        ("Trello我早扔了", [("uses", "Trello")]),
+        ("周四布展，别给我排别的", [("appointment", "布展")]),
+        ("年度外审定在下周五", [("appointment", "年度外审")]),
+        ("洗车，周六前", [("task", "洗车")]),
+        ("写结题报告还没动笔呢", [("task", "写结题报告")]),
+        ("收衣服提醒下", [("reminder", "收衣服")]),
+        ("改走水路，公司批了", [("decision", "改走水路")]),
+        ("我坐地铁多过开车", [("prefers", "坐地铁")]),
+        ("能走楼梯就走楼梯", [("prefers", "楼梯")]),
+        ("坂本龙一十年老粉", [("likes", "坂本龙一")]),
+        ("香菇我闻都闻不了", [("dislikes", "香菇")]),
+        ("抹茶不爱了", [("likes", "抹茶")]),
+        ("最爱的城市大理，没别的", [("favorite.城市", "大理")]),
+        ("刚退休，天天在家", [("life_event", "退休")]),
+        ("代表过学校打辩论", [("experience", "代表过学校打辩论")]),
+        ("表格用三线表，以后都这样", [("reply_style", "表格用三线表")]),
+        ("法语就行，往后都这样", [("reply_language", "法语")]),
+        ("阿竹，大家都这么叫", [("address_as", "阿竹")]),
     ],
 )
 def test_events_and_intentions(text: str, expected: list[tuple[str, str]]) -> None:
@@ -162,6 +188,8 @@ def test_events_and_intentions(text: str, expected: list[tuple[str, str]]) -> No
         "我曾经以为自己很厉害", "把门关上了吗", "我得参加", "决定权在你", "我决定不了", "想通了，其实没什么大不了",
         "说好了，你别反悔", "下周有台风", "下周给你看看", "公司的计划取消了", "怀孕的人不能喝酒",
         "上周群里炸了", "考虑了很久，谢谢大家的建议", "昨天的外卖取消了",
+        "Vue打包太慢了", "今天谁值班啊", "能用别的就用别的", "取消订单要什么手续", "这样就好，以后再说",
+        "买药要医保卡吗", "好奇问一下",
     ],
 )  # fmt: skip
 def test_what_happens_every_day_is_no_event_and_no_task(text: str) -> None:
