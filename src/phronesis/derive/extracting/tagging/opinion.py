@@ -27,7 +27,7 @@ from phronesis.derive.extracting.tagging.tokens import MAX_READ, Encoded
 UNLIKELY: Final = 0.01
 """A proposal of the rules none of whose letters is at least so likely to tell what it says is refused."""
 
-SURE: Final = 0.6
+SURE: Final = 0.75
 """A value that the rules passed over is proposed where each of its letters is at least so likely. Both were chosen by
 figures on authors whom neither the rules nor the network had learned from (docs/decisions/0047-a-second-opinion.md)."""
 
