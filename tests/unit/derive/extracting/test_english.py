@@ -595,7 +595,7 @@ def test_what_no_longer_holds_is_taken_back_in_other_words(text: str, key: str, 
         "the dial turns 90", "Morning Anna, can you help", "Tom and I split the bill", "our kids are Year 5 and Year 7",
         "write an email to my landlord's wife", "chapter, four", "id,name\n1,Bea,Turin\n2,Luc,Nantes",
         "character sheet: Mara, 34, nurse, lives in Oban", "Skalitzer Str. 44, top bell", "he left me a note",
-        "olives = no", "Platform, 11", "the 3rd is fine for me", "the girl is a star",
+        "Platform, 11", "the 3rd is fine for me", "the girl is a star",
         "two truths and a lie: I'm married, I'm Dutch", "a dummy profile for tests: Jane, 41, married, lives in Ohio",
         "turn this into a rhyme: Grandpa lives in Devon", "my mum called me Sunday", "hello to all the team",
         # of things: the world's, somebody else's, passing, supposed, asked

@@ -96,11 +96,11 @@ def test_the_network_of_a_language_is_read_when_a_message_in_it_comes() -> None:
 
 
 def test_english_is_read_by_its_own_network() -> None:
-    text = "Mum is Leeds born and bred, always was"
+    text = "Mum, Leeds through and through, bless her"
     marks = {"Mum": ("#S", 0.9), "Leeds": ("profile/home_city", 0.8)}
     found = [one for one in read(text, marks, anothers=True)[0] if one.key == "home_city"]
-    assert [(one.subject, one.value, one.quote) for one in found] == [("mum", "Leeds", "Mum is Leeds born and bred")]
-    assert read("What is Leeds like, born and bred?", {"Leeds": ("profile/home_city", 0.8)})[0] == []
+    assert [(one.subject, one.value, one.quote) for one in found] == [("mum", "Leeds", "Leeds through and through")]
+    assert read("Is it Leeds through and through?", {"Leeds": ("profile/home_city", 0.8)})[0] == []
 
 
 def test_a_question_or_a_quotation_is_not_taken_however_likely() -> None:

@@ -27,7 +27,7 @@ def test_words_and_numbers_stay_whole_and_letters_stand_alone() -> None:
 def test_a_blank_between_words_is_none_and_one_between_letters_is() -> None:
     assert said("Mia's kid isn't in St Albans") == ["Mia", "'s", "kid", "isn", "'t", "in", "St", "Albans"]
     assert said("住杭州 用 Java") == ["住", "杭", "州", " ", "用", " ", "Java"]
-    assert said("a  b\nc ") == ["a", " ", "b", "\n", "c", " "]
+    assert said("a  b\nc ") == ["a", "b", "\n", "c", " "]
 
 
 def test_a_number_counts_by_its_figures_and_a_word_in_small_letters() -> None:
