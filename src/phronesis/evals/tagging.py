@@ -89,8 +89,8 @@ def run_tagger(
 ) -> TaggerReport:  # fmt: skip
     """Fit a network to the turns of ``data`` in a language (``zh``, ``en``) and measure it on ``held``.
 
-    With ``out`` it is written there (``zh.npz``). Without ``data`` the installed networks are measured. InputError names a line that cannot be read; MissingExtra what
-    is not installed: jax fits, and the pieces are an encoder's.
+    With ``out`` it is written there (``zh.npz``). Without ``data`` the installed networks are measured. InputError
+    names a line that cannot be read; MissingExtra what is not installed: jax fits, and the pieces are an encoder's.
     """
     types = load_memory_types()
     opinion = second_opinion()

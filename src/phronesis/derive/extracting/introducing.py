@@ -71,10 +71,10 @@ def note_relatives(reading: "Reading", clause: Clause, language: Language) -> No
         reading.cast.person = found["relname"]
         if found.end() == len(clause.bare):
             reading.cast.subject = found["relname"]
-    whose = reading.cast.person
-    if whose in reading.cast.people and (found := language.text["of_theirs"].search(clause.bare)) is not None:
-        key = language.relations[found["rel"].lower()]
-        propose_related(reading, clause, key, found["relname"], language, whose=whose)
+    whose, theirs = reading.cast.person, language.text["of_theirs"].search(clause.bare)
+    if theirs is not None and whose in reading.cast.people:
+        key = language.relations[theirs["rel"].lower()]
+        propose_related(reading, clause, key, theirs["relname"], language, whose=whose)
 
 
 def note_place(reading: "Reading", clause: Clause, language: Language) -> None:

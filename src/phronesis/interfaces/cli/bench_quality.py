@@ -110,9 +110,7 @@ def sensitive(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> Non
 @click.option("--language", type=click.Choice(["en", "zh"]), default="zh", show_default=True,
               help="Which turns of --data are learned from.")  # fmt: skip
 @AS_JSON
-def tagger(
-    data: tuple[Path, ...], held: tuple[Path, ...], *, out: Path | None, language: str, as_json: bool
-) -> None:
+def tagger(data: tuple[Path, ...], held: tuple[Path, ...], *, out: Path | None, language: str, as_json: bool) -> None:
     """What the second opinion adds to the rules.
 
     Precision, recall and gate of messages by rules alone, and with the network that tags their words. Without
