@@ -209,7 +209,7 @@ class Policy(Part):
     )
     second_opinion: bool = pydantic.Field(
         default=True,
-        description="Whether Chinese messages are read by the network that tags their words, beside the rules.",
+        description="Whether messages are read by the networks that tag their words, beside the rules.",
     )
     gates: Gates = pydantic.Field(
         default_factory=Gates, title="Gates", description="What is taken up from conversations, and what never."

@@ -269,8 +269,8 @@ def last_named(clause: Clause | None, language: Language) -> str | None:
 def people_told(clause: Clause, language: Language) -> list[tuple[str, str]]:
     """Give whom a clause names by their part in the speaker's life, each with the key: 我妈陈桂芳, 组里小唐."""
     found = (language.text[form].search(clause.bare) for form in ("person_told", "also_told", "kin_told"))
-    return list(
-        dict.fromkeys(
-            (key, name) for told in found if told for key, name in told.groupdict().items() if name is not None
-        )
-    )
+    return list(dict.fromkeys(
+        (key, name or told["told"])  # a long expression for names stands once, and an empty group tells the key
+        for told in found if told
+        for key, name in told.groupdict().items() if name is not None and key != "told"
+    ))  # fmt: skip

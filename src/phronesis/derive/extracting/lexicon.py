@@ -73,12 +73,12 @@ class Expression:
 
     __slots__ = (
         "_asks",
+        "_begins",
         "_compiled",
         "_held",
         "_needs",
         "_open",
         "_or",
-        "_part",
         "_place",
         "_starts",
         "match",
@@ -97,15 +97,14 @@ class Expression:
         self._open = tuple(sorted(token[:-1] for token in either if is_open([token])))
         self._or = lexicon.bits([frozenset(token for token in either if not is_open([token]))]) if either else 0
         self._asks = bool(self._needs or self._open)
-        self._part = part
+        self._begins = starts_of(part)
         self._starts: re.Pattern[str] | None = None
         self._compiled: re.Pattern[str] | None = None
 
     def compiled(self) -> re.Pattern[str]:
         """Give the expression itself; PhronesisError when it is none."""
         if self._compiled is None:
-            starts = starts_of(self._part)
-            self._starts = None if starts is None else re.compile(starts)
+            self._starts = None if self._begins is None else re.compile(self._begins)
             self._compiled = compiled(self._place, self.pattern)
             self.match = self._compiled.match
         return self._compiled

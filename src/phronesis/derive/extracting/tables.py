@@ -132,6 +132,11 @@ class Macros:
         self._read[text] = known
         return known
 
+    def forget(self) -> None:
+        """Keep the texts alone, when all that is asked of their parts is known."""
+        self._parts.clear()
+        self._read.clear()
+
 
 class PatternTable:
     """Patterns in their order."""
@@ -271,9 +276,10 @@ def parse_language(code: str, source: str) -> Language:
         tables[table] = PatternTable([one for one in patterns if not one.with_time], macros, lexicon)
         dated = [one for one in patterns if one.with_time or one.dated]
         tables[f"{table}dated"] = PatternTable(dated, macros, lexicon)
+    sections = {name: section(name) for name in ("gates", "text", "only", "never")}
+    macros.forget()
     return Language(
-        code=code, tables=tables, gates=section("gates"), text=section("text"), only=section("only"),
-        never=section("never"), relations=relations, normal=given.get("normal", {}),
+        code=code, tables=tables, **sections, relations=relations, normal=given.get("normal", {}),
     )  # fmt: skip
 
 
