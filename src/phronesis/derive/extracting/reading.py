@@ -235,6 +235,7 @@ class Reading:
             for matched in table.matches(low):
                 after = matched.pattern.after
                 known = not after or language.gates[after].search(before) is not None
+                known = known and not (matched.pattern.capital and self.matching.small)
                 if known and clause_rule(low, language) in {None, "chit_chat"}:
                     kept = self.cast.subject, self.matching.lead
                     taken = self._take(clause, Spoken(self.cast.speaker, 0, clause.bare), matched, "assert", language)

@@ -467,6 +467,15 @@ def test_what_holds_of_things_is_told_in_many_ways(text: str, expected: list[tup
         ("our band is called Wet Socks", "band", "name", "Wet Socks"),
         ("my fiance is called Aldo and his mum Bruna cooks", "Aldo", "parent", "Bruna"),
         ("tamara's in Perth now", "Tamara", "home_city", "Perth"),
+        ("glaucoma, Aunt Ilse, both eyes", "Aunt Ilse", "health", "glaucoma"),
+        ("Kenyan, Otieno, arrived in May", "Otieno", "nationality", "Kenyan"),
+        ("woman, Sanna, always has been", "Sanna", "gender", "woman"),
+        ("roofer, Piet is", "Piet", "job", "roofer"),
+        ("our CISO Marek wants it by noon", "user", "colleague", "Marek"),
+        ("husband = Teo, works nights", "user", "partner", "Teo"),
+        ("the doctor's got me on ramipril", "user", "uses", "ramipril"),
+        ("my knee went on Friday, it's a torn meniscus", "user", "health", "torn meniscus"),
+        ("the new flat's at 14 Mill Road", "user", "address", "14 Mill Road"),
     ],
 )  # fmt: skip
 def test_others_are_told_of_in_few_words(text: str, subject: str, key: str, value: str) -> None:
@@ -623,6 +632,14 @@ def test_what_no_longer_holds_is_taken_back_in_other_words(text: str, key: str, 
         "I met my wife in Prague", "my friend in Need is a friend indeed", "I go to Oxford every summer",
         "Arsenal let me down", "as a doctor you should know", "French and Italian food", "weird, I know",
         "user story: as a nurse I want to see my rota", "I've been in bed since Monday", "meet at 12 Elm Street",
+        # the words of others, and people who are invented
+        "there's a poster by the lift, I hate stairs but I love cake", "slogan from the agency verbatim: we love rust",
+        "for the screenplay: Ivo lives in Turin and works as a diver", "the character I'm writing has a cat named Pip",
+        "per the persona sheet she's fifty, widowed, drives a Volvo", "fix it: Carl lives in Bern and loves trams",
+        "picture this, you're a pirate, you live in Genoa and work in a bank", "we need a flatmate who hates techno",
+        # words that are no value
+        "I prefer option three", "be honest", "she plays badminton vs squash", "I'm a big girl", "curling vs bowls",
+        "joined the ringing lot up at the chapel", "broke up with the drummer", "I can't do it, good luck baker",
     ],
 )  # fmt: skip
 def test_what_only_looks_so_is_not_taken(text: str) -> None:
