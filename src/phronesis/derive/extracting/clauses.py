@@ -60,6 +60,8 @@ _SENTENCE: Final = re.compile(
     r"[.!?…]+(?=[\s\"”’)\ue900]|$|[^\x00-\x7f])|[。！？；!?;]+|…+|\.{3,}|\n+"
 )
 _AND_I: Final = re.compile(r"\s+and\s+(?:i|me)\s", re.IGNORECASE)
+_BEFORE_TIME: Final = re.compile(r"(?:on |at )?(?:the )?", re.IGNORECASE)
+_AFTER_TIME: Final = re.compile(r"(?: (?:at )?\d[\d:.]*(?: ?[ap]m)?)?\s*(?:[,.!?;]|$)", re.IGNORECASE)
 _AND_MY: Final = re.compile(r"\s+and\s+(?:my|our)\s", re.IGNORECASE)
 _ONESELF: Final = frozenset({"me", "i", "just me"})
 _MY: Final = re.compile(r"\s+(?:my|our|me)\s", re.IGNORECASE)
@@ -209,10 +211,25 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
             _UNENDED.search(clause.bare) or language.text["names_only"].match(clause.bare)
         ):
             continue  # "Idris my lad is 13" is one clause
+        if (
+            not clause.times
+            and _is_a_time(raw, after - sentence.start, inside, sentence.start)
+            and language.text["appointed"].match(clause.bare) is not None
+        ):
+            continue  # "smear test, Tuesday 9.40" is one clause
         start = after
         if clause.raw and len(clause.raw) <= MAX_CLAUSE and MASK not in clause.raw:
             found.append(clause)
     return found
+
+
+def _is_a_time(raw: str, begun: int, times: Sequence[TimeSpan], start: int) -> bool:
+    """Tell whether nothing but a time stands from a place to the next mark."""
+    for time in times:
+        lead = raw[begun : time.start - start]
+        if time.start - start >= begun and _BEFORE_TIME.fullmatch(lead) and _AFTER_TIME.match(raw, time.end - start):
+            return True
+    return False
 
 
 def _labels(raw: str, colon: int, language: Language) -> bool:

@@ -32,9 +32,10 @@ def happening(
         return told
     if (said := language.text["whose"].match(values[0])) is not None:
         name = cast.aliases.get(said["name"], said["name"])
-        if row.kind == "task":
+        if row.kind == "task" and language.code == "zh":
             return None  # 小胡要回老家: no task of the speaker's
-        subject, values = name, [values[0][said.end() :]]
+        if row.key == "appointment" or language.code == "zh":
+            subject, values = name, [values[0][said.end() :]]
     elif spoken.elided and language.text["with_them"].search(values[0]) is not None:
         subject = cast.speaker  # 豆豆咳得凶，前天带他去了医院: who took him there is no other than the speaker
     if row.key == "appointment":
