@@ -62,6 +62,14 @@ _NEAR: Final = 40
 MAX_TOGETHER: Final = 160
 """Characters of clauses that are read together."""
 
+_OF_ANYBODY: Final = frozenset(
+    "age job gender health diet allergy hometown home_city nationality skill school field_of_study employer language"
+    " hobby life_event likes dislikes address phone email timezone birthday".split()
+)
+"""Keys of which a clause without a subject may be of whom the messages before spoke of."""
+
+_OWN: Final = re.compile("[我咱俺]")
+
 _I: Final = re.compile(r"\bI\b")
 _OF_SEVERAL: Final = re.compile(r"we are (?!both|all)", re.IGNORECASE)
 """Of how many, and not of how old, they are."""
@@ -84,6 +92,11 @@ def _of_others(matched: Matched, parts: Sequence[Clause]) -> set[int]:
         if any(begun <= place < end for place in places):
             found.add(part.start)
     return found
+
+
+def _is_day(one: Proposal) -> bool:
+    """Tell whether an age is the day of a month: 五月二十."""
+    return one.key == "age" and f"月{one.value}" in one.quote and f"月{one.value}岁" not in one.quote
 
 
 def _is_small(age: str) -> bool:
@@ -388,10 +401,25 @@ class Reading:
     def _as_said(self, text: str, clause: Clause) -> str:
         return as_said(text, self.simple, self.text, clause.start)
 
+    def _without_unnamed(self, kept: list[Proposal], language: Language) -> list[Proposal]:
+        """Take back what is said of nobody before "he" is spoken of, whom nobody named: 摄影师，汕尾，下回找他.
+
+        He is whom the messages before spoke of, and so is who those clauses are about.
+        """
+        him = language.gates["of_him"].search(self.simple)
+        if him is None:
+            return kept
+        if any(one.key in PEOPLE or one.subject != self.cast.speaker for one in kept):
+            return kept
+        return [one for one in kept if one.key not in _OF_ANYBODY or one.end > him.end() or _OWN.search(one.quote)]
+
     def _settle(self) -> None:
         """Join what belongs together, and take back what was said with a laugh."""
         kept = [replace(one, subject=plain_relative(one.subject)) for one in joined(self.proposals)]
         language = self.languages["zh" if is_chinese(self.simple) else "en"]
+        if language.code == "zh":
+            kept = [one for one in kept if not _is_day(one)]
+            kept = self._without_unnamed(kept, language)
         if len(kept) == 1 and laughed_at(kept[0], self.simple, self.laughs, language):
             self.rule = "joke"
             self.refusals.append(refusal(self.n, kept.pop().quote, "joke"))
