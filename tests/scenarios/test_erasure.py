@@ -30,7 +30,7 @@ POLICY = {"embedder": "hashing"}
 
 ENGLISH = "My diagnosis is Zyxomania of the left knee, found by Doctor Quillfeather"
 CHINESE = "我叫王小明，住在杭州西湖区文三路，电话一三八零零一"
-KEPT = "Please book the restaurant by the river for Thursday"
+KEPT = "Which restaurant by the river is open on Thursday?"
 LONG = "Persephone keeps eleven lighthouses. " * 4000
 
 

@@ -5,7 +5,7 @@ more often than right, and what they pass over for want of a pattern the network
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from typing import Final
@@ -24,12 +24,14 @@ from phronesis.derive.extracting.tagging.decoding import FAMILIES, Tagged, tagge
 from phronesis.derive.extracting.tagging.network import Chances, Network, load_network
 from phronesis.derive.extracting.tagging.tokens import MAX_READ, Encoded
 
-UNLIKELY: Final = 0.01
-"""A proposal of the rules none of whose letters is at least so likely to tell what it says is refused."""
+UNLIKELY: Final = {"en": 0.0, "zh": 0.01}
+"""A proposal of the rules none of whose tokens is at least so likely to tell what it says is refused, by language. None
+is in English: its network learned of talk, and would refuse plain sentences that the rules read well."""
 
-SURE: Final = 0.75
-"""A value that the rules passed over is proposed where each of its letters is at least so likely. Both were chosen by
-figures on authors whom neither the rules nor the network had learned from (docs/decisions/0047-a-second-opinion.md)."""
+SURE: Final = {"en": 0.8, "zh": 0.75}
+"""A value that the rules passed over is proposed where each of its tokens is at least so likely. These were chosen by
+figures on authors whom neither the rules nor the network had learned from (docs/decisions/0047-a-second-opinion.md,
+0048-a-second-opinion-in-english.md)."""
 
 _MARK: Final = {"zh": "：", "en": ": "}
 """What stands between whom words are of and the words."""
@@ -53,8 +55,8 @@ class SecondOpinion:
 
     load: Callable[[str], Network]
     types: MemoryTypes
-    unlikely: float = UNLIKELY
-    sure: float = SURE
+    unlikely: Mapping[str, float] = field(default_factory=lambda: UNLIKELY)
+    sure: Mapping[str, float] = field(default_factory=lambda: SURE)
 
     def reads(self, text: str) -> bool:
         """Tell whether a message is one that a network can judge: not long, and with a letter or a figure."""
@@ -72,13 +74,13 @@ class SecondOpinion:
         kept: list[Proposal] = []
         unlikely: list[Proposal] = []
         for one in ruled:
-            likely = _chance(one, text, seen, chances, network.tags) >= self.unlikely
+            likely = _chance(one, text, seen, chances, network.tags) >= self.unlikely[code]
             (kept if likely else unlikely).append(one)
         found = tagged_in(text, seen, chances, network)
         added = [
             proposal
             for one in found
-            if one.chance >= self.sure
+            if one.chance >= self.sure[code]
             and _tells(one.value)
             and not any(_same(one, other, text) for other in ruled)
             and objection(text, one.start, one.end, languages) is None

@@ -48,7 +48,7 @@ def read(
     gate: Gate = Gate(),  # noqa: B008 - it never changes
 ) -> tuple[list[Proposal], list[Refusal]]:
     network = Told(Vocabulary({}, {}, 1), TAGS, {}, text, marks, anothers)
-    second = SecondOpinion(lambda _: network, TYPES, unlikely=0.1, sure=0.6)
+    second = SecondOpinion(lambda _: network, TYPES, unlikely={"en": 0.1, "zh": 0.1}, sure={"en": 0.6, "zh": 0.6})
     return Rules(TYPES, gate, second).read(0, {"role": "user"}, text, AT)
 
 
