@@ -26,7 +26,7 @@ from phronesis.storage.scanner import SUFFIXES
 from phronesis.truth.reader import check_chain, load_entry
 from plain_mind import install
 
-POLICY = {"embedder": "hashing"}
+POLICY = {"embedder": "hashing", "second_opinion": False}
 
 ENGLISH = "My diagnosis is Zyxomania of the left knee, found by Doctor Quillfeather"
 CHINESE = "我叫王小明，住在杭州西湖区文三路，电话一三八零零一"
