@@ -19,7 +19,8 @@ UNREAD = Path(__file__).parents[2] / "labelled" / "unread"
     [("turns_en", 80, 0.87, 0.83, 0.93), ("turns_en_b", 140, 0.9, 0.84, 0.91), ("turns_zh", 160, 0.91, 0.87, 0.94),
      ("turns_zh_b", 160, 0.89, 0.77, 0.87), ("turns_zh_c", 140, 0.91, 0.84, 0.9),
      ("turns_zh_d", 300, 0.7, 0.45, 0.79), ("turns_zh_e", 300, 0.66, 0.26, 0.67),
-     ("turns_zh_f", 300, 0.74, 0.41, 0.75), ("turns_en_e", 300, 0.73, 0.43, 0.75), ("turns_en_f", 300, 0.67, 0.3, 0.71)],
+     ("turns_zh_f", 300, 0.74, 0.41, 0.75), ("turns_en_e", 300, 0.73, 0.43, 0.75),
+     ("turns_en_f", 300, 0.67, 0.3, 0.71)],
 )  # fmt: skip
 def test_turns_are_read_no_worse_than_they_were(
     name: str, turns: int, precision: float, recall: float, gate: float

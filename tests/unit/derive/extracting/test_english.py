@@ -541,10 +541,13 @@ def test_what_no_longer_holds_is_taken_back_in_other_words(text: str, key: str, 
     "text",
     [
         # what ended, but was no task; what came before a decision, and a time that is no appointment
-        "pudding done, telly on", "four coffees in and still asleep", "the canteen was closed again", "the bakery called",
+        "pudding done, telly on", "four coffees in and still asleep", "the canteen was closed again",
+        "the bakery called",
         "handed in my badge this morning", "wrote the riff together with Olle", "my heels are done, carry me home",
-        "I said no he was wrong", "long evening, agreed", "the pond it is marvellous", "have you seen better roofs on a tent",
-        "we both have been up since four", "I spoke to the landlord on Monday", "remind me Sundays", "you remind me of an old radio",
+        "I said no he was wrong", "long evening, agreed", "the pond it is marvellous",
+        "have you seen better roofs on a tent",
+        "we both have been up since four", "I spoke to the landlord on Monday", "remind me Sundays",
+        "you remind me of an old radio",
         # questions, and what is asked of the assistant
         "do you sell shoes", "does the store close on Mondays?", "what are symptoms of diabetes",
         "write an email to my boss Anna saying I'm sick", "give me three options", "put it in a table",
