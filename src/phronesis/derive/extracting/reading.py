@@ -62,9 +62,11 @@ _NEAR: Final = 40
 MAX_TOGETHER: Final = 160
 """Characters of clauses that are read together."""
 
-_OF_ANYBODY: Final = frozenset(
-    ["age", "job", "gender", "health", "diet", "allergy", "hometown", "home_city", "nationality", "skill", "school", "field_of_study", "employer", "language", "hobby", "life_event", "likes", "dislikes", "address", "phone", "email", "timezone", "birthday"]
-)
+_OF_ANYBODY: Final = frozenset({
+    "age", "job", "gender", "health", "diet", "allergy", "hometown", "home_city", "nationality", "skill", "school",
+    "field_of_study", "employer", "language", "hobby", "life_event", "likes", "dislikes", "address", "phone", "email",
+    "timezone", "birthday",
+})  # fmt: skip
 """Keys of which a clause without a subject may be of whom the messages before spoke of."""
 
 _OWN: Final = re.compile("[我咱俺]")
