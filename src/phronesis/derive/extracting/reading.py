@@ -8,7 +8,6 @@ from typing import Final
 
 from phronesis.core.calendar import TimeSpan
 from phronesis.core.kinship import plain_relative
-from phronesis.core.numerals import parse_number
 from phronesis.core.proposals import Basis, Proposal, Refusal
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.values import normal_value
@@ -47,6 +46,7 @@ from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
 from phronesis.derive.extracting.phrasing import ahead, content_of, days_of, due_day, joined
 from phronesis.derive.extracting.script import as_said, common_end
+from phronesis.derive.extracting.settling import is_day, is_small, told_of_others, without_unnamed
 from phronesis.derive.extracting.slots import UNDATED, trimmed
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
 
@@ -62,47 +62,11 @@ _NEAR: Final = 40
 MAX_TOGETHER: Final = 160
 """Characters of clauses that are read together."""
 
-_OF_ANYBODY: Final = frozenset({
-    "age", "job", "gender", "health", "diet", "allergy", "hometown", "home_city", "nationality", "skill", "school",
-    "field_of_study", "employer", "language", "hobby", "life_event", "likes", "dislikes", "address", "phone", "email",
-    "timezone", "birthday",
-})  # fmt: skip
-"""Keys of which a clause without a subject may be of whom the messages before spoke of."""
-
-_OWN: Final = re.compile("[我咱俺]")
-
 _I: Final = re.compile(r"\bI\b")
 _OF_SEVERAL: Final = re.compile(r"we are (?!both|all)", re.IGNORECASE)
 """Of how many, and not of how old, they are."""
 
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
-
-
-_GROWN: Final = 14
-"""Years: who is younger, and speaks, says whose age it is."""
-
-
-def _of_others(matched: Matched, parts: Sequence[Clause]) -> set[int]:
-    """Give where those clauses begin whose words are said of the subject that a match over several names."""
-    if "subject" not in matched.slots:
-        return set()
-    places = [start for slot, (_, start, _) in matched.slots.items() if slot != "subject"]
-    found, end = set(), 0
-    for part in parts:
-        begun, end = end, end + len(part.bare) + len(", ")
-        if any(begun <= place < end for place in places):
-            found.add(part.start)
-    return found
-
-
-def _is_day(one: Proposal) -> bool:
-    """Tell whether an age is the day of a month: 五月二十."""
-    return one.key == "age" and f"月{one.value}" in one.quote and f"月{one.value}岁" not in one.quote
-
-
-def _is_small(age: str) -> bool:
-    number = parse_number(age.rstrip("岁半"))
-    return number is not None and number < _GROWN
 
 
 @dataclass(slots=True)
@@ -255,7 +219,7 @@ class Reading:
                     taken = self._take(clause, Spoken(self.cast.speaker, 0, clause.bare), matched, "assert", language)
                     self.cast.subject, self.matching.lead = kept
                     if taken:
-                        of_others |= _of_others(matched, parts)
+                        of_others |= told_of_others(matched, parts)
                         if "subject" in matched.slots and language.code == "en":
                             self.cast.person = self.proposals[-1].subject  # "Femi, platform lead, speaks Yoruba"
                         break
@@ -285,19 +249,9 @@ class Reading:
     def _take(self, clause: Clause, spoken: Spoken, matched: Matched, act: str, language: Language) -> bool:
         """Make proposals of a match; tell whether it gave any."""
         pattern = matched.pattern
-        subject = subject_said(spoken, matched, language, small=self.matching.small)
-        if subject is None or (pattern.when and not (clause.times and ahead(clause, self.at, pattern.lean))):
+        subject = self._whose(clause, spoken, matched, language)
+        if subject is None:
             return False
-        if pattern.others and subject == self.cast.speaker:
-            return False
-        if pattern.untimed and clause.times:
-            return False  # "my sister is in Paris this week" is no home
-        surname = language.gates["of_name"].search(self.matching.before)
-        if spoken.elided and subject == self.cast.speaker and "name" in matched.slots and surname is None:
-            return False  # 今天学了一道菜，叫清蒸鲈鱼: a dish is called so, not the speaker
-        of_nobody = spoken.named and language.never["subject"].search(subject.lower())
-        if of_nobody or is_no_attribute(spoken, matched, language):
-            return False  # Python uses indentation
         word = matched.slots.get("word", (None, 0, 0))[0]
         taken = False
         slots = filled(clause, spoken, matched=matched, language=language, types=self.types, thing=self.cast.thing,
@@ -312,7 +266,7 @@ class Reading:
             row, subject = one.row, one.subject  # noqa: PLW2901 - its words and its time say what it is
             if row.key == "uses" and subject != self.cast.speaker:
                 row = self.types.find("uses", "fact") or row  # noqa: PLW2901 - what somebody else uses is a fact
-            if row.key == "age" and spoken.elided and subject == self.cast.speaker and _is_small(one.values[0]):
+            if row.key == "age" and spoken.elided and subject == self.cast.speaker and is_small(one.values[0]):
                 continue  # 布偶，六岁: a pet's, or a child's
             if row.key == "age" and _OF_SEVERAL.match(spoken.text):
                 continue  # "we are five in the flat"
@@ -347,17 +301,39 @@ class Reading:
                 ):
                     self.cast.person = subject  # "Anna lives in Oslo. She is a nurse"
         if taken:
-            people = not PEOPLE.isdisjoint(matched.slots)
-            of_person = (
-                spoken.names or not _NAMES_SOMEBODY.isdisjoint(matched.slots)
-                if language.code == "zh"
-                else people and matched.begins == 0  # "Bernadette is my twin, lives out in Perth"
-            )
-            self.cast.subject = self.cast.person if of_person and self.cast.person else subject
-            self.cast.thing = subject if spoken.thing else self.cast.thing
-            if act == "assert" and not spoken.elided:
-                self.matching.leads(spoken, matched)
+            self._turn(spoken, matched, subject, act, language)
         return taken
+
+    def _whose(self, clause: Clause, spoken: Spoken, matched: Matched, language: Language) -> str | None:
+        """Give whom a match is said of; None where it says nothing to keep."""
+        pattern = matched.pattern
+        subject = subject_said(spoken, matched, language, small=self.matching.small)
+        if subject is None or (pattern.when and not (clause.times and ahead(clause, self.at, pattern.lean))):
+            return None
+        if pattern.others and subject == self.cast.speaker:
+            return None
+        if pattern.untimed and clause.times:
+            return None  # "my sister is in Paris this week" is no home
+        surname = language.gates["of_name"].search(self.matching.before)
+        if spoken.elided and subject == self.cast.speaker and "name" in matched.slots and surname is None:
+            return None  # 今天学了一道菜，叫清蒸鲈鱼: a dish is called so, not the speaker
+        of_nobody = spoken.named and language.never["subject"].search(subject.lower())
+        if of_nobody or is_no_attribute(spoken, matched, language):
+            return None  # Python uses indentation
+        return subject
+
+    def _turn(self, spoken: Spoken, matched: Matched, subject: str, act: str, language: Language) -> None:
+        """Note whom the next words are about."""
+        people = not PEOPLE.isdisjoint(matched.slots)
+        of_person = (
+            spoken.names or not _NAMES_SOMEBODY.isdisjoint(matched.slots)
+            if language.code == "zh"
+            else people and matched.begins == 0  # "Bernadette is my twin, lives out in Perth"
+        )
+        self.cast.subject = self.cast.person if of_person and self.cast.person else subject
+        self.cast.thing = subject if spoken.thing else self.cast.thing
+        if act == "assert" and not spoken.elided:
+            self.matching.leads(spoken, matched)
 
     def _corrected(self, old: str) -> None:
         old = as_said(old.strip(_MARKS), self.simple, self.text, self.proposals[-1].end)
@@ -402,25 +378,13 @@ class Reading:
     def _as_said(self, text: str, clause: Clause) -> str:
         return as_said(text, self.simple, self.text, clause.start)
 
-    def _without_unnamed(self, kept: list[Proposal], language: Language) -> list[Proposal]:
-        """Take back what is said of nobody before "he" is spoken of, whom nobody named: 摄影师，汕尾，下回找他.
-
-        He is whom the messages before spoke of, and so is who those clauses are about.
-        """
-        him = language.gates["of_him"].search(self.simple)
-        if him is None:
-            return kept
-        if any(one.key in PEOPLE or one.subject != self.cast.speaker for one in kept):
-            return kept
-        return [one for one in kept if one.key not in _OF_ANYBODY or one.end > him.end() or _OWN.search(one.quote)]
-
     def _settle(self) -> None:
         """Join what belongs together, and take back what was said with a laugh."""
         kept = [replace(one, subject=plain_relative(one.subject)) for one in joined(self.proposals)]
         language = self.languages["zh" if is_chinese(self.simple) else "en"]
         if language.code == "zh":
-            kept = [one for one in kept if not _is_day(one)]
-            kept = self._without_unnamed(kept, language)
+            kept = [one for one in kept if not is_day(one)]
+            kept = without_unnamed(kept, self.simple, self.cast.speaker, language)
         if len(kept) == 1 and laughed_at(kept[0], self.simple, self.laughs, language):
             self.rule = "joke"
             self.refusals.append(refusal(self.n, kept.pop().quote, "joke"))
