@@ -213,8 +213,8 @@ def test_turns_too_long_for_their_slot_are_summed_up_too(memory: Memory) -> None
 
 
 def test_what_was_forgotten_is_not_shown_again_as_a_recent_turn(memory: Memory) -> None:
-    ids = say(memory, "My code is 4711x.", "Noted.", "我住在北京。", "好的。")
-    assert compose(memory).recent_turns[0].text == "My code is 4711x."
+    ids = say(memory, "Is it 4711x, do you think?", "Noted.", "我住在北京。", "好的。")
+    assert compose(memory).recent_turns[0].text == "Is it 4711x, do you think?"
     memory.delete(ids[0])
     package = compose(memory)
     assert [block.text for block in package.recent_turns] == ["Noted.", "我住在北京。", "好的。"]

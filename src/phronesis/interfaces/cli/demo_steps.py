@@ -157,7 +157,8 @@ def edit(memory: Memory, stage: Stage) -> None:
 
 def erase(memory: Memory, stage: Stage) -> None:
     """Remove one message for good, and look whether a trace is left."""
-    said = [item for item in memory.get_all(user_id=story.TOM, limit=1000) if story.PRIVATE in item.content]
+    messages = memory.get_all(user_id=story.TOM, kinds=["message"], limit=1000)
+    said = [item for item in messages if story.PRIVATE in item.content]
     for item in said:
         certificate = memory.erase(id=item.id, actor=story.TOM)
         found = memory.search(item.content, user_id=story.TOM, limit=50)

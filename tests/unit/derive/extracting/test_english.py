@@ -542,7 +542,7 @@ def test_what_no_longer_holds_is_taken_back_in_other_words(text: str, key: str, 
     [
         # what ended, but was no task; what came before a decision, and a time that is no appointment
         "pudding done, telly on", "four coffees in and still asleep", "the canteen was closed again",
-        "the bakery called",
+        "the bakery called", "I called Ana", "First run of the sample: the overpotential is 312 mV",
         "handed in my badge this morning", "wrote the riff together with Olle", "my heels are done, carry me home",
         "I said no he was wrong", "long evening, agreed", "the pond it is marvellous",
         "have you seen better roofs on a tent",
