@@ -1,4 +1,4 @@
-"""The second opinion: what rules propose and the network finds unlikely is refused, what it is sure of is proposed too.
+"""The second opinion: a network proposes what it is sure of beside the rules, and refuses Chinese it finds unlikely.
 
 Rules and network err apart. What rules propose of words that nobody used so when the network learned is wrong
 more often than right, and what they pass over for want of a pattern the network knows by its likes.
@@ -30,8 +30,8 @@ is in English: its network learned of talk, and would refuse plain sentences tha
 
 SURE: Final = {"en": 0.9, "zh": 0.75}
 """A value that the rules passed over is proposed where each of its tokens is at least so likely. These were chosen by
-figures on authors whom neither the rules nor the network had learned from (docs/decisions/0047-a-second-opinion.md,
-0048-a-second-opinion-in-english.md)."""
+figures on authors whom the network had not learned from, and the rules neither, but that the English rules had been
+narrowed by what they took wrongly of them (docs/decisions/0048-a-second-opinion-in-english.md)."""
 
 _MARK: Final = {"zh": "：", "en": ": "}
 """What stands between whom words are of and the words."""
