@@ -22,7 +22,7 @@ from phronesis.derive.extracting.phrasing import days_of, due_day
 from phronesis.derive.extracting.tables import Language
 from phronesis.derive.extracting.tagging.decoding import FAMILIES, Tagged, tagged_in
 from phronesis.derive.extracting.tagging.network import Chances, Network, load_network
-from phronesis.derive.extracting.tagging.tokens import MAX_READ, Encoded
+from phronesis.derive.extracting.tagging.tokens import MAX_READ, UNKNOWN, Encoded
 
 UNLIKELY: Final = {"en": 0.0, "zh": 0.01}
 """A proposal of the rules none of whose tokens is at least so likely to tell what it says is refused, by language. None
@@ -32,6 +32,9 @@ SURE: Final = {"en": 0.9, "zh": 0.75}
 """A value that the rules passed over is proposed where each of its tokens is at least so likely. These were chosen by
 figures on authors whom the network had not learned from, and the rules neither, but that the English rules had been
 narrowed by what they took wrongly of them (docs/decisions/0048-a-second-opinion-in-english.md)."""
+
+KNOWN: Final = 0.5
+"""The share of a message's tokens that the network was shown, at the least, for it to judge the message."""
 
 _MARK: Final = {"zh": "：", "en": ": "}
 """What stands between whom words are of and the words."""
@@ -70,6 +73,8 @@ class SecondOpinion:
         code = language_of(text)
         network = self.load(code)
         seen = network.vocabulary.encode(text)
+        if np.mean(seen.words != UNKNOWN) < KNOWN:
+            return Opinion(list(ruled), [], [])  # another language
         chances = network.chances(seen)
         kept: list[Proposal] = []
         unlikely: list[Proposal] = []

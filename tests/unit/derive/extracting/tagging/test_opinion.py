@@ -12,7 +12,7 @@ from phronesis.derive.extracting.memory_types import load_memory_types
 from phronesis.derive.extracting.rules import Rules
 from phronesis.derive.extracting.tagging.network import Chances, Network
 from phronesis.derive.extracting.tagging.opinion import TAGGED, SecondOpinion, second_opinion
-from phronesis.derive.extracting.tagging.tokens import MAX_READ, Encoded, Vocabulary
+from phronesis.derive.extracting.tagging.tokens import MAX_READ, Encoded, Vocabulary, token_spans, word_of
 
 AT = datetime(2026, 6, 10, 9, tzinfo=UTC)
 TAGS = ("O", "B-profile/home_city", "I-profile/home_city", "B-intention/plan", "I-intention/plan", "B-#S", "I-#S")
@@ -47,7 +47,8 @@ def read(
     anothers: bool = False,
     gate: Gate = Gate(),  # noqa: B008 - it never changes
 ) -> tuple[list[Proposal], list[Refusal]]:
-    network = Told(Vocabulary({}, {}, 1), TAGS, {}, text, marks, anothers)
+    words = {word_of(text[start:end]): 2 for start, end in token_spans(text)}
+    network = Told(Vocabulary(words, {}, 1), TAGS, {}, text, marks, anothers)
     second = SecondOpinion(lambda _: network, TYPES, unlikely={"en": 0.1, "zh": 0.1}, sure={"en": 0.6, "zh": 0.6})
     return Rules(TYPES, gate, second).read(0, {"role": "user"}, text, AT)
 
@@ -128,6 +129,13 @@ def test_long_messages_and_tools_are_the_rules_alone() -> None:
     assert not second.reads("...")
     text = "I live in Leeds. " * 30
     assert Rules(TYPES, second=second).read(0, {"role": "user"}, text, AT) == Rules(TYPES).read(
+        0, {"role": "user"}, text, AT
+    )
+
+
+def test_a_language_that_no_network_learned_is_the_rules_alone() -> None:
+    text = "Ich wohne in Leeds und mag Tee"
+    assert Rules(TYPES, second=second_opinion()).read(0, {"role": "user"}, text, AT) == Rules(TYPES).read(
         0, {"role": "user"}, text, AT
     )
 
