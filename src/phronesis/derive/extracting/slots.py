@@ -88,6 +88,9 @@ _DAY: Final = re.compile(
 _FIGURES: Final = re.compile(r"(?:0?[1-9]|[12]\d|3[01])[/.](?:0?[1-9]|[12]\d|3[01])(?:[/.](?:\d\d|\d{4}))?")
 """A day in figures, as on forms."""
 
+_OF_YEAR: Final = re.compile(r",(?= (?:19|20)\d\d\b)")
+"""The comma within a day: "June 19, 1957"."""
+
 _EDGES: Final = " \t,，。.!！?？;；:：~-–—\"“”'‘’「」『』()（）😅😂🤣😊🙂😀🎉❤️"
 _ARTICLE: Final = re.compile(r"(?:an?|my|our|your|his|her|their) ", re.IGNORECASE)
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
@@ -131,7 +134,8 @@ def trimmed(surface: str, row: MemoryType, language: Language) -> str:
     """Give a slot's words without what is said beside them: a reason, a time, a filler."""
     stop = language.text["stop_task"] if row.kind in _DOINGS or row.key == "appointment" else language.text["stop"]
     if row.kind != "fact" and row.key not in {"reply_style", "attribute.*"}:
-        found = stop.search(surface.replace(",", " ") if row.key == "address" else surface)
+        within = surface.replace(",", " ") if row.key == "address" else surface
+        found = stop.search(_OF_YEAR.sub(" ", within) if row.key == "birthday" else within)
         surface = surface[: found.start()] if found else surface
     text = re.sub(
         rf"(?:{language.text['before_time'].pattern})?[{TIMES}]{language.text['after_time'].pattern}", " ", surface
