@@ -94,6 +94,10 @@ def note_place(reading: "Reading", clause: Clause, language: Language) -> None:
 
 def _name_kin(reading: "Reading", clause: Clause, kin: str, name: str, language: Language) -> None:
     """Propose how a relative is called who has no key of the speaker's: 女婿宋凯, 小姨子姚瑶."""
+    if language.code == "en":  # "my grandson's name is Caleb, and he is nine" tells his age of him
+        reading.cast.person = name
+        reading.cast.people.append(name)
+        return
     row = reading.types.find("name")
     if row is None:
         return
