@@ -186,7 +186,8 @@ class Reading:
                     self._refuse(clause, "third_party_unknown")
             elif self._take(clause, spoken, matched, act, language):
                 said = True
-                break
+                if not (matched.pattern.done and clause.times):  # "I sent the form today" is an event too
+                    break
         return said
 
     def _paired(self, sentence: Sentence, found: Sequence[Clause], language: Language) -> set[int]:
