@@ -379,6 +379,25 @@ SAID = [
     ("been a sparky for years, last two years at Dunmore Electrical", "employer", "Dunmore Electrical"),
     ("at Karolinska, sem 7, studying medicine", "school", "Karolinska"),
     ("economics degree from Leiden", "field_of_study", "economics"),
+    # whole, plain sentences
+    ("I would rather you call me Captain Ruiz.", "address_as", "Captain Ruiz"),
+    ("I'd prefer to be addressed as Madam Chair.", "address_as", "Madam Chair"),
+    ("I was born on August 3, 1961.", "birthday", "August 3, 1961"),
+    ("After the wedding I changed my name, so I am now Petra Holm.", "name", "Petra Holm"),
+    ("I have a Swedish passport and a Chilean one.", "nationality", "Chilean"),
+    ("Our goals are to walk more and to read the classics.", "goal", "read the classics"),
+    ("We are hoping to pay off the loan within three years.", "goal", "pay off the loan"),
+    ("I can now swim two kilometres.", "skill", "swim two kilometres"),
+    ("I have stopped jogging because of my bad hip.", "health", "bad hip"),
+    ("We live on Canadian Atlantic Time.", "timezone", "Canadian Atlantic Time"),
+    ("My sister and I share a love of opera.", "hobby", "opera"),
+    ("In future, please write your replies without jargon.", "reply_style", "without jargon"),
+    ("I share an office with Benedikt.", "colleague", "Benedikt"),
+    ("I'm in my final year at Brookfield High.", "school", "Brookfield High"),
+    ("The card to my aunt is written and posted.", "task", "card to my aunt"),
+    ("The electrician is coming on Thursday at nine.", "appointment", "electrician"),
+    ("My wife and I have two children, Pia and Olof.", "child", "Olof"),
+    ("I've decided to stop driving.", "decision", "stop driving"),
 ]
 
 
@@ -444,6 +463,12 @@ def test_the_same_is_understood_in_other_peoples_words(text: str, key: str, valu
         ("lift takes six people", [("lift", "fact", "takes six people")]),
         ("the hall has no parking", [("hall", "fact", "has no parking")]),
         ("just so you know the sensor API returns kelvin", [("sensor API", "fact", "returns kelvin")]),
+        # whole, plain sentences
+        ("The fuse box of our flat is in the pantry.", [("fuse box", "located_in", "pantry")]),
+        ("The sewing kit is in the hall cupboard.", [("sewing kit", "located_in", "hall cupboard")]),
+        ("Our scout troop meets in the old library.", [("scout troop", "located_in", "old library")]),
+        ("The cellar key opens both doors.", [("cellar key", "fact", "opens both doors")]),
+        ("Our cabin has no running water.", [("cabin", "fact", "has no running water")]),
     ],
 )  # fmt: skip
 def test_what_holds_of_things_is_told_in_many_ways(text: str, expected: list[tuple[str, str, str]]) -> None:
