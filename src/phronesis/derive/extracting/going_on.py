@@ -1,0 +1,73 @@
+"""What a clause goes on with, from the clauses before it: the thing of "its licence", the "need to" of "and to call"."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from phronesis.derive.extracting.clauses import Clause
+from phronesis.derive.extracting.tables import Language
+
+_AND: Final = re.compile(r"\b(?:and|but)\b", re.IGNORECASE)
+_BESIDE: Final = 12
+"""Characters between clauses of which the second goes on with the first: ", and also "."""
+
+
+@dataclass(slots=True)
+class GoingOn:
+    """What was spoken of last.
+
+    ``thing`` is what "its" is of, ``end`` where the last clause ended that spoke of it, ``named`` whether that clause
+    gave no more than its names; ``lead`` how what is to be done
+    was begun ("I need"), ``led`` where that clause ended.
+    """
+
+    thing: str | None = None
+    end: int = 0
+    named: bool = False
+    lead: str = ""
+    led: int = 0
+
+    def wholes(self, clause: Clause, text: str, language: Language) -> Iterator[Clause]:
+        """Give a clause of a text with what it leaves out: "its budget is ten" as "the redesign's budget is ten"."""
+        says = language.text
+        beside = 0 <= clause.start - self.led <= _BESIDE
+        if self.lead and beside and (found := says["goes_on_to"].match(clause.plain)):
+            lead = f"{self.lead} " if found["to"] else f"{self.lead} to "
+            yield _with(lead, clause, 0)
+        if self.thing is None or (found := says["goes_on"].match(clause.plain)) is None:
+            return
+        if found["its"]:
+            yield _with(f"the {self.thing}'s ", clause, found.end("its"))
+        elif found["it"]:
+            yield _with(f"the {self.thing} ", clause, found.end("it"))
+        elif 0 <= clause.start - self.end <= _BESIDE and (
+            self.named or found["of"] is not None or _AND.search(text[self.end : clause.start + 4]) is not None
+        ):
+            yield _with(f"the {self.thing} {'has ' if found['of'] is not None else ''}", clause, found.end("drop" if found["of"] is None else "with"))
+
+    def note(self, clause: Clause, thing: str | None, language: Language) -> None:
+        """Note what a clause speaks of, for those that come after it; ``thing`` is whose attribute it gave."""
+        says = language.text
+        if (lead := says["goes_on_from"].match(clause.plain)) is not None:
+            self.lead, self.led = lead["lead"], clause.end
+        elif self.lead and clause.start - self.led <= _BESIDE and says["goes_on_to"].match(clause.plain):
+            self.led = clause.end
+        found = says["thing_told"].match(clause.plain) or says["thing_made"].search(clause.plain)
+        if found is not None:
+            self.thing, self.end = found["thing"], clause.end
+            self.named = found.groupdict().get("alias") is not None
+        elif thing is not None and thing.lower() in clause.plain.lower():
+            self.thing, self.end = thing, clause.end
+        elif self.thing and clause.start - self.end <= _BESIDE and says["goes_on"].match(clause.plain):
+            self.end = clause.end
+
+
+def _with(lead: str, clause: Clause, cut: int) -> Clause:
+    """Give a clause with other words for its first ones, which stand alike in ``plain``, ``bare`` and ``raw``."""
+    dropped = clause.plain[:cut].lower()
+    parts = []
+    for text in (clause.raw, clause.plain, clause.bare):
+        rest = text[cut:] if text.lower().startswith(dropped) else text
+        parts.append(f"{lead}{re.sub('^ +', '', rest)}")
+    return replace(clause, raw=parts[0], plain=parts[1], bare=parts[2])
