@@ -9,6 +9,7 @@ from phronesis.derive.extracting.clauses import Clause
 from phronesis.derive.extracting.tables import Language
 
 _AND: Final = re.compile(r"\b(?:and|but)\b", re.IGNORECASE)
+_LINKS: Final = re.compile(r"^(?:(?:and|but|so)\b,? +)+", re.IGNORECASE)
 _BESIDE: Final = 12
 """Characters between clauses of which the second goes on with the first: ", and also "."""
 
@@ -17,13 +18,14 @@ _BESIDE: Final = 12
 class GoingOn:
     """What was spoken of last.
 
-    ``thing`` is what "its" is of, ``end`` where the last clause ended that spoke of it, ``named`` whether that clause
-    gave no more than its names; ``lead`` how what is to be done
+    ``thing`` is what "its" is of, ``end`` where the last clause ended that spoke of it, ``told`` whether that clause
+    begins with it ("the redesign is"), and ``named`` whether it gives no more than its names; ``lead`` how what is to be done
     was begun ("I need"), ``led`` where that clause ended.
     """
 
     thing: str | None = None
     end: int = 0
+    told: bool = False
     named: bool = False
     lead: str = ""
     led: int = 0
@@ -37,14 +39,25 @@ class GoingOn:
             yield _with(lead, clause, 0)
         if self.thing is None or (found := says["goes_on"].match(clause.plain)) is None:
             return
+        thing = self.thing if self.thing[:1].isupper() and not self.told else f"the {self.thing}"
+        beside = 0 <= clause.start - self.end <= _BESIDE
         if found["its"]:
-            yield _with(f"the {self.thing}'s ", clause, found.end("its"))
+            yield _with(f"{thing}'s ", clause, found.end("its"))
         elif found["it"]:
-            yield _with(f"the {self.thing} ", clause, found.end("it"))
-        elif 0 <= clause.start - self.end <= _BESIDE and (
-            self.named or found["of"] is not None or _AND.search(text[self.end : clause.start + 4]) is not None
+            if self.told:
+                yield _with(f"{thing} ", clause, found.end("it"))
+        elif found["at"] is not None:
+            if self.told and beside:
+                yield _with(f"{thing} is ", clause, 0)
+        elif found["of"] is not None:
+            if beside:
+                yield _with(f"{thing} has ", clause, found.end("with"))
+        elif beside and (
+            self.named
+            or _AND.search(text[self.end : clause.start + 4])
+            or _AND.search(text[clause.end : clause.end + 6])
         ):
-            yield _with(f"the {self.thing} {'has ' if found['of'] is not None else ''}", clause, found.end("drop" if found["of"] is None else "with"))
+            yield _with(f"{thing} ", clause, found.end("drop"))
 
     def note(self, clause: Clause, thing: str | None, language: Language) -> None:
         """Note what a clause speaks of, for those that come after it; ``thing`` is whose attribute it gave."""
@@ -56,9 +69,9 @@ class GoingOn:
         found = says["thing_told"].match(clause.plain) or says["thing_made"].search(clause.plain)
         if found is not None:
             self.thing, self.end = found["thing"], clause.end
-            self.named = found.groupdict().get("alias") is not None
+            self.told, self.named = True, found.groupdict().get("alias") is not None
         elif thing is not None and thing.lower() in clause.plain.lower():
-            self.thing, self.end = thing, clause.end
+            self.thing, self.end, self.told, self.named = thing, clause.end, thing == self.thing and self.told, False
         elif self.thing and clause.start - self.end <= _BESIDE and says["goes_on"].match(clause.plain):
             self.end = clause.end
 
@@ -67,7 +80,7 @@ def _with(lead: str, clause: Clause, cut: int) -> Clause:
     """Give a clause with other words for its first ones, which stand alike in ``plain``, ``bare`` and ``raw``."""
     dropped = clause.plain[:cut].lower()
     parts = []
-    for text in (clause.raw, clause.plain, clause.bare):
+    for text in (_LINKS.sub("", clause.raw), clause.plain, clause.bare):
         rest = text[cut:] if text.lower().startswith(dropped) else text
         parts.append(f"{lead}{re.sub('^ +', '', rest)}")
     return replace(clause, raw=parts[0], plain=parts[1], bare=parts[2])
