@@ -9,6 +9,7 @@ from phronesis.derive.extracting.clauses import Clause
 from phronesis.derive.extracting.tables import Language
 
 _AND: Final = re.compile(r"\b(?:and|but)\b", re.IGNORECASE)
+_NEVER: Final = -1000
 _LINKS: Final = re.compile(r"^(?:(?:and|but|so)\b,? +)+", re.IGNORECASE)
 _BESIDE: Final = 12
 """Characters between clauses of which the second goes on with the first: ", and also "."""
@@ -66,13 +67,16 @@ class GoingOn:
             self.lead, self.led = lead["lead"], clause.end
         elif self.lead and clause.start - self.led <= _BESIDE and says["goes_on_to"].match(clause.plain):
             self.led = clause.end
-        found = says["thing_told"].match(clause.plain) or says["thing_made"].search(clause.plain)
-        if found is not None:
-            self.thing, self.end = found["thing"], clause.end
-            self.told, self.named = True, found.groupdict().get("alias") is not None
-        elif thing is not None and thing.lower() in clause.plain.lower():
-            self.thing, self.end, self.told, self.named = thing, clause.end, thing == self.thing and self.told, False
-        elif self.thing and clause.start - self.end <= _BESIDE and says["goes_on"].match(clause.plain):
+        if (found := says["thing_told"].match(clause.plain)) is not None:
+            does = found["of_it"] is None and found["part"] is None
+            self.thing, self.told, self.named = found["thing"], True, found["alias"] is not None
+            self.end = clause.end if does else _NEVER
+        elif (found := says["thing_made"].search(clause.plain)) is not None:
+            self.thing, self.told, self.named, self.end = found["thing"], True, False, _NEVER
+        elif thing is not None and (at := clause.plain.lower().find(thing.lower())) >= 0:
+            self.told, self.named = thing == self.thing and self.told, False
+            self.thing, self.end = thing, clause.end if at == 0 else _NEVER
+        elif self.thing and 0 <= clause.start - self.end <= _BESIDE and says["goes_on"].match(clause.plain):
             self.end = clause.end
 
 

@@ -348,6 +348,10 @@ class Reading:
         )
         self.cast.subject = self.cast.person if of_person and self.cast.person else subject
         self.cast.thing = subject if spoken.thing else self.cast.thing
+        if spoken.thing and matched.pattern.proper and "attribute" in matched.slots and matched.begins == 0:
+            _, start, end = matched.slots["attribute"]
+            if start == 0:  # "Lena maintains the billing service and lives in Graz"
+                self.cast.subject = self.cast.person = spoken.text[:end]
         if act == "assert" and not spoken.elided:
             self.matching.leads(spoken, matched)
 
