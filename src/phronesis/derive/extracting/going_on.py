@@ -1,4 +1,4 @@
-"""What a clause goes on with, from the clauses before it: the thing of "its licence", the "need to" of "and to call"."""
+"""What a clause goes on with from those before it: the thing of "its licence", the "need to" of "and to call"."""
 
 import re
 from collections.abc import Iterator
@@ -20,8 +20,8 @@ class GoingOn:
     """What was spoken of last.
 
     ``thing`` is what "its" is of, ``end`` where the last clause ended that spoke of it, ``told`` whether that clause
-    begins with it ("the redesign is"), and ``named`` whether it gives no more than its names; ``lead`` how what is to be done
-    was begun ("I need"), ``led`` where that clause ended.
+    begins with it ("the redesign is"), and ``named`` whether it gives no more than its names; ``lead`` how what is to
+    be done was begun ("I need"), ``led`` where that clause ended.
     """
 
     thing: str | None = None
