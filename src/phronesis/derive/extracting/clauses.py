@@ -253,6 +253,7 @@ def parted(clause: Clause, times: Sequence[TimeSpan], language: Language) -> Ite
 
 
 _OF_ITS_NAME: Final = re.compile(rf"\b(?P<of>(?:the|my|our|his|her|their|an?) )(?P<time>[{TIMES}])(?= [a-z])")
+_POSSESSED: Final = re.compile(rf"[{TIMES}](?='s [a-z])")
 _NAMES: Final = re.compile(
     r"(?:january|february|march|april|may|june|july|august|september|october|november|december|christmas|halloween"
     r"|q[1-4]|(?:19|20)\d\d)",
@@ -268,7 +269,10 @@ def with_names(text: str, times: Sequence[str]) -> str:
         named = n < len(times) and _NAMES.fullmatch(times[n]) is not None
         return f"{match['of']}{times[n]}" if named else match[0]
 
-    return _OF_ITS_NAME.sub(put, text) if times else text
+    if not times:
+        return text
+    text = _POSSESSED.sub(lambda match: times[ord(match[0]) - 0xE000], text)
+    return _OF_ITS_NAME.sub(put, text)
 
 
 def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language) -> Clause:

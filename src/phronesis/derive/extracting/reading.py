@@ -40,6 +40,7 @@ from phronesis.derive.extracting.gate import (
     sentence_rule,
     stated,
 )
+from phronesis.derive.extracting.going_on import GoingOn
 from phronesis.derive.extracting.happening import Happening, happening, is_no_attribute, tells_a_parent
 from phronesis.derive.extracting.introducing import note_introduced, note_relatives, propose_related, take_name
 from phronesis.derive.extracting.matching import Matching
@@ -91,6 +92,8 @@ class Reading:
     laughs: Sequence[int] = ()
     begun: int = 0
     doubtful: bool = False
+    going_on: GoingOn = field(default_factory=GoingOn)
+    carried: str | None = None
 
     def read(self) -> None:
         """Fill ``proposals`` and ``refusals``."""
@@ -151,8 +154,11 @@ class Reading:
                 ends = language.gates["nudges"].search(low) is None
             elif correction and self.proposals and self.proposals[-1].cardinality == "one":
                 self._corrected(with_times(clause.plain[correction.start("old") : correction.end("old")], clause))
+            elif self._carried(clause, language):
+                pass
             elif self._said(clause, language) or not self._parted(clause, language):
                 note_introduced(self, clause, language)
+            self.going_on.note(clause, self.cast.thing, language)
             self.cast.mention(clause, language)
             self.last = clause
         if ends:
@@ -160,6 +166,16 @@ class Reading:
         elif not (self.listing and self.proposals and self.proposals[-1].start == clause.start):
             self.matching.went_by(clause, language)
         self.listing = language.gates["todo"].search(self.matching.before) is not None
+
+    def _carried(self, clause: Clause, language: Language) -> bool:
+        """Take what a clause says of the thing, or of the task, that the one before spoke of; tell whether it does."""
+        for whole in self.going_on.wholes(clause, self.text, language):
+            self.carried = whole.raw
+            said = self._said(whole, language)
+            self.carried = None
+            if said:
+                return True
+        return False
 
     def _told_after(self, low: str, language: Language) -> bool:
         """Take what a clause says of the one before; tell whether it does: "sub 4 marathon, that's the dream"."""
@@ -332,6 +348,10 @@ class Reading:
         )
         self.cast.subject = self.cast.person if of_person and self.cast.person else subject
         self.cast.thing = subject if spoken.thing else self.cast.thing
+        if spoken.thing and matched.pattern.proper and "attribute" in matched.slots and matched.begins == 0:
+            _, start, end = matched.slots["attribute"]
+            if start == 0:  # "Lena maintains the billing service and lives in Graz"
+                self.cast.subject = self.cast.person = spoken.text[:end]
         if act == "assert" and not spoken.elided:
             self.matching.leads(spoken, matched)
 
@@ -368,6 +388,8 @@ class Reading:
         self.proposals.append(proposal)
 
     def _content(self, clause: Clause, spoken: Spoken, subject: str, language: Language) -> str:
+        if self.carried is not None:
+            return self.carried  # "its licence is MIT": "the parser's licence is MIT"
         elided = spoken.elided and language.text["subject"].match(clause.bare) is None
         begun = self.matching.lead
         lead = spoken.text if begun and spoken.text.startswith(begun) else ""
