@@ -33,6 +33,10 @@ tn setswana tswana | lg luganda | ki kikuyu | ff fulani fula | kri krio | ceb ce
 or odia oriya | as assamese | sd sindhi | kok konkani | bho bhojpuri | ht creole | jam patois | pcm pidgin
 mi maori māori | sm samoan | haw hawaiian | hmn hmong | prs dari | tg tajik | tk turkmen | ky kyrgyz | tt tatar
 rom romani | qu quechua | gn guarani | br breton | fy frisian | fo faroese | ga irish
+lad ladino | rue rusyn | hsb sorbian | sc sardinian | scn sicilian | co corsican | oc occitan | fur friulian
+rm romansh | gv manx | kw cornish | ast asturian | nap neapolitan | vec venetian | ber tamazight berber | arc aramaic
+ku kurmanji sorani | bal balochi | kab kabyle | ee ewe | bm bambara | chr cherokee | nv navajo | iu inuktitut
+ay aymara
 """
 
 LANGUAGES: Final[Mapping[str, str]] = {

@@ -56,6 +56,7 @@ _QUOTED: Final = re.compile(
 )
 _QUOTE_MARK: Final = re.compile("[\"“「『«'‘>]")
 _SENTENCE: Final = re.compile(
+    r"(?<!\b[A-HJ-Z](?=\.\s[A-Z]\.))(?<!\b[A-Z]\. [A-HJ-Z](?=\.\s[A-Z][a-z]))"
     r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)(?<!\bProf)(?<!\be\.g)(?<!\bi\.e)(?<!\ba\.m)(?<!\bp\.m)"
     r"[.!?…]+(?=[\s\"”’)\ue900]|$|[^\x00-\x7f])|[。！？；!?;]+|…+|\.{3,}|\n+"
 )

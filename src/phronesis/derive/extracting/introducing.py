@@ -56,6 +56,9 @@ def note_introduced(reading: "Reading", clause: Clause, language: Language) -> N
     if is_my is not None and (met := last_named(reading.last, language)) is not None:
         propose_related(reading, clause, language.relations[is_my["rel"].lower()], met, language)
         return
+    if (kin := language.text["kin_named"].match(clause.bare)) is not None:
+        reading.cast.person = kin["name"]  # "Anna is my cousin and lives in Oslo"
+        reading.cast.people.append(kin["name"])
     note_relatives(reading, clause, language)
     about = language.text["about"].match(clause.bare)
     if about is not None and not any(one.start == clause.start for one in reading.proposals):

@@ -64,8 +64,12 @@ MAX_TOGETHER: Final = 160
 """Characters of clauses that are read together."""
 
 _I: Final = re.compile(r"\bI\b")
+_WE: Final = re.compile(r"we\b", re.IGNORECASE)
 _OF_SEVERAL: Final = re.compile(r"we are (?!both|all)", re.IGNORECASE)
 """Of how many, and not of how old, they are."""
+
+_LONG_DEAD: Final = re.compile(r"(?<!\d)1[0-8]\d\d(?!\d)")
+"""A year in which nobody was born whom a speaker knows."""
 
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
@@ -202,7 +206,8 @@ class Reading:
                     self._refuse(clause, "third_party_unknown")
             elif self._take(clause, spoken, matched, act, language):
                 said = True
-                if not (matched.pattern.done and clause.times):  # "I sent the form today" is an event too
+                own = language.code == "en" and _WE.match(spoken.text) is None
+                if own or not (matched.pattern.done and clause.times):  # "we sent the form today" is an event too
                     break
         return said
 
@@ -284,6 +289,8 @@ class Reading:
                 row = self.types.find("uses", "fact") or row  # noqa: PLW2901 - what somebody else uses is a fact
             if row.key == "age" and spoken.elided and subject == self.cast.speaker and is_small(one.values[0]):
                 continue  # 布偶，六岁: a pet's, or a child's
+            if row.key == "birthday" and _LONG_DEAD.search(one.values[0]):
+                continue  # "Jane Austen was born on 16 December 1775"
             if row.key == "age" and _OF_SEVERAL.match(spoken.text):
                 continue  # "we are five in the flat"
             key = row.key if row is not told.row else key  # noqa: PLW2901
