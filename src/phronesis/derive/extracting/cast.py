@@ -219,7 +219,9 @@ class Cast:
         if relation is not None:
             return Spoken(relation[1], found.end(), text, relation=relation)
         subject = self.person or (self.pending[1] if self.pending else None) or self.beside or self.mentioned
-        if subject is None and self.subject in language.relations:
+        if subject is None and self.subject is not None and (
+            self.subject in language.relations or language.text["known_by_role"].match(self.subject)
+        ):
             subject = self.subject
         named = self.several and self.pending and language.text["are_called"].match(text)
         third = groups["third"].lower()

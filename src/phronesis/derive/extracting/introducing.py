@@ -26,7 +26,7 @@ def note_introduced(reading: "Reading", clause: Clause, language: Language) -> N
             continue  # "Mandarin at home, English at work"
         propose_related(reading, clause, known, name, language)
         if language.code == "zh" and clause.bare.endswith(name):
-            reading.cast.subject = name  # 带的实习生小林，日本籍
+            reading.cast.subject, reading.cast.unknown = name, False  # 带的实习生小林，日本籍
     note_place(reading, clause, language)
     called = language.text["kin_called"].match(clause.bare)
     if called is not None:
