@@ -66,6 +66,9 @@ _I: Final = re.compile(r"\bI\b")
 _OF_SEVERAL: Final = re.compile(r"we are (?!both|all)", re.IGNORECASE)
 """Of how many, and not of how old, they are."""
 
+_IN_CHARGE: Final = frozenset(["负责人", "对接人", "联系人", "接口人", "班主任", "主管", "经理", "组长", "主任", "导师", "教练"])
+"""What of a thing is somebody, of whom the next clause may speak."""
+
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
 
@@ -285,6 +288,8 @@ class Reading:
                 key_said = row.key_of(pattern.word or (self._as_said(word, clause) if word else None))
                 old_said = self._as_said(replaces, clause) if replaces else None
                 whose = self.cast.speaker if row.key in PEOPLE and "subject" in matched.slots else subject
+                if row.key == "child" and spoken.elided and self._is_partner(subject, language):
+                    whose = self.cast.speaker  # 我爱人是唐薇，小女儿叫罗一诺
                 said = {"subject": whose, "key": key_said, "act": act, "replaces": old_said}
                 self.add(clause, spoken, row, value, pattern, language=language, **said)
                 told_now = row.key in PEOPLE and act == pattern.act == "assert"
@@ -322,6 +327,11 @@ class Reading:
             return None  # Python uses indentation
         return subject
 
+    def _is_partner(self, subject: str, language: Language) -> bool:
+        """Tell whether somebody is the speaker's partner, by a relation's word or by what was just proposed."""
+        told = any((one.subject, one.key, one.value) == (self.cast.speaker, "partner", subject) for one in self.proposals)
+        return language.code == "zh" and (told or language.relations.get(subject) == "partner")
+
     def _turn(self, spoken: Spoken, matched: Matched, subject: str, act: str, language: Language) -> None:
         """Note whom the next words are about."""
         people = not PEOPLE.isdisjoint(matched.slots)
@@ -332,6 +342,9 @@ class Reading:
         )
         self.cast.subject = self.cast.person if of_person and self.cast.person else subject
         self.cast.thing = subject if spoken.thing else self.cast.thing
+        word = matched.slots.get("word", ("",))[0]
+        if language.code == "zh" and word in _IN_CHARGE and "attribute" in matched.slots and act == "assert":
+            self.cast.subject = self.cast.person = matched.slots["attribute"][0]  # 负责人是赵敏，邮箱是zhao@a.example
         if act == "assert" and not spoken.elided:
             self.matching.leads(spoken, matched)
 
