@@ -54,7 +54,7 @@ class Cast:
 
     ``subject`` is that of the clause before, ``person`` who "she" is, ``thing`` what "the budget" is that of.
     ``pending`` is a relation that was told without a name ("a kitten"): its key, its word, and whether it came or went;
-    ``several``: there are more of them ("three kids"). ``owner`` is who has it where that is not the speaker: 老吴有一只鹦鹉.
+    ``several``: there are more of them ("three kids"). ``owner`` is who has it, if not the speaker: 老吴有一只鹦鹉.
     ``unknown``: the clause before spoke of somebody who was not named; ``alone``: it was nothing but a name;
     ``beside``: so was the one before in the same sentence.
     ``pet``: the animal that was named last. ``mentioned``: who was named as the subject of a clause, of whom nothing
@@ -226,8 +226,10 @@ class Cast:
         if relation is not None:
             return Spoken(relation[1], found.end(), text, relation=relation)
         subject = self.person or (self.pending[1] if self.pending else None) or self.beside or self.mentioned
-        if subject is None and self.subject is not None and (
-            self.subject in language.relations or language.text["known_by_role"].match(self.subject)
+        if (
+            subject is None
+            and self.subject is not None
+            and (self.subject in language.relations or language.text["known_by_role"].match(self.subject))
         ):
             subject = self.subject
         named = self.several and self.pending and language.text["are_called"].match(text)

@@ -66,7 +66,9 @@ _I: Final = re.compile(r"\bI\b")
 _OF_SEVERAL: Final = re.compile(r"we are (?!both|all)", re.IGNORECASE)
 """Of how many, and not of how old, they are."""
 
-_IN_CHARGE: Final = frozenset(["负责人", "对接人", "联系人", "接口人", "班主任", "主管", "经理", "组长", "主任", "导师", "教练"])
+_IN_CHARGE: Final = frozenset(
+    ["负责人", "对接人", "联系人", "接口人", "班主任", "主管", "经理", "组长", "主任", "导师", "教练"]
+)
 """What of a thing is somebody, of whom the next clause may speak."""
 
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
@@ -329,7 +331,9 @@ class Reading:
 
     def _is_partner(self, subject: str, language: Language) -> bool:
         """Tell whether somebody is the speaker's partner, by a relation's word or by what was just proposed."""
-        told = any((one.subject, one.key, one.value) == (self.cast.speaker, "partner", subject) for one in self.proposals)
+        told = any(
+            (one.subject, one.key, one.value) == (self.cast.speaker, "partner", subject) for one in self.proposals
+        )
         return language.code == "zh" and (told or language.relations.get(subject) == "partner")
 
     def _turn(self, spoken: Spoken, matched: Matched, subject: str, act: str, language: Language) -> None:
