@@ -27,6 +27,9 @@ _ACTS: Final = re.compile(
 )
 """What a name is followed by that stands for somebody who does something."""
 
+_IT: Final = "它"
+"""What stands for a pet that was named: 它有关节炎."""
+
 _GIVEN: Final = re.compile("[^，,]{0,6}?给[它她他][取起]")
 
 
@@ -51,7 +54,7 @@ class Cast:
 
     ``subject`` is that of the clause before, ``person`` who "she" is, ``thing`` what "the budget" is that of.
     ``pending`` is a relation that was told without a name ("a kitten"): its key, its word, and whether it came or went;
-    ``several``: there are more of them ("three kids").
+    ``several``: there are more of them ("three kids"). ``owner`` is who has it, if not the speaker: 老吴有一只鹦鹉.
     ``unknown``: the clause before spoke of somebody who was not named; ``alone``: it was nothing but a name;
     ``beside``: so was the one before in the same sentence.
     ``pet``: the animal that was named last. ``mentioned``: who was named as the subject of a clause, of whom nothing
@@ -63,6 +66,7 @@ class Cast:
     person: str | None = None
     thing: str | None = None
     pending: tuple[str, str, Act] | None = None
+    owner: str | None = None
     several: bool = False
     people: list[str] = field(default_factory=list)
     aliases: dict[str, str] = field(default_factory=dict)
@@ -90,6 +94,8 @@ class Cast:
     def subjects(self, text: str, language: Language) -> Iterator[Spoken]:
         """Give whom a clause speaks of, likeliest first; a subject of None is somebody unknown."""
         found = language.text["subject"].match(text)
+        if found is not None and found.groupdict().get("third") == _IT and not (self.pet or self.pending):
+            found = None  # 这套系统老了，它有问题
         if self.pending and language.code == "zh" and _GIVEN.match(text):
             yield Spoken(self.pending[1], 0, text, elided=True, relation=self.pending[:2])  # 闺女给它取名叫年糕
         elif found is not None and (found.groupdict().get("name") is None or not language.text["alone"].match(text)):
@@ -160,6 +166,7 @@ class Cast:
         """Note whom the next clause speaks of, where it leaves that out."""
         found = language.text["subject"].match(clause.bare)
         groups = found.groupdict() if found is not None else {}
+        groups = {} if groups.get("third") == _IT and self.pet is None else groups
         if language.text["stranger"].search(clause.bare) is not None:
             self.subject, self.unknown = None, True  # 那个博主住在大理，喜欢拍照
         elif groups.get("self"):
@@ -219,10 +226,15 @@ class Cast:
         if relation is not None:
             return Spoken(relation[1], found.end(), text, relation=relation)
         subject = self.person or (self.pending[1] if self.pending else None) or self.beside or self.mentioned
-        if subject is None and self.subject in language.relations:
+        if (
+            subject is None
+            and self.subject is not None
+            and (self.subject in language.relations or language.text["known_by_role"].match(self.subject))
+        ):
             subject = self.subject
         named = self.several and self.pending and language.text["are_called"].match(text)
         third = groups["third"].lower()
+        subject = self.pet or subject if third == _IT else subject
         if language.code == "en" and self.several and third in {"he", "she"} and self.person is None:
             subject = self.subject if self.subject != self.speaker else None  # "has two girls, and he's vegan"
         if third.startswith("they") and not named:

@@ -26,7 +26,7 @@ def note_introduced(reading: "Reading", clause: Clause, language: Language) -> N
             continue  # "Mandarin at home, English at work"
         propose_related(reading, clause, known, name, language)
         if language.code == "zh" and clause.bare.endswith(name):
-            reading.cast.subject = name  # 带的实习生小林，日本籍
+            reading.cast.subject, reading.cast.unknown = name, False  # 带的实习生小林，日本籍
     note_place(reading, clause, language)
     called = language.text["kin_called"].match(clause.bare)
     if called is not None:
@@ -121,7 +121,7 @@ def _named_in(reading: "Reading", clause: Clause, language: Language) -> bool:
         groups, rest = found.groupdict(), clause.bare[found.end() :]
         if mate := groups.get("mate"):
             propose_related(reading, clause, "colleague", mate, language)
-            reading.cast.subject = reading.cast.subject or mate
+            reading.cast.subject, reading.cast.unknown = reading.cast.subject or mate, False
             return True
         name, relation = (groups.get(one) or groups.get(f"{one}_b") for one in ("relname", "rel"))
         if name and relation:
@@ -150,11 +150,20 @@ def await_name(reading: "Reading", clause: Clause, language: Language) -> None:
         act: Act = "retract" if language.text["retract"].search(clause.bare.lower()) else "assert"
         word = found["rel"] or "partner"  # "I got engaged, her name is Deepa"
         reading.cast.pending = (language.relations[word], word, act)
+        reading.cast.owner = _owner(clause, language) if language.relations[word] == "pet" else None
         reading.cast.several = found.groupdict().get("many") is not None
         reading.cast.person = None
         alone = found["rel"] and not reading.cast.several and language.text["kin_only"].match(clause.bare)
         if language.code == "zh" or alone:
             reading.cast.subject = found["rel"]  # 我有个弟弟，在部队当兵; "dad, 81, lives alone"
+
+
+def _owner(clause: Clause, language: Language) -> str | None:
+    """Give who has what a clause brings in, where it names them: 我邻居老吴有一只鹦鹉."""
+    found = language.text["subject"].match(clause.bare) if language.code == "zh" else None
+    groups = found.groupdict() if found is not None else {}
+    forms = ("name", "mate", "othername", "relname", "relname_b", "rel", "other")
+    return next((groups[one] for one in forms if groups.get(one)), None)
 
 
 def take_name(reading: "Reading", clause: Clause, spoken: Spoken, name: str, language: Language) -> str | None:
@@ -163,7 +172,8 @@ def take_name(reading: "Reading", clause: Clause, spoken: Spoken, name: str, lan
     relation = spoken.relation or reading.cast.pending or ((key, spoken.subject) if key and spoken.subject else None)
     if relation is not None and relation[1] == spoken.subject:
         for one in NAMES.split(name) if reading.cast.several else [name]:
-            propose_related(reading, clause, relation[0], one, language)
+            owner = reading.cast.owner if relation[0] == "pet" else None
+            propose_related(reading, clause, relation[0], one, language, whose=owner)
         if language.code == "zh" and not reading.cast.several:
             reading.proposals = renamed(reading.proposals, relation[1], name, reading.begun)
         if not language.text["one_of"].match(clause.bare):

@@ -21,7 +21,7 @@ _OWN: Final = re.compile("[我咱俺]|本人")
 _TRAITS: Final = frozenset(
     ["name", "age", "hometown", "home_city", "nationality", "job", "employer", "school", "field_of_study", "language",
      "skill", "hobby", "allergy", "diet", "health", "likes", "dislikes", "relationship_status", "experience",
-     "phone", "email", "gender", "address", "timezone"]
+     "phone", "email", "gender", "address", "timezone", "alias"]
 )  # fmt: skip
 """Slots of what holds of one person: in a Chinese clause that names nobody, of whom the clause before spoke."""
 
@@ -104,6 +104,10 @@ class Matching:
             if other and self.cast.unknown and matched.slots.get("subject", ("",))[0] in language.relations:
                 continue  # 碰见一位大姐，女儿在美国: the daughter is hers
             of_other = other and "subject" not in matched.slots and not _TRAITS.isdisjoint(matched.slots)
+            at_thing = self.cast.thing is not None and self.cast.subject == self.cast.thing
+            if at_thing and language.code == "zh" and "address" in matched.slots and _OWN.search(text) is None:
+                yield Spoken(self.cast.thing, 0, text, thing=True), matched, act  # 总部在合肥，地址是望江路66号
+                continue
             subject = self.cast.subject if of_other else self.cast.speaker
             yield Spoken(subject, 0, text, elided=of_other), matched, act
         for spoken in self.cast.possessors(text, language):

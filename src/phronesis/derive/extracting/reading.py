@@ -71,6 +71,11 @@ _OF_SEVERAL: Final = re.compile(r"we are (?!both|all)", re.IGNORECASE)
 _LONG_DEAD: Final = re.compile(r"(?<!\d)1[0-8]\d\d(?!\d)")
 """A year in which nobody was born whom a speaker knows."""
 
+_IN_CHARGE: Final = frozenset(
+    ["负责人", "对接人", "联系人", "接口人", "班主任", "主管", "经理", "组长", "主任", "导师", "教练"]
+)
+"""What of a thing is somebody, of whom the next clause may speak."""
+
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
 
@@ -308,6 +313,8 @@ class Reading:
                 key_said = row.key_of(pattern.word or (self._as_said(word, clause) if word else None))
                 old_said = self._as_said(replaces, clause) if replaces else None
                 whose = self.cast.speaker if row.key in PEOPLE and "subject" in matched.slots else subject
+                if row.key == "child" and spoken.elided and self._is_partner(subject, language):
+                    whose = self.cast.speaker  # 我爱人是唐薇，小女儿叫罗一诺
                 said = {"subject": whose, "key": key_said, "act": act, "replaces": old_said}
                 self.add(clause, spoken, row, value, pattern, language=language, **said)
                 told_now = row.key in PEOPLE and act == pattern.act == "assert"
@@ -345,6 +352,13 @@ class Reading:
             return None  # Python uses indentation
         return subject
 
+    def _is_partner(self, subject: str, language: Language) -> bool:
+        """Tell whether somebody is the speaker's partner, by a relation's word or by what was just proposed."""
+        told = any(
+            (one.subject, one.key, one.value) == (self.cast.speaker, "partner", subject) for one in self.proposals
+        )
+        return language.code == "zh" and (told or language.relations.get(subject) == "partner")
+
     def _turn(self, spoken: Spoken, matched: Matched, subject: str, act: str, language: Language) -> None:
         """Note whom the next words are about."""
         people = not PEOPLE.isdisjoint(matched.slots)
@@ -359,6 +373,9 @@ class Reading:
             _, start, end = matched.slots["attribute"]
             if start == 0:  # "Lena maintains the billing service and lives in Graz"
                 self.cast.subject = self.cast.person = spoken.text[:end]
+        word = matched.slots.get("word", ("",))[0]
+        if language.code == "zh" and word in _IN_CHARGE and "attribute" in matched.slots and act == "assert":
+            self.cast.subject = self.cast.person = matched.slots["attribute"][0]  # 负责人是赵敏，邮箱是zhao@a.example
         if act == "assert" and not spoken.elided:
             self.matching.leads(spoken, matched)
 

@@ -31,8 +31,23 @@ def said(text: str, role: str = "user") -> set[tuple[str, str, str | None]]:
         ("小芳周五做手术", {("小芳", "appointment", "做手术")}),
         ("我手下两个徒弟，一个叫张磊，一个叫李娜", {("user", "colleague", "张磊"), ("user", "colleague", "李娜")}),
         ("可乐（我家金毛）昨天做了绝育", {("user", "pet", "可乐"), ("可乐", "event", "绝育")}),
+        ("我爱人是林悦，大儿子叫林小北", {("user", "partner", "林悦"), ("user", "child", "林小北")}),
+        ("我邻居老秦有一只乌龟，名叫慢慢", {("老秦", "pet", "慢慢")}),
+        ("我家收养了一条叫豆包的狗，它有关节炎", {("user", "pet", "豆包"), ("豆包", "health", "关节炎")}),
+        ("支付系统的负责人是何静，邮箱是hejing@a.example",
+         {("支付系统", "attribute.负责人", "何静"), ("何静", "email", "hejing@a.example")}),
+        ("我的主管换成了陶颖，英文名是Tina", {("user", "colleague", "陶颖"), ("陶颖", "alias", "Tina")}),
+        ("外婆今年八十岁，她有白内障", {("外婆", "age", "八十"), ("外婆", "health", "白内障")}),
+        ("我父亲去年查出了糖尿病", {("父亲", "health", "糖尿病")}),
+        ("我没有孩子，只有一只叫年糕的猫", {("user", "pet", "年糕")}),
+        ("我在新东方当数学老师", {("user", "employer", "新东方"), ("user", "job", "数学老师")}),
+        ("明天上午九点我有一场面试", {("user", "appointment", "一场面试")}),
+        ("我小时候对海鲜过敏，现在已经不过敏了", {("user", "allergy", "海鲜")}),
+        ("今后还是用中文回答我吧", {("user", "reply_language", "中文")}),
+        ("旧邮箱old@a.example已经停用了", {("user", "email", "old@a.example")}),
+        ("我们几个同学决定坐火车去成都", {("user", "decision", "坐火车去成都")}),
     ],
-)
+)  # fmt: skip
 def test_something_is_of_whom_the_clause_speaks(text: str, expected: set[tuple[str, str, str]]) -> None:
     assert said(text) == expected
 
@@ -46,6 +61,9 @@ def test_something_is_of_whom_the_clause_speaks(text: str, expected: set[tuple[s
         "你再催一次我就当场出家",
         "这个月再加班我就直接去当和尚",
         "我笔下的男二是个医生，对花生过敏",
+        "痛风是一种慢性病",
+        "攒够一百万是很多人的梦想",
+        "上一句请用英语再说一遍",
     ],
 )
 def test_what_is_of_somebody_unknown_or_not_meant_is_nobodys(text: str) -> None:
