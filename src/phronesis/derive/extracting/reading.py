@@ -13,7 +13,6 @@ from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.values import normal_value
 from phronesis.derive.extracting.cast import PEOPLE, Cast, Spoken, quoted_one, subject_said
 from phronesis.derive.extracting.clauses import (
-    MASK,
     Clause,
     Sentence,
     clauses,
@@ -47,35 +46,21 @@ from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
 from phronesis.derive.extracting.phrasing import ahead, content_of, days_of, due_day, joined
 from phronesis.derive.extracting.script import as_said, common_end
-from phronesis.derive.extracting.settling import is_day, is_small, told_of_others, without_unnamed
+from phronesis.derive.extracting.settling import is_day, is_of_others, told_of_others, without_unnamed
 from phronesis.derive.extracting.slots import UNDATED, trimmed
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
+from phronesis.derive.extracting.together import is_partner, together, turn
 
 MAX_PROPOSALS: Final = 24
 """Proposals of one message."""
 
-_NAMES_SOMEBODY: Final = (PEOPLE - {"pet"}) | {"name"}
 """Slots after which whoever was named in them is spoken of: 咱家那口子叫刘芳，爱跳舞."""
 
 _NEAR: Final = 40
 """Characters between two values of which one holds the other, for them to be the same thing said again."""
 
-MAX_TOGETHER: Final = 160
-"""Characters of clauses that are read together."""
-
 _I: Final = re.compile(r"\bI\b")
 _WE: Final = re.compile(r"we\b", re.IGNORECASE)
-_OF_SEVERAL: Final = re.compile(r"we are (?!both|all)", re.IGNORECASE)
-"""Of how many, and not of how old, they are."""
-
-_LONG_DEAD: Final = re.compile(r"(?<!\d)1[0-8]\d\d(?!\d)")
-"""A year in which nobody was born whom a speaker knows."""
-
-_IN_CHARGE: Final = frozenset(
-    ["负责人", "对接人", "联系人", "接口人", "班主任", "主管", "经理", "组长", "主任", "导师", "教练"]
-)
-"""What of a thing is somebody, of whom the next clause may speak."""
-
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
 
@@ -224,18 +209,9 @@ class Reading:
         table, of_others = language.tables["pairs"], set[int]()
         if not table.patterns:
             return of_others
-        for first, count in ((first, count) for first in range(len(found) - 1) for count in (2, 3)):
-            parts = found[first : first + count]
-            bare = ", ".join(one.bare for one in parts)
-            low = bare.lower()
-            if len(parts) < count or len(low) > MAX_TOGETHER or len(low) != len(bare):
-                continue
-            start, end = parts[0].start, parts[-1].end
-            raw = sentence.raw[start - sentence.start : end - sentence.start]
-            if MASK in raw:
-                continue
-            clause = Clause(start, end, raw, bare, bare, ())
+        for first, parts, clause in together(sentence, found):
             before = found[first - 1].raw.lower() if first else self.matching.before
+            low = clause.bare.lower()
             for matched in table.matches(low):
                 after = matched.pattern.after
                 known = not after or language.gates[after].search(before) is not None
@@ -292,12 +268,8 @@ class Reading:
             row, subject = one.row, one.subject  # noqa: PLW2901 - its words and its time say what it is
             if row.key == "uses" and subject != self.cast.speaker:
                 row = self.types.find("uses", "fact") or row  # noqa: PLW2901 - what somebody else uses is a fact
-            if row.key == "age" and spoken.elided and subject == self.cast.speaker and is_small(one.values[0]):
-                continue  # 布偶，六岁: a pet's, or a child's
-            if row.key == "birthday" and _LONG_DEAD.search(one.values[0]):
-                continue  # "Jane Austen was born on 16 December 1775"
-            if row.key == "age" and _OF_SEVERAL.match(spoken.text):
-                continue  # "we are five in the flat"
+            if is_of_others(row.key, one.values[0], spoken, own=subject == self.cast.speaker):
+                continue
             key = row.key if row is not told.row else key  # noqa: PLW2901
             for value in one.values:
                 taken = True
@@ -313,7 +285,7 @@ class Reading:
                 key_said = row.key_of(pattern.word or (self._as_said(word, clause) if word else None))
                 old_said = self._as_said(replaces, clause) if replaces else None
                 whose = self.cast.speaker if row.key in PEOPLE and "subject" in matched.slots else subject
-                if row.key == "child" and spoken.elided and self._is_partner(subject, language):
+                if row.key == "child" and spoken.elided and is_partner(subject, self.cast, self.proposals, language):
                     whose = self.cast.speaker  # 我爱人是唐薇，小女儿叫罗一诺
                 said = {"subject": whose, "key": key_said, "act": act, "replaces": old_said}
                 self.add(clause, spoken, row, value, pattern, language=language, **said)
@@ -331,7 +303,9 @@ class Reading:
                 ):
                     self.cast.person = subject  # "Anna lives in Oslo. She is a nurse"
         if taken:
-            self._turn(spoken, matched, subject, act, language)
+            turn(self.cast, spoken, matched, subject=subject, act=act, language=language)
+            if act == "assert" and not spoken.elided:
+                self.matching.leads(spoken, matched)
         return taken
 
     def _whose(self, clause: Clause, spoken: Spoken, matched: Matched, language: Language) -> str | None:
@@ -351,33 +325,6 @@ class Reading:
         if of_nobody or is_no_attribute(spoken, matched, language):
             return None  # Python uses indentation
         return subject
-
-    def _is_partner(self, subject: str, language: Language) -> bool:
-        """Tell whether somebody is the speaker's partner, by a relation's word or by what was just proposed."""
-        told = any(
-            (one.subject, one.key, one.value) == (self.cast.speaker, "partner", subject) for one in self.proposals
-        )
-        return language.code == "zh" and (told or language.relations.get(subject) == "partner")
-
-    def _turn(self, spoken: Spoken, matched: Matched, subject: str, act: str, language: Language) -> None:
-        """Note whom the next words are about."""
-        people = not PEOPLE.isdisjoint(matched.slots)
-        of_person = (
-            spoken.names or not _NAMES_SOMEBODY.isdisjoint(matched.slots)
-            if language.code == "zh"
-            else people and matched.begins == 0  # "Bernadette is my twin, lives out in Perth"
-        )
-        self.cast.subject = self.cast.person if of_person and self.cast.person else subject
-        self.cast.thing = subject if spoken.thing else self.cast.thing
-        if spoken.thing and matched.pattern.proper and "attribute" in matched.slots and matched.begins == 0:
-            _, start, end = matched.slots["attribute"]
-            if start == 0:  # "Lena maintains the billing service and lives in Graz"
-                self.cast.subject = self.cast.person = spoken.text[:end]
-        word = matched.slots.get("word", ("",))[0]
-        if language.code == "zh" and word in _IN_CHARGE and "attribute" in matched.slots and act == "assert":
-            self.cast.subject = self.cast.person = matched.slots["attribute"][0]  # 负责人是赵敏，邮箱是zhao@a.example
-        if act == "assert" and not spoken.elided:
-            self.matching.leads(spoken, matched)
 
     def _corrected(self, old: str) -> None:
         old = as_said(old.strip(_MARKS), self.simple, self.text, self.proposals[-1].end)

@@ -6,7 +6,7 @@ from typing import Final
 
 from phronesis.core.numerals import parse_number
 from phronesis.core.proposals import Proposal
-from phronesis.derive.extracting.cast import PEOPLE
+from phronesis.derive.extracting.cast import PEOPLE, Spoken
 from phronesis.derive.extracting.clauses import Clause
 from phronesis.derive.extracting.tables import Language, Matched
 
@@ -18,6 +18,12 @@ _OF_ANYBODY: Final = frozenset({
 """Keys of which a clause without a subject may be of whom the messages before spoke of."""
 
 _OWN: Final = re.compile("[我咱俺]")
+
+_LONG_DEAD: Final = re.compile(r"(?<!\d)1[0-8]\d\d(?!\d)")
+"""A year in which nobody was born whom a speaker knows."""
+
+_OF_SEVERAL: Final = re.compile(r"we are (?!both|all)", re.IGNORECASE)
+"""Of how many, and not of how old, they are."""
 
 _GROWN: Final = 14
 """Years: who is younger, and speaks, says whose age it is."""
@@ -41,8 +47,16 @@ def is_day(one: Proposal) -> bool:
     return one.key == "age" and f"月{one.value}" in one.quote and f"月{one.value}岁" not in one.quote
 
 
-def is_small(age: str) -> bool:
-    """Tell whether an age is that of somebody who does not write: a pet's, or a child's."""
+def is_of_others(key: str, value: str, spoken: Spoken, *, own: bool) -> bool:
+    """Tell whether an age or a birthday is not of whom it seems to be said; ``own``: it seems to be the speaker's."""
+    if key == "birthday":
+        return _LONG_DEAD.search(value) is not None  # "Jane Austen was born on 16 December 1775"
+    small = spoken.elided and own and _is_small(value)  # 布偶，六岁: a pet's, or a child's
+    return key == "age" and (small or _OF_SEVERAL.match(spoken.text) is not None)  # "we are five in the flat"
+
+
+def _is_small(age: str) -> bool:
+    """Tell whether an age is that of somebody who does not write."""
     number = parse_number(age.rstrip("岁半"))
     return number is not None and number < _GROWN
 
