@@ -32,7 +32,7 @@ def readings(*texts: str, kind: str = "episodic") -> list[Reading]:
 
 DONE = ("Sewed the hem of the blue coat before breakfast", "Took the early ferry and drew the gulls on the railing",
         "晚饭后绕着湖走了两圈", "周末又去河边拍鸟")  # fmt: skip
-KNOWN = (
+FACTS = (
     "The office has moved to the third floor",
     "Her sister's birthday is in May",
     "办公室搬到三楼了",
@@ -42,7 +42,7 @@ KNOWN = (
 
 @pytest.mark.parametrize("kind", ["episodic", "fact"])
 def test_what_is_done_has_higher_odds_than_what_is_so(kind: str) -> None:
-    given = weighed(readings(*DONE, *KNOWN, kind=kind))
+    given = weighed(readings(*DONE, *FACTS, kind=kind))
     for done in given[:4]:
         assert all(done.odds > known.odds for known in given[4:] if known.code == done.code), done.text
 
