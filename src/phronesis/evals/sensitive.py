@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from phronesis.config.traits import SensitiveRules
 from phronesis.derive.sensitive import Guard
-from phronesis.derive.sensitive.learned import BUCKETS, NONE, Model, bucket, language_of, pieces
-from phronesis.derive.sensitive.tables import folded
+from phronesis.derive.sensitive.learned import NONE, Model
+from phronesis.derive.word_pieces import BUCKETS, bucket, folded, language_of, pieces
 from phronesis.errors import InputError
 from phronesis.evals.optional import import_optional
 

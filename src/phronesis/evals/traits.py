@@ -174,7 +174,7 @@ def replayed(
         new = {one.id for one in seen} - before
         before |= new
         traits = [_seen(n, one) for n, one in enumerate(held)]
-        wishes = reflect(seen, new, traits, cosine=cosine, twice=beside is not None, sensitive=sensitive)
+        wishes = reflect(seen, new, traits, cosine=cosine, sensitive=sensitive)
         for more in wishes.reinforcements:
             held[int(more.trait_id)].supporting.extend(more.new_evidence_ids)
         for against in wishes.contradictions:

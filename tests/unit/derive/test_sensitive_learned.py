@@ -13,17 +13,8 @@ from hypothesis import strategies as st
 from phronesis.config import SENSITIVE_TOPICS, SensitiveRules
 from phronesis.derive.sensitive import Guard
 from phronesis.derive.sensitive.guard import MAX_WORDS
-from phronesis.derive.sensitive.learned import (
-    BUCKETS,
-    MAX_READ,
-    NONE,
-    Model,
-    bucket,
-    language_of,
-    load_model,
-    model_from,
-    pieces,
-)  # fmt: skip
+from phronesis.derive.sensitive.learned import MAX_READ, NONE, Model, load_model, model_from
+from phronesis.derive.word_pieces import BUCKETS, bucket, language_of, pieces
 
 LABELLED = Path(__file__).parents[2] / "labelled" / "sensitive"
 WORDS_ALONE = Guard(SensitiveRules(), models={})
@@ -75,7 +66,7 @@ def known(texts: Sequence[str], by: Guard) -> int:
 
 
 def test_what_each_hints_at_all_say_together() -> None:
-    by = guard(small({"kettle": "physical_health", "beads": "religion"}, unit=0.09))
+    by = guard(small({"kettle": "physical_health", "beads": "religion"}, unit=0.06))
     hints = [
         "Watched the kettle again today with my mother.",
         "The same chair, the same kettle, a new nurse on the early round.",

@@ -9,7 +9,7 @@ import pytest
 
 from phronesis.config.traits import SENSITIVE_TOPICS
 from phronesis.derive.sensitive.learned import NONE, load_model, model_from
-from phronesis.derive.sensitive.tables import folded
+from phronesis.derive.word_pieces import folded
 from phronesis.errors import InputError
 from phronesis.evals.sensitive import UNNAMED, Text, fit, load_texts, run_sensitive
 

@@ -62,11 +62,6 @@ class Likeness:
 
         return cosines
 
-    def twice(self, tenant: str) -> bool:
-        """Tell whether two encoders look at the memories of a tenant."""
-        encoder = self.embedders.serving(tenant)
-        return encoder is not None and self.embedders.beside(encoder) is not None
-
     def twins(self, tenant: str, texts: Sequence[str], known: Sequence[str]) -> list[int | None]:
         """Give for each text the place, in ``known`` followed by ``texts``, of what says the same; None: nothing does.
 

@@ -38,7 +38,7 @@ class Ruling:
         traits = [seen_trait(trait, material.evidence.get(trait.id, ()), entry.recorded_at) for trait in standing]
         found = reflect(
             [seen_memory(memory) for memory in memories], material.new, traits,
-            cosine=self.likeness.among(bench, memories), twice=self.likeness.twice(bench.tenant),
+            cosine=self.likeness.among(bench, memories),
             sensitive=lambda text: self.guard.of_trait(text, ()) is not None,
         )  # fmt: skip
         # What is wished of a trait is found anew where the trait is: an erasure may have made it another one.

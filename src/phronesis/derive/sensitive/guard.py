@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from phronesis.core.text import UNSPACED
-from phronesis.derive.sensitive.learned import Model, Odds, language_of, load_model
-from phronesis.derive.sensitive.tables import Cue, Table, folded, load_tables, sentences
+from phronesis.derive.sensitive.learned import Model, Odds, load_model
+from phronesis.derive.sensitive.tables import Cue, Table, load_tables, sentences
+from phronesis.derive.word_pieces import folded, language_of
 
-GUARD_VERSION: Final = "sensitive/3"
+GUARD_VERSION: Final = "sensitive/4"
 
 TEAM: Final = "team"
 """The topic of what a team's own words forbid (``also``)."""
@@ -34,7 +35,7 @@ CONTEXT_WEIGHT: Final = 2
 POOLED: Final = 3
 """What different signs of one topic must weigh together where no text of the evidence would do alone."""
 
-ALONE: Final = 1.0
+ALONE: Final = 0.5
 """Log odds, by the model, from which one text shows a topic."""
 
 TOGETHER: Final = 0.0

@@ -9,33 +9,23 @@ are small integers: the same text has the same odds on every machine.
 
 import io
 import math
-import re
-import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from phronesis.derive.sensitive.tables import has_han
+from phronesis.derive.word_pieces import bucket, pieces
 
 NONE: Final = "none"
 """The class of texts that speak of no topic."""
 
-BUCKETS: Final = 1 << 16
-"""Rows of weights: of some 60,000 pieces of 2,000 texts two seldom share one."""
-
 MAX_READ: Final = 400
 """Characters of the longest text that the model is asked of: it learned from memories, and knows no documents."""
 
-_DIGITS: Final = re.compile(r"[0-9]+")
-_WORD: Final = re.compile(r"[a-z0-9']+")
-_ENGLISH: Final = (3, 4, 5)
-_CHINESE: Final = (1, 2, 3)
 _TELLING: Final = 3
 
 
@@ -97,30 +87,6 @@ def model_from(stored: bytes) -> Model:
 def load_model(language: str) -> Model:
     """Give the weights that are installed with the package, ``en`` or ``zh``."""
     return model_from(files(__package__).joinpath(f"{language}.npz").read_bytes())
-
-
-def language_of(text: str) -> str:
-    """Give whose model reads a text: one with Chinese letters is Chinese."""
-    return "zh" if has_han(text) else "en"
-
-
-def pieces(text: str) -> Sequence[str]:
-    """Give the different pieces of a folded text, in the order of their code points; numbers are all the same."""
-    seen = _DIGITS.sub("0", text)
-    if has_han(seen):
-        return sorted({seen[n : n + size] for size in _CHINESE for n in range(len(seen) - size + 1)})
-    words = _WORD.findall(seen)
-    found = set(words)
-    found.update(f"{one} {other}" for one, other in pairwise(words))
-    for word in found & set(words):
-        marked = f"<{word}>"
-        found.update(f"<{marked[n : n + size]}" for size in _ENGLISH for n in range(len(marked) - size + 1))
-    return sorted(found)
-
-
-def bucket(piece: str) -> int:
-    """Give the row of a piece's weights."""
-    return zlib.crc32(piece.encode("utf-8", "surrogatepass")) % BUCKETS
 
 
 def _sum_of_powers(scores: NDArray[np.float64]) -> float:

@@ -14,7 +14,6 @@ English phrases stand between word boundaries; Chinese has none, and says what m
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -22,25 +21,15 @@ from importlib.resources import files
 from typing import Any, Final
 
 from phronesis.core.pattern_tables import parse_folded
-from phronesis.derive.extracting.script import simplified
 from phronesis.errors import PhronesisError
 
 LANGUAGES: Final = ("en", "zh")
 """The languages that there are tables of."""
 
-MAX_SCANNED: Final = 20_000
-"""Characters of a text that are looked at: some 0.15 s. What stands behind them is not found."""
-
 MAX_SENTENCE: Final = 400
 """Characters of a sentence; what is longer is read in pieces, so that far things do not count together."""
 
-_MARKS: Final = str.maketrans("‘’“”‐‑‒–—", "''\"\"-----")
-_INVISIBLE: Final = re.compile(
-    "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]+"
-)
-_BLANKS: Final = re.compile(r"[ \t\v\f\u3000]+")
 _HAN: Final = "\u3400-\u4dbf\u4e00-\u9fff"
-_HAN_GAP: Final = re.compile(rf"(?<=[{_HAN}]) (?=[{_HAN}])")
 _HAS_HAN: Final = re.compile(f"[{_HAN}]")
 _HAS_LATIN: Final = re.compile("[a-z]")
 _SENTENCE: Final = re.compile(rf"(?:[^.!?。;\r\n]|\.(?! )){{1,{MAX_SENTENCE}}}")
@@ -104,18 +93,6 @@ def parse_table(source: str) -> Table:
         ),
         cues=tuple(_cue(row, compiled(row["phrases"]), parts, spaced=spaced) for row in given["cue"]),
     )
-
-
-def folded(text: str) -> str:
-    """Give a text as it is matched, its first `MAX_SCANNED` characters: small, narrow, simplified, single spaces."""
-    narrow = unicodedata.normalize("NFKC", text[:MAX_SCANNED])[:MAX_SCANNED]
-    seen = simplified(_INVISIBLE.sub("", narrow)).translate(_MARKS).replace("\u0130", "i").lower()
-    return _HAN_GAP.sub("", _BLANKS.sub(" ", seen))
-
-
-def has_han(text: str) -> bool:
-    """Tell whether a text has Chinese letters."""
-    return _HAS_HAN.search(text) is not None
 
 
 def sentences(folded_text: str) -> Iterator[str]:

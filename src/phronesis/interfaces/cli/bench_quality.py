@@ -103,6 +103,22 @@ def sensitive(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> Non
 
 
 @click.command()
+@_labelled("--data", "Labelled users")
+@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+              help="Write there what all teach: en.npz, zh.npz, as in derive/reflecting/by_rules.")  # fmt: skip
+@AS_JSON
+def showing(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
+    """How well memories that show a behaviour are told from others.
+
+    The area under the curve, and what is kept and taken at the level in use, by the weights that the other files teach;
+    one file is judged by the installed ones. Fitting needs scikit-learn.
+    """
+    from phronesis.evals.showing import run_showing  # noqa: PLC0415 - numpy and the tables: not for --help
+
+    show(run_showing(data, out=out), as_json=as_json)
+
+
+@click.command()
 @_labelled("--data", "Labelled turns that a network is fitted to", required=False)
 @_labelled("--held", "Labelled turns that it is measured on")
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),

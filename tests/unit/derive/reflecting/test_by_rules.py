@@ -37,7 +37,6 @@ from phronesis.derive.reflecting.by_rules.nearness import (
     SHARED,
     SHARED_BY_CHANCE,
     SHARING,
-    Floats,
     apart,
     sharing,
     standard,
@@ -57,7 +56,7 @@ def test_a_behaviour_is_found_across_sessions_and_said_in_general() -> None:
     assert list(found.evidence_ids) == ["m000", "m002", "m004"]
     assert found.content == "Often goes running before work"
     assert found.context == "personal"
-    assert RULES_VERSION == "reflection-rules/8"
+    assert RULES_VERSION == "reflection-rules/9"
 
 
 def test_a_behaviour_is_found_in_chinese_and_said_in_chinese() -> None:
@@ -199,16 +198,27 @@ def test_words_that_no_table_knows_are_shared_by_what_is_nearly_the_same() -> No
 
 
 NEARNESS = (
-    "Counted the swifts over the mill",
-    "The kestrel was back on the pylon",
-    "Two curlews on the mudflat at dawn",
+    "Looked for the swifts over the mill until dark",
+    "Watched the kestrel on the pylon through the telescope",
+    "Saw two curlews on the mudflat at dawn",
 )
 BACKGROUND = ("Moved the sofa", "Boiler serviced on Friday", "The lift is broken", "Locked out of the shed",
               "Renewed the permit", "Rain all week")  # fmt: skip
+MORE = (
+    *BACKGROUND, "The office is on the third floor", "A parcel came for Ulla", "Our street gets new lamps",
+    "Ferry was late",
+    "The dentist has moved", "Two invoices are open", "Grandad turned ninety", "The printer is out of toner",
+    "Snow is forecast", "Tomas has a new car", "The bakery closes in May", "Rent goes up in spring", "A fuse blew",
+    "The meeting was cancelled", "Bea passed her exam", "The bridge is being painted", "My badge expires in June",
+    "A tree fell on the fence", "The radio plays jazz", "The well is dry", "The new manager is called Odd",
+    "The attic is full of boxes", "The concert was sold out", "The lake froze over", "Customs kept the package",
+    "The kettle is broken", "The tram has a new driver",
+)  # fmt: skip
+"""What tells of nothing that the user does, enough of it to say what is usual."""
 
 
 def test_an_encoder_finds_what_shares_no_word() -> None:
-    seen = memories(*NEARNESS, *BACKGROUND, *BACKGROUND)
+    seen = memories(*NEARNESS, *MORE)
     assert not reflect(seen, ids(seen), []).new_behaviors
     groups = {one.id: 0 if n < 3 else n for n, one in enumerate(seen)}
     [found] = reflect(seen, ids(seen), [], cosine=cosine_of(groups)).new_behaviors
@@ -290,7 +300,7 @@ def test_memories_of_one_session_are_less_alike_and_so_is_what_is_so_and_what_wa
 
 
 def test_what_is_said_in_the_same_words_is_one_behaviour() -> None:
-    seen = memories(*RUNS, *(f"{text} once more" for text in RUNS), *BACKGROUND)
+    seen = memories(*RUNS, *(f"{text} once more" for text in RUNS), *MORE)
     groups = {one.id: n // 3 if n < 6 else n for n, one in enumerate(seen)}
     [found] = reflect(seen, ids(seen), [], cosine=cosine_of(groups)).new_behaviors
     assert list(found.evidence_ids) == ["m000", "m002", "m004", "m006", "m008", "m010"]
@@ -312,9 +322,9 @@ def test_the_more_memories_the_nearer_are_those_that_have_nothing_in_common() ->
         among = given[~np.eye(size, dtype=np.bool_)]
         return float(((given - among.mean()) / among.std() - standard(given, np.ones(size, np.bool_)))[0, 1])
 
-    assert lowered(16) == pytest.approx(0.0, abs=1e-4)
+    assert lowered(32) == pytest.approx(0.0, abs=1e-4)
     assert lowered(160) == pytest.approx(2 * RISE, abs=1e-4)
-    assert lowered(8) == pytest.approx(EARLY, abs=1e-4)
+    assert lowered(16) == pytest.approx(EARLY, abs=1e-4)
 
 
 def test_what_is_done_often_is_no_ground_to_be_seen_against() -> None:
@@ -407,7 +417,7 @@ def test_what_contradicts_nothing() -> None:
 
 
 def test_an_ending_that_an_encoder_sees() -> None:
-    seen = memories(*NEARNESS, "Sold the telescope, that is over with", *BACKGROUND)
+    seen = memories(*NEARNESS, "Sold the telescope, that is over with", *MORE)
     groups = {one.id: 0 if n < 4 else n for n, one in enumerate(seen)}
     [against] = reflect(seen, {"m006"}, [trait("Counts what flies", ["m000", "m002", "m004"])],
                         cosine=cosine_of(groups)).contradictions  # fmt: skip
@@ -504,7 +514,7 @@ def test_what_is_near_to_everything_is_near_to_nothing() -> None:
     ],
 )
 def test_what_others_do_shows_nothing_of_the_user(texts: tuple[str, ...]) -> None:
-    seen = memories(*texts, *["fixed the gate", "mild day", "bins out"] * 3)
+    seen = memories(*texts, *["the gate is shut", "mild day", "bins out"] * 3)
     assert not reflect(seen, ids(seen), []).new_behaviors
 
 
@@ -537,18 +547,3 @@ def test_what_is_shared_is_the_cosine_of_the_lists(size: int, seed: int) -> None
     lists /= np.linalg.norm(lists, axis=1, keepdims=True)
     expected = deviations + SHARING * (lists @ lists.T - SHARED_BY_CHANCE)
     np.testing.assert_allclose(sharing(deviations), expected, atol=1e-5)
-
-
-def test_two_encoders_find_what_one_does_not() -> None:
-    seen = memories(*(f"Thing of number {n}" for n in range(14)))
-    places = {one.id: n for n, one in enumerate(seen)}
-    alike = np.full((14, 14), 0.1, np.float32)
-    alike[:4, :4] = 0.42
-    np.fill_diagonal(alike, 1.0)
-
-    def cosine(asked: Sequence[str]) -> Floats:
-        at = [places[one] for one in asked]
-        return alike[np.ix_(at, at)]
-
-    once, twice = (reflect(seen, ids(seen), [], cosine=cosine, twice=given) for given in (False, True))
-    assert len(once.new_behaviors) <= len(twice.new_behaviors)

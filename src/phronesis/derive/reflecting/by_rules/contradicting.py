@@ -25,7 +25,7 @@ def contradictions_of(
     found: dict[str, list[int]] = {}
     for n in fresh:
         one = readings[n]
-        if one.barred in _LOST:
+        if one.barred == "other" or (one.barred is None and not _LOST.isdisjoint(one.marks)):
             continue
         for known in traits:
             if n not in known.evidence and opposes(n, known, readings, likeness):

@@ -24,6 +24,11 @@ regression on the groups of the readable labelled users, each author's judged by
 ONE_FIELD: Final = 0.2
 """How much less alike they may be that the tables know to be of one field of life; less where only some are."""
 
+SHOWS: Final = 0.1
+SURE: Final = 3.0
+"""How much less alike they may be for each unit of the log odds that they show a behaviour, on average; beyond `SURE`
+more make no difference."""
+
 STRAY: Final = 0.85
 """How alike the weakest member is at least, as a share of what the others are on average.
 
@@ -89,9 +94,11 @@ def largest(groups: Iterable[Group], holds: Callable[[Group], bool]) -> list[Gro
 
 
 def worth(group: Group, readings: Sequence[Reading]) -> float:
-    """Give how alike the members of a group are, more and less as its size and the tables say."""
+    """Give how alike the members of a group are, more and less as its size, the tables and their odds say."""
     size = min(len(group.members), LARGE)
-    return group.alike + ONE_FIELD * _one_field(group, readings) - TWICE_AS_MANY * log2(size / SMALL)
+    shown = sum(min(max(readings[n].odds, -SURE), SURE) for n in group.members) / len(group.members)
+    field = ONE_FIELD * _one_field(group, readings)
+    return group.alike + field + SHOWS * shown - TWICE_AS_MANY * log2(size / SMALL)
 
 
 def without_strays(members: Sequence[int], likeness: Likeness) -> list[int]:

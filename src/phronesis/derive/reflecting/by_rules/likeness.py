@@ -30,6 +30,9 @@ DEVIATION: Final = 0.45
 """Weight of a standard deviation of the user's cosines. What two memories share counts in full from one deviation
 above their mean, and not at all below it: they are of different things whatever they share."""
 
+SPELT: Final = 0.8
+"""What the same behaviour counts where pieces of words are compared: in full, whatever the pieces say."""
+
 SAME_SESSION: Final = 2.0
 OTHER_KIND: Final = 0.5
 """By how many deviations memories of one session are less alike, and one of what is so and one of what was done. What
@@ -106,11 +109,10 @@ def likeness_of(
     cosine: Cosine | None,
     habits: Iterable[Sequence[int]] = (),
     *,
-    twice: bool = False,
+    spelt: bool = False,
 ) -> Likeness:
-    """Prepare the comparison of memories. Where too few have vectors, it goes by words alone.
+    """Prepare the comparison of memories. Where too few have vectors, it goes by the words that they share.
 
-    ``twice``: the cosines are those of two encoders.
     ``habits`` are the places of memories that show what is known already. Of each, `HABIT` are part of the ground that
     others are seen against: what somebody does every day is not what all their days are like.
     """
@@ -123,7 +125,7 @@ def likeness_of(
         given = None if np.isnan(left).all() else standard(apart(left, ground), ground)
     weights = (
         features(readings, word=SAME_WORD) if given is None
-        else features(readings, word=0.0, behaviour=BEHAVIOUR_HELPED)
+        else features(readings, word=0.0, behaviour=SPELT if spelt else BEHAVIOUR_HELPED)
     )  # fmt: skip
     places: dict[str, list[int]] = {}
     for n, held in enumerate(weights):
@@ -133,12 +135,12 @@ def likeness_of(
         name: (np.array(those, np.intp), np.array([weights[n][name] for n in those], np.float32))
         for name, those in places.items()
     }
-    return Likeness(weights, holders, None if given is None else _together(given, readings, holders, twice=twice))
+    return Likeness(weights, holders, None if given is None else _together(given, readings, holders, spelt=spelt))
 
 
 def _together(
     deviations: Floats, readings: Sequence[Reading], holders: Mapping[str, tuple[npt.NDArray[np.intp], Floats]], *,
-    twice: bool,
+    spelt: bool,
 ) -> Floats:  # fmt: skip
     """Give how alike memories are by vectors, tables, sessions and kinds, and by the neighbours that they share so."""
     unknown = np.isnan(deviations)
@@ -146,7 +148,8 @@ def _together(
     shared = np.zeros_like(known)
     for those, given in holders.values():
         shared[np.ix_(those, those)] += np.minimum(given[:, None], given[None, :])
-    out = known + shared * np.where(unknown, np.float32(1.0), np.clip(known, 0.0, 1.0)) / np.float32(DEVIATION)
+    heard = np.float32(1.0) if spelt else np.where(unknown, np.float32(1.0), np.clip(known, 0.0, 1.0))
+    out = known + shared * heard / np.float32(DEVIATION)
     stated = np.array([one.kind in STATED and not one.habit for one in readings])
     out -= np.float32(OTHER_KIND) * (stated[:, None] != stated[None, :])
     sessions: dict[str, list[int]] = {}
@@ -154,5 +157,4 @@ def _together(
         sessions.setdefault(one.place, []).append(n)
     for held in sessions.values():
         out[np.ix_(held, held)] -= np.float32(SAME_SESSION)
-    seen = np.asarray(out, np.float32)
-    return np.asarray(DEVIATION * (sharing(seen) if twice else seen), np.float32)
+    return np.asarray(DEVIATION * sharing(np.asarray(out, np.float32)), np.float32)

@@ -17,8 +17,8 @@ OWN: Final = 0.3
 SHARING: Final = 1.0
 SHARED_BY_CHANCE: Final = 0.2
 """Nearest memories of each, what it counts itself beside them, and by how many deviations two that share them all are
-more alike, less what two share by chance (Jarvis & Patrick 1973, shared near neighbours). Where two encoders look: what
-one takes for neighbours by mistake it takes for common neighbours too. On the readable labelled users recall rose by
+more alike, less what two share by chance (Jarvis & Patrick 1973, shared near neighbours): what an encoder takes for
+neighbours by mistake it takes for common neighbours too. On the readable labelled users recall rose by
 .10 with precision as it was, in a wide range of all four (docs/benchmarks.md); .8 and 1.3 are as good as 1."""
 
 ROOM: Final = 40
@@ -27,11 +27,11 @@ RISE: Final = 0.5
 more there are to choose from, the nearer are some that have nothing to do with one another. Fitted on users of 30 to
 220 memories, the larger ones made by putting labelled ones together."""
 
-FEW: Final = 16
+FEW: Final = 32
 EARLY: Final = 1.0
 """Memories below which a spread is little known, and by how many deviations each halving below makes two of them less
-alike. Of ten traits begun among 8 to 15 memories of the readable labelled users, one was right from the start and five
-never became it. Precision rose by .03 with it, recall by .01, and no author's fell; the same with 20, and with 2."""
+alike. A trait that begins among few is often half another's, and stays. On the readable labelled users, 32 and a lower
+level for groups gave precision .918 and recall .692 where 16 and a higher one gave .888 and .664; 48 the same."""
 
 SURROUNDINGS: Final = 1.4
 NEAREST: Final = 8

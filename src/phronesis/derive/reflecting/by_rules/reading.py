@@ -34,7 +34,12 @@ _FUNCTION: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """A memory as the rules read it. ``barred``: it cannot show a behaviour of the user's, and why."""
+    """A memory as the rules read it.
+
+    ``barred``: it is of a kind that shows no behaviour, or about somebody else, as whoever wrote it says. ``marks``:
+    what its words say against its showing one ("other", "supposed", ...). ``odds``: the log odds that it shows a
+    behaviour of the user's, all in all (`showing`); 0 until they were weighed.
+    """
 
     id: str
     at: datetime
@@ -46,10 +51,12 @@ class Reading:
     stems: frozenset[str]
     situations: frozenset[str]
     barred: str | None
+    marks: frozenset[str]
     kind: str
     ended: bool
     negated: bool
     habit: bool
+    odds: float = 0.0
 
 
 def code_of(text: str) -> Code:
@@ -74,7 +81,7 @@ def read(memory: SeenMemory, voice: Voice) -> Reading:
             name for name, one in tables.situations.items()
             if one.pattern["en"].search(text) or (code == "zh" and one.pattern["zh"].search(text))
         ),
-        barred=_bar(memory, text, code, voice) or _unshown(memory, found.names, text, code),
+        barred=_bar(memory, voice), marks=frozenset(_marks(memory, found.names, text, code, voice=voice)),
         ended=any(_marked(tables, "ended", text)), negated=any(_marked(tables, "negated", text)),
         habit=marks["habit"].search(text) is not None,
     )  # fmt: skip
@@ -112,26 +119,26 @@ def _stems(
     return frozenset(out)
 
 
-def _bar(memory: SeenMemory, text: str, code: Code, voice: Voice) -> str | None:
-    marks: Mapping[str, re.Pattern[str]] = the_tables().marks[code]
+def _bar(memory: SeenMemory, voice: Voice) -> str | None:
     if memory.kind not in BEHAVIOUR_KINDS or (memory.kind == "profile" and memory.key not in PERSONAL_KEYS):
         return "kind"
-    if memory.subject is not None and memory.subject.strip().casefold() not in USERS_NAMES | _lower(voice.names):
-        return "other"
+    named = memory.subject is not None and memory.subject.strip().casefold()
+    return "other" if named and named not in USERS_NAMES | _lower(voice.names) else None
+
+
+def _marks(memory: SeenMemory, names: Mapping[str, float], text: str, code: Code, *, voice: Voice) -> Iterable[str]:
+    """Give what the words of a memory say against its showing a behaviour of the user's."""
+    own: Mapping[str, re.Pattern[str]] = the_tables().marks[code]
+    recurs = own["habit"].search(text) is not None
     for mark in ("supposed", "stance", "joke", "quoted", "static"):
         if any(_marked(the_tables(), mark, text)):
-            return mark
-    if marks["once"].search(text) and not marks["habit"].search(text):
-        return "once"
-    return "other" if of_somebody_else(memory.content, text, voice) else None
-
-
-def _unshown(memory: SeenMemory, names: Mapping[str, float], text: str, code: Code) -> str | None:
-    """Say of a fact or a preference that it shows no behaviour: it names none, and does not say that it recurs."""
-    marks = the_tables().marks[code]
-    if memory.kind not in STATED or max(names.values(), default=0.0) >= 1.0 or marks["habit"].search(text) is not None:
-        return None
-    return "unshown"
+            yield mark
+    if own["once"].search(text) and not recurs:
+        yield "once"
+    if of_somebody_else(memory.content, text, voice):
+        yield "other"
+    if memory.kind in STATED and max(names.values(), default=0.0) < 1.0 and not recurs:
+        yield "unshown"  # a fact or a preference that names no behaviour, and does not say that it recurs
 
 
 def _lower(names: frozenset[str]) -> frozenset[str]:

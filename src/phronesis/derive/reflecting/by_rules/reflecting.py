@@ -8,13 +8,15 @@ from typing import Final
 from phronesis.core.traits.operations import NewBehavior, Reinforcement, Wishes
 from phronesis.core.traits.seen import SeenMemory, SeenTrait
 from phronesis.core.traits.strength import MIN_MEMORIES
-from phronesis.derive.reflecting.by_rules.clusters import MAX_MEMBERS, grown, most_telling, recurs
+from phronesis.derive.reflecting.by_rules.clusters import MAX_MEMBERS, MIN_PLACES, grown, most_telling
 from phronesis.derive.reflecting.by_rules.contradicting import contradicted, contradictions_of
 from phronesis.derive.reflecting.by_rules.fitting import FIT, Known, fits, known_traits, misfits
 from phronesis.derive.reflecting.by_rules.grading import grade_of
 from phronesis.derive.reflecting.by_rules.groups import SMALL, Group, largest, linked, without_strays, worth
 from phronesis.derive.reflecting.by_rules.likeness import Cosine, Likeness, likeness_of
 from phronesis.derive.reflecting.by_rules.reading import Reading, read
+from phronesis.derive.reflecting.by_rules.showing import shows, weighed
+from phronesis.derive.reflecting.by_rules.spelling import by_pieces
 from phronesis.derive.reflecting.by_rules.statement import behaviours_of, context_of, statement_of
 from phronesis.derive.reflecting.by_rules.upgrading import upgrades_of
 from phronesis.derive.reflecting.by_rules.voices import voice_of
@@ -35,12 +37,11 @@ class Levels:
 
 
 BY_WORDS: Final = Levels(near=0.85, close=0.62, bare=1.0, fit=FIT)
-BY_ONE: Final = Levels(close=1.0, fit=0.8)
-BY_TWO: Final = Levels(close=1.15, fit=1.0)
-"""Without an encoder, with one and with two. Fitted on the five readable sets of labelled users (``phronesis bench
-traits``); those with encoders so that precision is .9 there. Chosen on four sets, they were judged on the fifth, each
-in turn: precision .89, recall .70. With two more is asked since, 1.15 for 1.1: with it no author's users have less than
-.85, but for the one set that nothing was tuned on (docs/benchmarks.md)."""
+BY_PIECES: Final = Levels(close=1.2, fit=1.2)
+BY_MEANING: Final = Levels(close=0.8, fit=1.2)
+"""Of few memories, by the words that they share; by the pieces of words; and by an encoder. The last two were chosen on
+the readable labelled users (``phronesis bench traits``), the odds of each author's memories by weights that the others
+teach: precision .91, recall .72 with two encoders (docs/benchmarks.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class _Round:
     likeness: Likeness
     fresh: Sequence[int]
     traits: Sequence[Known]
+    shown: AbstractSet[int]
     held: AbstractSet[int]
     sensitive: AbstractSet[int]
     levels: Levels
@@ -58,28 +60,30 @@ class _Round:
 
 def reflect(
     memories: Sequence[SeenMemory], new: AbstractSet[str], traits: Sequence[SeenTrait], *,
-    cosine: Cosine | None = None, twice: bool = False, sensitive: Callable[[str], bool] = lambda _: False,
+    cosine: Cosine | None = None, sensitive: Callable[[str], bool] = lambda _: False,
 ) -> Wishes:  # fmt: skip
     """Give what a reflection wishes, seen the memories that may count, the ids that are new, and the traits that live.
 
-    ``cosine`` gives the cosines of the vectors of ids, NaN where there is none; ``twice``: those of two encoders.
+    ``cosine`` gives the cosines of the vectors of ids, NaN where there is none.
     ``sensitive`` tells which texts speak of what is nobody's business: their memories show nothing but what such
     memories alone show, and whether that may be told is for others to judge. The order of what is given is of no
     account, and ids in the answer are of ``memories`` and ``traits``.
     """
     seen = sorted({one.id: one for one in memories}.values(), key=lambda one: (one.at, one.id))
     voice = voice_of(seen)
-    readings = [read(one, voice) for one in seen]
+    readings = weighed([read(one, voice) for one in seen])
     fresh = [n for n, one in enumerate(readings) if one.id in new]
     live = sorted(traits, key=lambda one: one.id)
     places = {one.id: n for n, one in enumerate(readings)}
     known = known_traits(live, readings, places)
     habits = [sorted(one.evidence) for one in known]
-    likeness = likeness_of(readings, cosine if fresh else None, habits, twice=twice)
+    likeness = likeness_of(readings, (cosine or by_pieces(readings)) if fresh else None, habits, spelt=cosine is None)
     held = frozenset[int]().union(*(one.evidence - misfits(one, likeness) for one in known))
-    hidden = {n for n, one in enumerate(readings) if _shows(one) and n not in held and sensitive(one.text)}
-    levels = BY_WORDS if likeness.alike is None else BY_TWO if twice else BY_ONE
-    this = _Round(readings, likeness, fresh, known, held, hidden, levels)
+    compared = likeness.alike is not None
+    shown = {n for n, one in enumerate(readings) if shows(one, weighed=compared)}
+    hidden = {n for n in shown if n not in held and sensitive(readings[n].text)}
+    levels = BY_WORDS if likeness.alike is None else BY_PIECES if cosine is None else BY_MEANING
+    this = _Round(readings, likeness, fresh, known, shown, held, hidden, levels)
     against = contradictions_of(known, readings, likeness, fresh)
     spoken = {n for one in against.values() for n in one}
     reinforced = _reinforcements(this, spoken)
@@ -104,7 +108,7 @@ def _reinforcements(this: _Round, spoken: AbstractSet[int]) -> dict[str, list[in
     found: dict[str, list[int]] = {}
     evidence = frozenset[int]().union(*(one.evidence for one in this.traits))
     for n in this.fresh:
-        if not _shows(this.readings[n]) or n in spoken or n in evidence or n in this.sensitive:
+        if n not in this.shown or n in spoken or n in evidence or n in this.sensitive:
             continue
         ranked = sorted(
             (one.trait.subtype != "behavior", -round(fit, 4), one.trait.id)
@@ -118,7 +122,7 @@ def _reinforcements(this: _Round, spoken: AbstractSet[int]) -> dict[str, list[in
 
 def _behaviours(this: _Round, used: AbstractSet[int]) -> list[NewBehavior]:
     """Give the clusters that hold something new and are no trait's evidence, or do not fit the rest of it."""
-    free = [_shows(one) and n not in used and n not in this.held for n, one in enumerate(this.readings)]
+    free = [n in this.shown and n not in used and n not in this.held for n in range(len(this.readings))]
     said: dict[tuple[str, bool], list[int]] = {}
     for hidden in (False, True):
         for cluster in _clusters(this, free, sensitive=hidden):
@@ -158,15 +162,11 @@ def _holds(this: _Round, group: Group) -> bool:
 
 
 def _recurs(this: _Round, members: Sequence[int]) -> bool:
-    return recurs([this.readings[n] for n in members], MIN_MEMORIES)
+    return len({this.readings[n].place for n in members}) >= MIN_PLACES
 
 
 def _known(this: _Round, members: Sequence[int]) -> bool:
     return bool(behaviours_of([this.readings[n] for n in members]))
-
-
-def _shows(one: Reading) -> bool:
-    return one.barred is None and not one.ended
 
 
 def _mean(likeness: Likeness, members: Sequence[int]) -> float:
