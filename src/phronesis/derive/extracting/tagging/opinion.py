@@ -25,16 +25,15 @@ from phronesis.derive.extracting.tagging.network import Chances, Network, load_n
 from phronesis.derive.extracting.tagging.tokens import MAX_READ, UNKNOWN, Encoded
 
 UNLIKELY: Final = {"en": 0.01, "zh": 0.01}
-"""A proposal of the rules none of whose tokens is at least so likely to tell what it says is refused, by language. None
-is in English: its network learned of talk, and would refuse plain sentences that the rules read well."""
+"""A proposal of the rules none of whose tokens is at least so likely to tell what it says is refused, by language."""
 
 SURE: Final = {"en": 0.95, "zh": 0.75}
 """A value that the rules passed over is proposed where each of its tokens is at least so likely. These were chosen by
-figures on authors whom the network had not learned from, and the rules neither, but that the English rules had been
-narrowed by what they took wrongly of them (docs/decisions/0048-a-second-opinion-in-english.md)."""
+figures alone: the Chinese one on authors whom network and rules had not learned from, the English one on sets that
+nobody reads, among four pairs of levels (docs/decisions/0048-a-second-opinion-in-english.md)."""
 
 PLAIN: Final = {"en": 6, "zh": 0}
-"""Words of a whole sentence that is not refused: networks learn of "I'm a waiter" mostly where somebody else says it."""
+"""Words of a whole sentence that is never refused: a network learns of "I'm a waiter" mostly from what others say."""
 
 KNOWN: Final = 0.5
 """The share of a message's tokens that the network was shown, at the least, for it to judge the message."""
@@ -84,8 +83,8 @@ class SecondOpinion:
         kept: list[Proposal] = []
         unlikely: list[Proposal] = []
         for one in ruled:
-            likely = _chance(one, text, seen, chances, network.tags) >= self.unlikely[code] or _is_plain(one, text, code)
-            (kept if likely else unlikely).append(one)
+            likely = _chance(one, text, seen, chances, network.tags) >= self.unlikely[code]
+            (kept if likely or _is_plain(one, text, code) else unlikely).append(one)
         found = tagged_in(text, seen, chances, network)
         added = [
             proposal

@@ -53,6 +53,16 @@ def read(
     return Rules(TYPES, gate, second).read(0, {"role": "user"}, text, AT)
 
 
+def test_a_short_whole_sentence_is_the_rules_alone() -> None:
+    for text in ("I live in Graz.", "Hello! I live in Graz", "I live in Graz\nsee you"):
+        [kept], refused = read(text, {"Graz": ("profile/home_city", 0.05)})
+        assert (kept.value, refused) == ("Graz", [])
+    for text in ("I live in Graz, they say about me.", "These days I live in Graz, near the old town."):
+        found, refused = read(text, {"Graz": ("profile/home_city", 0.05)})
+        assert found == []
+        assert "unlikely" in {one.rule for one in refused}
+
+
 def test_what_the_rules_propose_and_the_network_finds_unlikely_is_refused() -> None:
     [kept], refused = read("我住在杭州", {"杭州": ("profile/home_city", 0.2)})
     assert (kept.key, kept.value, refused) == ("home_city", "杭州", [])
