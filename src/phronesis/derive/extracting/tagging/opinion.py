@@ -147,7 +147,7 @@ def _chance(one: Proposal, text: str, seen: Encoded, chances: Chances, tags: Seq
 
 def _is_plain(one: Proposal, text: str, code: str) -> bool:
     """Tell whether what a proposal stands in is a sentence so short that nothing in it speaks against the rules."""
-    before, after = text[: one.start].rstrip(), text[one.end :].lstrip()
+    before, after = text[: one.start].rstrip(" "), text[one.end :].lstrip(" ")
     whole = before[-1:] in _ENDS and after[:1] in _ENDS
     return whole and len(one.quote.split()) <= PLAIN[code]
 
