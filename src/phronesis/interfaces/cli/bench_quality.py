@@ -108,7 +108,7 @@ def sensitive(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> Non
               help="Write there what all teach: en.npz, zh.npz, as in derive/reflecting/by_rules.")  # fmt: skip
 @AS_JSON
 def showing(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
-    """How well memories that show a behaviour are told from others.
+    """How well it is told which memories show a habit.
 
     The area under the curve, and what is kept and taken at the level in use, by the weights that the other files teach;
     one file is judged by the installed ones. Fitting needs scikit-learn.

@@ -22,6 +22,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "bench extraction": ("bench extraction --data turns_en.jsonl --data turns_zh.jsonl",),
     "bench traits": ("bench traits --data users.jsonl --guarded",),
     "bench sensitive": ("bench sensitive --data texts.jsonl --data users.jsonl --out weights",),
+    "bench showing": ("bench showing --data users.jsonl --data others.jsonl --out weights",),
     "bench tagger": ("bench tagger --data spoken.jsonl --held others.jsonl --out weights",),
     "bench experience": ("bench experience --labelled events.jsonl --embedder auto",),
     "bench refit": ("bench refit --data talks.json --out weights.json",),

@@ -102,7 +102,7 @@ class SecondOpinion:
     ) -> Proposal | None:
         row = self.types.find(one.key, one.kind)
         clause = _clause_of(one, text, at, language)
-        if row is None or clause is None:
+        if row is None or clause is None or _is_none(one, clause, at, language):
             return None
         ahead = row.kind in PROSPECTIVE
         days = [] if ahead else days_of(clause, at, -1, language)
@@ -127,6 +127,14 @@ def language_of(text: str) -> str:
 def second_opinion() -> SecondOpinion:
     """Give the one of the networks that are installed with the package."""
     return SecondOpinion(load_network, load_memory_types())
+
+
+def _is_none(one: Tagged, clause: Clause, at: datetime, language: Language) -> bool:
+    """Tell whether something used is a time ("we deploy on Fridays"), or its use or a task is asked of somebody."""
+    asked = language.gates["requested"].search(clause.plain.lower()) is not None
+    value = one.value.removesuffix("s")
+    timed = any(span.start == 0 and span.end >= len(value) for span in times_of(value, at))
+    return (one.key == "uses" and (asked or timed)) or (one.key == "task" and asked)
 
 
 def _plain(subject: str, language: Language) -> str:

@@ -15,7 +15,8 @@ from phronesis.derive.extracting.tagging.opinion import TAGGED, SecondOpinion, s
 from phronesis.derive.extracting.tagging.tokens import MAX_READ, Encoded, Vocabulary, token_spans, word_of
 
 AT = datetime(2026, 6, 10, 9, tzinfo=UTC)
-TAGS = ("O", "B-profile/home_city", "I-profile/home_city", "B-intention/plan", "I-intention/plan", "B-#S", "I-#S")
+TAGS = ("O", "B-profile/home_city", "I-profile/home_city", "B-intention/plan", "I-intention/plan", "B-#S", "I-#S",
+        "B-preference/uses", "I-preference/uses", "B-intention/task", "I-intention/task")  # fmt: skip
 TYPES = load_memory_types()
 
 
@@ -51,6 +52,18 @@ def read(
     network = Told(Vocabulary(words, {}, 1), TAGS, {}, text, marks, anothers)
     second = SecondOpinion(lambda _: network, TYPES, unlikely={"en": 0.1, "zh": 0.1}, sure={"en": 0.6, "zh": 0.6})
     return Rules(TYPES, gate, second).read(0, {"role": "user"}, text, AT)
+
+
+def test_no_time_is_used_and_what_is_asked_of_somebody_is_no_task_of_the_speakers() -> None:
+    for text, words, name in (
+        ("We ship it all on Fridays, as ever", "Fridays", "preference/uses"),
+        ("For that please take the old kiln", "old kiln", "preference/uses"),
+        ("Kindly water the ferns on the sill", "water the ferns", "intention/task"),
+        ("擦电极请一律拿乙醇", "乙醇", "preference/uses"),
+    ):
+        assert read(text, {words: (name, 0.99)})[0] == []
+    [kept], _ = read("For that we take the old kiln", {"old kiln": ("preference/uses", 0.99)})
+    assert (kept.key, kept.value) == ("uses", "old kiln")
 
 
 def test_a_short_whole_sentence_is_the_rules_alone() -> None:
