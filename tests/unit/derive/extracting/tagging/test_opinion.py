@@ -16,7 +16,7 @@ from phronesis.derive.extracting.tagging.tokens import MAX_READ, Encoded, Vocabu
 
 AT = datetime(2026, 6, 10, 9, tzinfo=UTC)
 TAGS = ("O", "B-profile/home_city", "I-profile/home_city", "B-intention/plan", "I-intention/plan", "B-#S", "I-#S",
-        "B-preference/uses", "I-preference/uses", "B-intention/task", "I-intention/task")  # fmt: skip
+        "B-preference/uses", "I-preference/uses", "B-task/task", "I-task/task")  # fmt: skip
 TYPES = load_memory_types()
 
 
@@ -58,7 +58,7 @@ def test_no_time_is_used_and_what_is_asked_of_somebody_is_no_task_of_the_speaker
     for text, words, name in (
         ("We ship it all on Fridays, as ever", "Fridays", "preference/uses"),
         ("For that please take the old kiln", "old kiln", "preference/uses"),
-        ("Kindly water the ferns on the sill", "water the ferns", "intention/task"),
+        ("Kindly water the ferns on the sill", "water the ferns", "task/task"),
         ("擦电极请一律拿乙醇", "乙醇", "preference/uses"),
     ):
         assert read(text, {words: (name, 0.99)})[0] == []
