@@ -131,7 +131,7 @@ def second_opinion() -> SecondOpinion:
 
 def _is_none(one: Tagged, clause: Clause, at: datetime, language: Language) -> bool:
     """Tell whether something used is a time ("we deploy on Fridays"), or its use or a task is asked of somebody."""
-    asked = language.gates["requested"].search(clause.plain.lower()) is not None
+    asked = language.gates["requested"].search(clause.raw.lower()) is not None
     value = one.value.removesuffix("s")
     timed = any(span.start == 0 and span.end >= len(value) for span in times_of(value, at))
     return (one.key == "uses" and (asked or timed)) or (one.key == "task" and asked)
