@@ -64,6 +64,11 @@ def pieces(text: str) -> Sequence[str]:
     return sorted(found)
 
 
+def rows_of(text: str) -> list[int]:
+    """Give the rows of a folded text's pieces, each once."""
+    return sorted({bucket(piece) for piece in pieces(text)})
+
+
 def bucket(piece: str) -> int:
     """Give the row of a piece's weights."""
     return zlib.crc32(piece.encode("utf-8", "surrogatepass")) % BUCKETS

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from phronesis.config.traits import SensitiveRules
 from phronesis.derive.sensitive import Guard
 from phronesis.derive.sensitive.learned import NONE, Model
-from phronesis.derive.word_pieces import BUCKETS, bucket, folded, language_of, pieces
+from phronesis.derive.word_pieces import folded, language_of, rows_of
 from phronesis.errors import InputError
+from phronesis.evals.hashed_rows import matrix_of
 from phronesis.evals.optional import import_optional
 
 UNNAMED: Final = "unnamed"
@@ -134,7 +135,7 @@ def fit(texts: Sequence[Text]) -> Mapping[str, Model]:
 def _fitted(seen: Sequence[str], topics: Sequence[str]) -> Model:
     """Fit the regression: the sensitive texts weigh as much together as the others, however many they are."""
     linear = import_optional("sklearn.linear_model", "scikit-learn", field="data")
-    rows, said = _features(seen), np.array(topics)
+    rows, said = matrix_of([rows_of(text) for text in seen]), np.array(topics)
     harmless = said == NONE
     weights = np.where(harmless, 1.0, harmless.sum() / max(1, (~harmless).sum()))
     named = said != UNNAMED
@@ -151,14 +152,6 @@ def _fitted(seen: Sequence[str], topics: Sequence[str]) -> Model:
         columns, bias = np.hstack([np.zeros_like(columns), columns]), np.concatenate([np.zeros(1), bias])
     unit = float(np.abs(columns).max()) / _LARGEST
     return Model(tuple(map(str, learner.classes_)), np.rint(columns / unit).astype(np.int8), unit, bias)
-
-
-def _features(seen: Sequence[str]) -> Any:
-    sparse = import_optional("scipy.sparse", "scipy", field="data")
-    rows = [sorted({bucket(piece) for piece in pieces(text)}) for text in seen]
-    ends = np.cumsum([0, *map(len, rows)])
-    values = np.concatenate([np.full(len(row), 1 / np.sqrt(max(1, len(row)))) for row in rows])
-    return sparse.csr_matrix((values, np.concatenate(rows).astype(np.int64), ends), shape=(len(rows), BUCKETS))
 
 
 def _of_user(user: Mapping[str, Any]) -> list[Text]:

@@ -23,11 +23,11 @@ from phronesis.derive.reflecting.by_rules.showing import (
     Models,
     Showing,
     marks_of,
-    rows_of,
     weighed,
 )
 from phronesis.derive.reflecting.by_rules.voices import voice_of
-from phronesis.derive.word_pieces import BUCKETS, folded, language_of
+from phronesis.derive.word_pieces import BUCKETS, folded, language_of, rows_of
+from phronesis.evals.hashed_rows import matrix_of
 from phronesis.evals.optional import import_optional
 from phronesis.evals.traits import load_users
 
@@ -91,7 +91,7 @@ def run_showing(data: Sequence[Path], *, out: Path | None = None) -> ShowingRepo
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         for language, model in fit([one for those in users.values() for one in those]).items():
-            out.joinpath(f"{language}.npz").write_bytes(model.to_bytes())
+            out.joinpath(f"showing_{language}.npz").write_bytes(model.to_bytes())
     return ShowingReport(tuple(scores))
 
 
@@ -127,10 +127,10 @@ def fit(users: Sequence[Mapping[str, Any]]) -> Models:
 def _learned(told: Sequence[Told], language: str) -> tuple[list[list[int]], list[Floats], list[bool]]:
     """Give the pieces and the marks of all memories in a language, and which show a behaviour."""
     found = [
-        (rows_of(one.text), marks, member)
+        (rows_of(seen), marks, member)
         for user in told
         for one, marks, member in zip(user.readings, marks_of(user.readings), user.shows, strict=True)
-        if language_of(folded(one.text[:MAX_READ])) == language
+        if language_of(seen := folded(one.text[:MAX_READ])) == language
     ]
     return [rows for rows, _, _ in found], [marks for _, marks, _ in found], [member for _, _, member in found]
 
@@ -139,11 +139,8 @@ def _weights(rows: Sequence[Sequence[int]], marks: Floats, shows: Sequence[bool]
     """Give the weights of pieces and marks, and the bias."""
     linear = import_optional("sklearn.linear_model", "scikit-learn", field="data")
     sparse = import_optional("scipy.sparse", "scipy", field="data")
-    ends = np.cumsum([0, *map(len, rows)])
-    values = np.concatenate([np.full(len(row), 1 / np.sqrt(max(1, len(row)))) for row in rows])
-    told = sparse.csr_matrix((values, np.concatenate(rows).astype(np.int64), ends), shape=(len(rows), BUCKETS))
     learner = linear.LogisticRegression(C=INVERSE_L2, max_iter=_STEPS)
-    learner.fit(sparse.hstack([told, sparse.csr_matrix(marks * MARKS_WEIGHT)]).tocsr(), np.array(shows))
+    learner.fit(sparse.hstack([matrix_of(rows), sparse.csr_matrix(marks * MARKS_WEIGHT)]).tocsr(), np.array(shows))
     return learner.coef_[0], float(learner.intercept_[0])
 
 

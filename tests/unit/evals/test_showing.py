@@ -50,7 +50,7 @@ def test_each_file_is_judged_by_what_the_others_teach_and_all_of_it_is_written(t
         ("a.jsonl", 12, 6, 1.0), ("b.jsonl", 12, 6, 1.0)]  # fmt: skip
     assert all(one.kept == 1.0 and one.taken < 1.0 for one in report.scores)
     assert "| a.jsonl | 12 | 6 | 1.000 | 1.000 |" in report.to_markdown()
-    model = showing_from((out / "zh.npz").read_bytes())
+    model = showing_from((out / "showing_zh.npz").read_bytes())
     assert model.to_bytes() == showing_from(model.to_bytes()).to_bytes()
     told = told_of(user())
     assert sum(told.shows) == 6

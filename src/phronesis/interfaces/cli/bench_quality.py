@@ -105,7 +105,7 @@ def sensitive(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> Non
 @click.command()
 @_labelled("--data", "Labelled users")
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help="Write there what all teach: en.npz, zh.npz, as in derive/reflecting/by_rules.")  # fmt: skip
+              help="Write there what all teach: showing_en.npz and showing_zh.npz.")  # fmt: skip
 @AS_JSON
 def showing(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
     """How well it is told which memories show a habit.

@@ -15,13 +15,12 @@ from phronesis.derive.reflecting.by_rules.showing import (
     USUAL,
     Showing,
     marks_of,
-    rows_of,
     shows,
     weighed,
 )
 from phronesis.derive.reflecting.by_rules.spelling import COLUMNS, LEAST, by_pieces, cosines_of_pieces
 from phronesis.derive.reflecting.by_rules.voices import voice_of
-from phronesis.derive.word_pieces import BUCKETS
+from phronesis.derive.word_pieces import BUCKETS, rows_of
 from seen_memories import memories, memory
 
 

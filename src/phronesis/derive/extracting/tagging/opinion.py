@@ -1,4 +1,4 @@
-"""The second opinion: a network proposes what it is sure of beside the rules, and refuses Chinese it finds unlikely.
+"""The second opinion: a network proposes what it is sure of beside the rules, and refuses what it finds unlikely.
 
 Rules and network err apart. What rules propose of words that nobody used so when the network learned is wrong
 more often than right, and what they pass over for want of a pattern the network knows by its likes.

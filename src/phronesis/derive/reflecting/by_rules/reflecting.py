@@ -41,7 +41,7 @@ BY_PIECES: Final = Levels(close=1.2, fit=1.2)
 BY_MEANING: Final = Levels(close=0.8, fit=1.2)
 """Of few memories, by the words that they share; by the pieces of words; and by an encoder. The last two were chosen on
 the readable labelled users (``phronesis bench traits``), the odds of each author's memories by weights that the others
-teach: precision .91, recall .72 with two encoders (docs/benchmarks.md)."""
+teach: precision .91, recall .70 with two encoders (docs/benchmarks.md)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from phronesis.derive.reflecting.by_rules.reading import Reading
-from phronesis.derive.word_pieces import bucket, folded, language_of, pieces
+from phronesis.derive.word_pieces import folded, language_of, rows_of
 
 Floats = npt.NDArray[np.float64]
 
@@ -63,7 +63,7 @@ class Showing:
     bias: float
 
     def odds(self, text: str, marks: Floats) -> float:
-        """Give the log odds of a text with its marks."""
+        """Give the log odds of a folded text with its marks."""
         rows = rows_of(text)
         told = int(self.weights[rows].sum(dtype=np.int64)) * self.unit / math.sqrt(len(rows) or 1)
         return told + float(np.round(marks @ self.marks, 6)) + self.bias
@@ -88,7 +88,7 @@ Models = Mapping[str, Showing]
 @cache
 def load_showing(language: str) -> Showing:
     """Give the weights that are installed with the package, ``en`` or ``zh``."""
-    return showing_from(files(__package__).joinpath(f"{language}.npz").read_bytes())
+    return showing_from(files(__package__).joinpath(f"showing_{language}.npz").read_bytes())
 
 
 def shows(one: Reading, *, weighed: bool) -> bool:
@@ -106,11 +106,6 @@ def shows(one: Reading, *, weighed: bool) -> bool:
     return one.odds > SHOWN - KNOWN * known
 
 
-def rows_of(text: str) -> list[int]:
-    """Give the rows of a text's pieces, each once."""
-    return sorted({bucket(piece) for piece in pieces(folded(text[:MAX_READ]))})
-
-
 def marks_of(readings: Sequence[Reading]) -> Floats:
     """Give the marks of a user's memories, a row each."""
     rows = np.array([list(_marks(one)) for one in readings], np.float64).reshape(len(readings), len(MARKS))
@@ -123,9 +118,10 @@ def weighed(readings: Sequence[Reading], models: Models | None = None) -> list[R
     """Give the readings of a user's memories with their odds. ``models`` stand in for those that are installed."""
     odds = []
     for one, marks in zip(readings, marks_of(readings), strict=True):
-        language = language_of(folded(one.text[:MAX_READ]))
+        seen = folded(one.text[:MAX_READ])
+        language = language_of(seen)
         model = load_showing(language) if models is None else models[language]
-        odds.append(model.odds(one.text, marks))
+        odds.append(model.odds(seen, marks))
     own = RELATIVE_TO_USER * (sum(odds) / max(1, len(odds)) - USUAL)
     return [replace(one, odds=round(given - own, 4)) for one, given in zip(readings, odds, strict=True)]
 

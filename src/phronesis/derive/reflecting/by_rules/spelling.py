@@ -14,14 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from phronesis.derive.reflecting.by_rules.reading import Reading
+from phronesis.derive.reflecting.by_rules.showing import MAX_READ
 from phronesis.derive.reflecting.by_rules.tables import the_tables
 from phronesis.derive.reflecting.by_rules.terms import words_of
 from phronesis.derive.word_pieces import bucket, folded, has_han, pieces
 
 Floats = npt.NDArray[np.float32]
-
-MAX_READ: Final = 400
-"""Characters of a memory that are compared: it is a sentence."""
 
 LEAST: Final = 16
 """Memories from which on pieces are compared; of fewer, shared words and behaviours say more."""
