@@ -5,7 +5,6 @@ stands in a text: a record is a sentence or two.
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -19,16 +18,6 @@ from phronesis.derive.extracting.records import Entry, entries, the_layouts
 from phronesis.derive.extracting.slots import values_of
 from phronesis.derive.extracting.tables import Language
 
-TITLES: Final = (
-    "title", "summary", "event", "appointment", "meeting", "flight", "name", "subject",
-    "事项", "标题", "名称", "日程", "活动",
-)  # fmt: skip
-STARTS: Final = (
-    "start", "starts_at", "start_time", "starts", "date", "when", "time", "datetime", "departure", "at",
-    "时间", "开始时间", "开始", "日期",
-)  # fmt: skip
-"""Fields of a calendar's answer: what it is, and when."""
-
 CONFIDENCE: Final = 0.9
 """Of what a tool states in plain words or fields: at the gate's threshold for tools."""
 
@@ -38,26 +27,6 @@ MAX_RECORD: Final = 200
 
 _RECORDED: Final = frozenset({"profile", "attribute.*", "located_in"})
 """Kinds and keys that a record may state; tastes, plans and doings are for people to tell."""
-
-_ENTRY: Final = re.compile(
-    r"^(?:(?:created|new|added|scheduled|upcoming|next|booked)\s+)?(?:appointment|event|meeting|calendar|booking|预约|日程|会议|预订)\s*[:：]\s*"
-    r"(?P<title>[^\n]{2,80}?)[\s,，]*(?:\b(?:on|at|from)\b|[-–—])?\s*$",
-    re.IGNORECASE,
-)
-"""A calendar's line before its date."""
-
-_LABEL: Final = re.compile(
-    r"^(?:即将(?:到来|开始)|接下来|下一[项个]|(?:已(?:经)?)?(?:成功)?(?:为您?)?(?:添加|创建|新建|新增|安排|预约|预订|更新|设置)?(?:新的?)?(?:日程|会议|预约|预订|挂号|日历事件|日历|事件|行程|安排)(?:已?(?:添加|创建|提醒|邀请|通知|确认|更新|同步|发布))?(?:成功)?)"
-    r"\s*[:：]\s*$"
-)
-"""What a calendar says before a date that its title follows: 已添加日程：11月9日 19:00 会员体测."""
-
-_TITLE: Final = re.compile(
-    r"[\s,，]*(?:(?:早上|上午|中午|下午|傍晚|晚上)?\s?(?:\d{1,2}[:：]\d\d|[\d一二三四五六七八九十两]{1,3}点半?)(?:\s?[-–~至]\s?\d{1,2}[:：]\d\d)?)?[\s,，]*"
-    r"(?P<title>[^\s\d,，。.（(][^\n,，。（(]{1,59}?)(?:[（(][^（()）]{1,20}[)）])?(?:[，,][^\n]{1,60})?[\s。.]*$"
-)
-
-_THE_USER: Final = frozenset({"user", "the user", "用户", "you", "您"})
 
 
 def read_answer(reading: Reading, types: MemoryTypes, languages: Mapping[str, Language]) -> None:
@@ -85,14 +54,14 @@ def read_answer(reading: Reading, types: MemoryTypes, languages: Mapping[str, La
 
 def _record(reading: Reading, types: MemoryTypes, language: Language) -> None:
     times = find_times(reading.text, reading.at)
-    entry = _ENTRY.match(reading.text[: times[0].start]) if times else None
+    entry = the_layouts().patterns["calendar_entry"].match(reading.text[: times[0].start]) if times else None
     if entry is not None:
         _appointment(reading, types, entry["title"], reading.text[times[0].start :].strip(" .。"))
         return
     if (
         times
-        and _LABEL.match(reading.text[: times[0].start])
-        and (title := _TITLE.match(reading.text[times[-1].end :]))
+        and the_layouts().patterns["calendar_says"].match(reading.text[: times[0].start])
+        and (title := the_layouts().patterns["calendar_title"].match(reading.text[times[-1].end :]))
     ):
         _appointment(reading, types, title["title"], reading.text[times[0].start : times[-1].end])
         return
@@ -115,7 +84,7 @@ def _states_a_record(one: Proposal, speaker: str) -> bool:
 
 
 def _subject(subject: str) -> str:
-    return USER if subject.casefold() in _THE_USER else subject
+    return USER if subject.casefold() in the_layouts().user else subject
 
 
 def _appointment(reading: Reading, types: MemoryTypes, title: str, start: str) -> None:
@@ -140,10 +109,11 @@ def _field(reading: Reading, types: MemoryTypes, one: Entry, language: Language)
     value = values[0] if values else one.value
     if row is None or (key is not None and not values):
         return
+    content = the_layouts().content.format(subject=one.subject, field=one.field, value=value)
     reading.proposals.append(
         Proposal(
             n=reading.n, quote=reading.text[one.start : one.end], start=one.start, end=one.end, kind=row.kind,
-            subject=_subject(one.subject), key=row.key_of(one.field), content=f"{one.subject}的{one.field}是{value}",
+            subject=_subject(one.subject), key=row.key_of(one.field), content=content,
             value=value, cardinality=row.cardinality, replaces=one.old, basis="tool", confidence=CONFIDENCE,
             importance=row.importance,
         )
@@ -157,8 +127,9 @@ def _events(answer: Any) -> Iterator[tuple[str, str]]:
             yield from _events(one)
     elif isinstance(answer, dict):
         small = {str(key).lower(): value for key, value in answer.items()}
-        title = next((small[key] for key in TITLES if isinstance(small.get(key), str) and small[key].strip()), None)
-        start = next((small[key] for key in STARTS if isinstance(small.get(key), str)), None)
+        said = {key: value for key, value in small.items() if isinstance(value, str)}
+        title = next((said[key] for key in the_layouts().titles if said.get(key, "").strip()), None)
+        start = next((said[key] for key in the_layouts().starts if key in said), None)
         if title is not None and start is not None:
             yield title, start
             return

@@ -11,26 +11,11 @@ from phronesis.derive.extracting.tables import Language, Matched
 
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
-_OWN: Final = re.compile("[我咱俺]")
-
 PEOPLE: Final = frozenset({"partner", "child", "parent", "sibling", "friend", "colleague", "pet"})
 """Keys that name somebody, of whom the next words may speak."""
 
-NAMES: Final = re.compile(r"\s*(?:,|、|&|和|跟|\band\b|\bn\b)\s*")
-"""What stands between names."""
-
 _AGED: Final = re.compile(r"(.*?)(?: (\d{1,2}))?")
 """A name, and the age beside it: "two boys, Finn 6 and Jonah 9"."""
-
-_ACTS: Final = re.compile(
-    r"\s+(?:is|was|has|had|just|never|always|still|also|got|left|took|came|went|did|won|joined|moved|quit|[a-z]{3,}s)\b"
-)
-"""What a name is followed by that stands for somebody who does something."""
-
-_IT: Final = "它"
-"""What stands for a pet that was named: 它有关节炎."""
-
-_GIVEN: Final = re.compile("[^，,]{0,6}?给[它她他][取起]")
 
 
 @dataclass(slots=True)  # a frozen one takes three times as long to make
@@ -88,15 +73,19 @@ class Cast:
             yield replace(self._spoken(found, text, language), names=True)
         elif self.pending and language.text["named"].match(text):
             return
-        elif language.code == "zh" and not self.unknown and (self.subject or language.text["alone"].match(text)):
+        elif (
+            language.grammar.drops_subjects
+            and not self.unknown
+            and (self.subject or language.text["alone"].match(text))
+        ):
             yield Spoken(self.subject or self.speaker, 0, text, elided=True)
 
     def subjects(self, text: str, language: Language) -> Iterator[Spoken]:
         """Give whom a clause speaks of, likeliest first; a subject of None is somebody unknown."""
         found = language.text["subject"].match(text)
-        if found is not None and found.groupdict().get("third") == _IT and not (self.pet or self.pending):
+        if found is not None and _is_it(found, language) and not (self.pet or self.pending):
             found = None  # 这套系统老了，它有问题
-        if self.pending and language.code == "zh" and _GIVEN.match(text):
+        if self.pending and language.text["given_name"].match(text):
             yield Spoken(self.pending[1], 0, text, elided=True, relation=self.pending[:2])  # 闺女给它取名叫年糕
         elif found is not None and (found.groupdict().get("name") is None or not language.text["alone"].match(text)):
             yield self._spoken(found, text, language)
@@ -106,7 +95,7 @@ class Cast:
             yield Spoken(self.pending[1], 0, text, elided=True, relation=self.pending[:2])
         elif self.unknown:
             yield Spoken(None, 0, text, elided=True)
-        elif language.code == "en" and text.lower().startswith("like "):
+        elif language.text["as_if"].match(text):
             return  # "like a reminder" likes nothing
         elif self.beside is not None and language.text["of_alone"].match(text):
             yield Spoken(self.beside, 0, text, elided=True, named=True)  # "Nell, four, has eczema"
@@ -121,15 +110,14 @@ class Cast:
             yield Spoken(self.person, 0, text, elided=True)  # "Bernadette is my twin, lives in Perth"
         elif self.subject is not None or _left_out(text, language):
             yield Spoken(self.subject or self.speaker, 0, text, elided=True)
-            if language.code == "en" and language.text["alone"].match(text):
-                yield Spoken(self.subject or self.speaker, 0, f"am {text}", elided=True)
+            if (frame := language.frames.get("am")) and language.text["alone"].match(text):
+                yield Spoken(self.subject or self.speaker, 0, frame.format(text), elided=True)
 
     def topics(self, text: str, language: Language) -> Iterator[Spoken]:
         """Give the speaker where a clause begins with what it is about: 收款我都用支付宝."""
         found = language.text["topic"].match(text)
         if found is not None:
-            topic = text[: found.end()].removesuffix("们").removesuffix("我")
-            yield Spoken(self.speaker, found.end(), text, topic=topic)
+            yield Spoken(self.speaker, found.end(), text, topic=found["topic"])
 
     def apposed(self, clause: Clause, language: Language) -> list[tuple[str, str]] | None:
         """Give what those just named are, by key and name, where a clause says no more: "Saoirse, my niece"."""
@@ -138,16 +126,14 @@ class Cast:
         if language.text["calls_me"].match(clause.bare):
             return [("address_as", self.alone)]
         kin = language.text["kin_only"].match(clause.bare)
-        several = " and " in self.alone
+        several = language.text["several_names"].search(self.alone) is not None
         if kin is None or several != (kin.groupdict().get("many") is not None):
             return None
         word = (kin["rel"] or kin.groupdict().get("rel_b") or "").lower()
-        key = language.relations.get(word, "colleague" if language.code == "zh" else "")
-        if language.gates["of_pets"].match(word):
-            key = "pet"
-        elif word == "同桌":
-            key = "friend"
-        names = NAMES.split(self.alone) if several else [self.alone]
+        of, gates = language.relations.get(word, ""), language.gates
+        key = next((one for one in ("pet", "friend") if gates[f"of_{one}s"].match(word)), of)
+        key = key or ("colleague" if gates["of_colleagues"].match(word) else "")
+        names = language.text["between_names"].split(self.alone) if several else [self.alone]
         self.person, self.subject = names[-1], None if several else self.alone
         return [(key, name) for name in names if key]
 
@@ -156,48 +142,49 @@ class Cast:
         found = language.text["names_only"].match(clause.bare)
         bare = language.text["small_one"].sub("", clause.bare) if found is not None else ""
         self.alone = bare if bare and not bare[-1].isdigit() else None
-        self.beside = self.alone if language.code == "en" else None
-        if not bare or (language.code == "en" and language.never["form_name"].match(bare.lower())):
+        self.beside = None if language.grammar.drops_subjects else self.alone
+        if not bare or (language.grammar.capitals and language.never["form_name"].match(bare.lower())):
             return []
-        aged = [_AGED.fullmatch(one) for one in NAMES.split(bare if language.code == "en" else clause.bare)]
+        aged = [_AGED.fullmatch(one) for one in language.text["between_names"].split(bare)]
         return [(one[1], one[2] or "") for one in aged if one is not None]
 
     def turn_to(self, clause: Clause, language: Language) -> None:
         """Note whom the next clause speaks of, where it leaves that out."""
         found = language.text["subject"].match(clause.bare)
         groups = found.groupdict() if found is not None else {}
-        groups = {} if groups.get("third") == _IT and self.pet is None else groups
+        groups = {} if found is None or (_is_it(found, language) and self.pet is None) else groups
+        drops = language.grammar.drops_subjects
         if language.text["stranger"].search(clause.bare) is not None:
             self.subject, self.unknown = None, True  # 那个博主住在大理，喜欢拍照
         elif groups.get("self"):
             self.subject, self.unknown = self.subject or self.speaker, False
         elif (
-            language.code == "zh"
+            drops
             and groups.get("rel")
             and not groups.get("relname")
-            and not (self.people or (self.unknown and not _OWN.match(clause.bare)))
+            and not (self.people or (self.unknown and not language.text["own"].match(clause.bare)))
         ):
             self.subject, self.unknown = groups["rel"], False  # 我先生姓秦，叫秦越
-        elif language.code == "zh" and (
+        elif drops and (
             name := groups.get("name") or groups.get("mate") or groups.get("othername") or groups.get("other")
         ):
             self.subject, self.unknown = self.aliases.get(name, name), False  # 王总电话换了，13829971145
-        elif (language.code == "en" and groups.get("other")
+        elif (not drops and groups.get("other")
               and not (groups.get("othername") or self.person or self.pending)):  # fmt: skip
             self.person, self.unknown = groups["other"].lower(), False  # "my meemaw, she's ninety one"
         elif groups.get("third") and self.person is None and self.pending is None and self.beside is None:
             self.unknown = True
-        elif (language.code == "en" and self.subject in {None, self.speaker} and self.pending is None
+        elif (self.subject in {None, self.speaker} and self.pending is None
               and self.alone is None and language.text["third_verb"].match(clause.bare)):  # fmt: skip
             self.subject, self.unknown = None, True  # "mains a druid, lives in a swamp, allergic to cheese"
 
     def mention(self, clause: Clause, language: Language) -> None:
         """Note who is the subject of a clause, by name or by what they are to the speaker."""
-        found = language.text["subject"].match(clause.bare) if language.code == "en" else None
+        found = None if language.grammar.drops_subjects else language.text["subject"].match(clause.bare)
         groups = found.groupdict() if found is not None else {}
         forms = ("name", "mate", "othername", "relname", "relname_b", "rel", "rel_b", "other")
         name = next((groups[one] for one in forms if groups.get(one)), None)
-        if groups.get("name") and not _ACTS.match(clause.bare, found.end() if found else 0):
+        if groups.get("name") and not language.text["acts"].match(clause.bare, found.end() if found else 0):
             return  # "Sundays after Mass", "Lab gossip"
         if name is not None and not language.never["subject"].search(name.lower()):
             self.mentioned = name
@@ -214,11 +201,11 @@ class Cast:
         relation = None
         if word := (groups.get("rel") or groups.get("rel_b") or "").lower():
             relation = (language.relations[word], word)
-            if self.unknown and language.code == "zh" and not _OWN.match(text):
+            if self.unknown and language.grammar.drops_subjects and not language.text["own"].match(text):
                 return Spoken(None, found.end(), text)  # 碰见一位大姐，女儿在美国: the daughter is hers
         if name is not None:
             name = self.aliases.get(name, name)
-            return Spoken(name, found.end(), text, relation=relation, named=language.code == "en")
+            return Spoken(name, found.end(), text, relation=relation, named=language.grammar.capitals)
         if groups.get("self"):
             return Spoken(self.speaker, found.end(), text)
         if other := groups.get("other"):
@@ -234,19 +221,25 @@ class Cast:
             subject = self.subject
         named = self.several and self.pending and language.text["are_called"].match(text)
         third = groups["third"].lower()
-        subject = self.pet or subject if third == _IT else subject
-        if language.code == "en" and self.several and third in {"he", "she"} and self.person is None:
+        subject = self.pet or subject if _is_it(found, language) else subject
+        if self.several and self.person is None and language.text["he_or_she"].match(third):
             subject = self.subject if self.subject != self.speaker else None  # "has two girls, and he's vegan"
-        if third.startswith("they") and not named:
+        if language.text["they"].match(third) and not named:
             subject = None  # "they" may be anybody
         return Spoken(subject, found.end(), text)
+
+
+def _is_it(found: re.Match[str], language: Language) -> bool:
+    """Tell whether a subject is what stands for a pet that was named: 它有关节炎."""
+    third = found.groupdict().get("third")
+    return third is not None and language.text["it"].match(third) is not None
 
 
 def _left_out(text: str, language: Language) -> bool:
     """Tell whether a clause speaks of its speaker though it does not say so: in Chinese, unless it is an order."""
     if language.text["alone"].match(text) is not None:
         return True
-    return language.code == "zh" and language.text["order"].match(text) is None
+    return language.grammar.drops_subjects and language.text["order"].match(text) is None
 
 
 def subject_said(spoken: Spoken, matched: Matched, language: Language, *, small: bool) -> str | None:
@@ -260,7 +253,7 @@ def subject_said(spoken: Spoken, matched: Matched, language: Language, *, small:
     subject = language.text["head"].sub("", without_times(spoken.text[start:end]).strip(_MARKS)).strip(_MARKS)
     never = language.never["thing" if spoken.thing else "subject"]
     first = subject[:1]
-    proper = spoken.thing or small or language.code == "zh" or first.isupper() or not first.isascii()
+    proper = spoken.thing or small or not language.grammar.capitals or first.isupper() or not first.isascii()
     proper = proper or subject.lower() in language.relations  # "a nurse is what my sister is"
     proper = proper or language.text["kin_word"].match(subject) is not None
     return None if not proper or not subject or never.search(subject.lower()) else subject

@@ -1,7 +1,7 @@
 """Messages in sentences and clauses, with what is no statement of the speaker's masked."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -57,18 +57,13 @@ _QUOTED: Final = re.compile(
 _QUOTE_MARK: Final = re.compile("[\"“「『«'‘>]")
 _SENTENCE: Final = re.compile(
     r"(?<!\b[A-HJ-Z](?=\.\s[A-Z]\.))(?<!\b[A-Z]\. [A-HJ-Z](?=\.\s[A-Z][a-z]))"
-    r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)(?<!\bProf)(?<!\be\.g)(?<!\bi\.e)(?<!\ba\.m)(?<!\bp\.m)"
     r"[.!?…]+(?=[\s\"”’)\ue900]|$|[^\x00-\x7f])|[。！？；!?;]+|…+|\.{3,}|\n+"
 )
-_AND_I: Final = re.compile(r"\s+and\s+(?:i|me)\s", re.IGNORECASE)
-_BEFORE_TIME: Final = re.compile(r"(?:on |at )?(?:the )?", re.IGNORECASE)
-_AFTER_TIME: Final = re.compile(r"(?: (?:at )?\d[\d:.]*(?: ?[ap]m)?)?\s*(?:[,.!?;]|$)", re.IGNORECASE)
-_AND_MY: Final = re.compile(r"\s+and\s+(?:my|our)\s", re.IGNORECASE)
-_ONESELF: Final = frozenset({"me", "i", "just me"})
-_MY: Final = re.compile(r"\s+(?:my|our|me)\s", re.IGNORECASE)
-_UNENDED: Final = re.compile(r"\b(?:on|in|at|from|of|with|for|to|by)$", re.IGNORECASE)
 _ENDING: Final = re.compile("[.!?…。！？；;\n]")
-"""What ``_SENTENCE`` begins with: it is tried there alone, for it looks back in ten ways first."""
+"""What ``_SENTENCE`` begins with: it is tried there alone, for it looks back first."""
+
+_ABBREVIATED: Final = 8
+"""Characters before a full stop among which an abbreviation is sought."""
 
 MASK: Final = "\ue900"
 """Stands for each character of what is not read."""
@@ -168,20 +163,28 @@ def has_han(text: str) -> bool:
     return not text.isascii() and _HAN.search(text) is not None
 
 
-def sentences(text: str) -> Iterator[Sentence]:
-    """Give the sentences of a masked text."""
+def language_of(text: str, languages: Mapping[str, Language]) -> Language:
+    """Give the language that a text is written in."""
+    return languages["zh" if is_chinese(text) else "en"]
+
+
+def sentences(text: str, language: Language) -> Iterator[Sentence]:
+    """Give the sentences of a masked text; ``language`` is that of the whole."""
     start = 0
-    for stop, after in [*_ends(text), (len(text), len(text))]:
+    for stop, after in [*_ends(text, language), (len(text), len(text))]:
         raw = text[start:stop]
         if any(map(str.isalnum, raw)):
             yield Sentence(start, stop, raw, any(mark in "?？" for mark in text[stop:after]))
         start = after
 
 
-def _ends(text: str) -> Iterator[tuple[int, int]]:
-    at = 0
+def _ends(text: str, language: Language) -> Iterator[tuple[int, int]]:
+    at, short = 0, language.text["abbreviated"]
     while (near := _ENDING.search(text, at)) is not None:
         found = _SENTENCE.match(text, near.start())
+        before = text[max(0, near.start() - _ABBREVIATED) : near.start()]
+        if near[0] == "." and found is not None and short.search(before):
+            found = None  # "Dr. Lee"
         at = near.end() if found is None else found.end()
         if found is not None:
             yield found.span()
@@ -204,17 +207,17 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
         clause = _clause(raw[start - sentence.start : stop - sentence.start], start, inside, language)
         if not clause.bare and clause.times and stop < sentence.end:
             continue
-        if _AND_I.match(raw, stop - sentence.start) and language.text["shares"].match(clause.bare):
+        says, end = language.text, stop - sentence.start
+        if says["and_i"].match(raw, end) and says["shares"].match(clause.bare):
             continue  # "my friend Aisha and I went to the fair" is one clause
-        if clause.raw.lower() in _ONESELF and _AND_MY.match(raw, stop - sentence.start):
+        if says["oneself"].match(clause.raw) and says["and_my"].match(raw, end):
             continue  # "me and my sister decided" is one clause
-        if _MY.match(raw, stop - sentence.start) and (
-            _UNENDED.search(clause.bare) or language.text["names_only"].match(clause.bare)
-        ):
+        bare = clause.bare
+        if says["my"].match(raw, end) and (says["unended"].search(bare) or says["names_only"].match(bare)):
             continue  # "Idris my lad is 13" is one clause
         if (
             not clause.times
-            and _is_a_time(raw, after - sentence.start, inside, sentence.start)
+            and _is_a_time(raw, after - sentence.start, inside, sentence.start, language)
             and language.text["appointed"].match(clause.bare) is not None
         ):
             continue  # "smear test, Tuesday 9.40" is one clause
@@ -224,11 +227,12 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
     return found
 
 
-def _is_a_time(raw: str, begun: int, times: Sequence[TimeSpan], start: int) -> bool:
+def _is_a_time(raw: str, begun: int, times: Sequence[TimeSpan], start: int, language: Language) -> bool:
     """Tell whether nothing but a time stands from a place to the next mark."""
+    before, after = language.text["before_appointed"], language.text["after_appointed"]
     for time in times:
         lead = raw[begun : time.start - start]
-        if time.start - start >= begun and _BEFORE_TIME.fullmatch(lead) and _AFTER_TIME.match(raw, time.end - start):
+        if time.start - start >= begun and before.match(lead) and after.match(raw, time.end - start):
             return True
     return False
 
@@ -253,27 +257,18 @@ def parted(clause: Clause, times: Sequence[TimeSpan], language: Language) -> Ite
             yield (_clause(first, clause.start, inside, language), _clause(second, at, inside, language))
 
 
-_OF_ITS_NAME: Final = re.compile(rf"\b(?P<of>(?:the|my|our|his|her|their|an?) )(?P<time>[{TIMES}])(?= [a-z])")
-_POSSESSED: Final = re.compile(rf"[{TIMES}](?='s [a-z])")
-_NAMES: Final = re.compile(
-    r"(?:january|february|march|april|may|june|july|august|september|october|november|december|christmas|halloween"
-    r"|q[1-4]|(?:19|20)\d\d)",
-    re.IGNORECASE,
-)
-
-
-def with_names(text: str, times: Sequence[str]) -> str:
+def with_names(text: str, times: Sequence[str], language: Language) -> str:
     """Give a part of ``plain`` with the words of those times that belong to a name: "the January exam"."""
 
     def put(match: re.Match[str]) -> str:
         n = ord(match["time"]) - 0xE000
-        named = n < len(times) and _NAMES.fullmatch(times[n]) is not None
+        named = n < len(times) and language.text["time_named"].match(times[n]) is not None
         return f"{match['of']}{times[n]}" if named else match[0]
 
     if not times:
         return text
-    text = _POSSESSED.sub(lambda match: times[ord(match[0]) - 0xE000], text)
-    return _OF_ITS_NAME.sub(put, text)
+    text = language.text["times_own"].sub(lambda match: times[ord(match[0]) - 0xE000], text)
+    return language.text["time_of"].sub(put, text)
 
 
 def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language) -> Clause:
@@ -294,8 +289,9 @@ def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language)
     plain = language.text["closing"].sub("", language.text["opening"].sub("", plain, count=1)).strip()
     bare = plain
     if surfaces:
-        bare = " ".join(language.text["around_time"].sub(" ", with_names(plain, surfaces)).split()).strip(" ,，")
-        if language.code == "zh":
+        named = with_names(plain, surfaces, language)
+        bare = " ".join(language.text["around_time"].sub(" ", named).split()).strip(" ,，")
+        if not language.grammar.spaces:
             bare = bare.replace(" ", "") if bare.isascii() is False and not _LATIN.search(bare) else bare
     return Clause(start, end, raw, plain, bare, tuple(surfaces))
 

@@ -41,7 +41,7 @@ def filled(
         surface = spoken.text[start:end]
         if spoken.topic and language.text["bare_verb"].match(surface):
             surface += spoken.topic  # 黄山我不打算去了: where to stands before
-        surface = with_names(surface, clause.times)
+        surface = with_names(surface, clause.times, language)
         surface = with_times(surface, clause) if row.key in TIMED or row.kind == "decision" else surface
         values = values_of(row, surface, language, small=small, free=matched.pattern.free)
         proper = matched.pattern.proper and row.key not in _SMALL

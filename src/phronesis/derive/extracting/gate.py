@@ -114,7 +114,7 @@ def before_supposition(sentence: Sentence, found: list[Clause], language: Langua
     said = language.gates["hypothesis"].search(sentence.raw.lower())
     place = sentence.start + (said.start() if said is not None else 0)
     own = sum(clause.end <= place for clause in found)
-    last = own + 1 >= len(found) or language.code == "en"
+    last = own + 1 >= len(found) or language.grammar.doubts_all
     ends = last and language.gates["condition"].search(sentence.raw[place - sentence.start :].lower())
     return 0 if ends else own
 
@@ -142,7 +142,7 @@ def stated(sentence: Sentence, found: list[Clause], language: Language) -> int:
     first = found[0].plain.lower() if found else ""
     opens = language.gates["asks"]
     if not sentence.asks and language.gates["asks_unmarked"].search(sentence.raw.lower()) is None:
-        return 0 if opens.match(first) and language.code == "en" else len(found)
+        return 0 if language.grammar.asks_first and opens.match(first) else len(found)
     if language.gates["tag"].search(sentence.raw.lower()) or opens.match(first):
         return 0
     asked = [n for n, clause in enumerate(found) if opens.match(clause.plain.lower())]

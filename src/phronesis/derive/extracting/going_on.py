@@ -8,9 +8,7 @@ from typing import Final
 from phronesis.derive.extracting.clauses import Clause
 from phronesis.derive.extracting.tables import Language
 
-_AND: Final = re.compile(r"\b(?:and|but)\b", re.IGNORECASE)
 _NEVER: Final = -1000
-_LINKS: Final = re.compile(r"^(?:(?:and|but|so)\b,? +)+", re.IGNORECASE)
 _BESIDE: Final = 12
 """Characters between clauses of which the second goes on with the first: ", and also "."""
 
@@ -33,32 +31,32 @@ class GoingOn:
 
     def wholes(self, clause: Clause, text: str, language: Language) -> Iterator[Clause]:
         """Give a clause of a text with what it leaves out: "its budget is ten" as "the redesign's budget is ten"."""
-        says = language.text
+        says, frames = language.text, language.frames
         beside = 0 <= clause.start - self.led <= _BESIDE
         if self.lead and beside and (found := says["goes_on_to"].match(clause.plain)):
-            lead = f"{self.lead} " if found["to"] else f"{self.lead} to "
-            yield _with(lead, clause, 0)
+            frame = "must" if found["to"] else "must_to"
+            yield _with(frames[frame].format(self.lead), clause, 0, language)
         if self.thing is None or (found := says["goes_on"].match(clause.plain)) is None:
             return
-        thing = self.thing if self.thing[:1].isupper() and not self.told else f"the {self.thing}"
+        thing = self.thing if self.thing[:1].isupper() and not self.told else frames["thing"].format(self.thing)
         beside = 0 <= clause.start - self.end <= _BESIDE
         if found["its"]:
-            yield _with(f"{thing}'s ", clause, found.end("its"))
+            yield _with(frames["its"].format(thing), clause, found.end("its"), language)
         elif found["it"]:
             if self.told:
-                yield _with(f"{thing} ", clause, found.end("it"))
+                yield _with(frames["does"].format(thing), clause, found.end("it"), language)
         elif found["at"] is not None:
             if self.told and beside:
-                yield _with(f"{thing} is ", clause, 0)
+                yield _with(frames["is"].format(thing), clause, 0, language)
         elif found["of"] is not None:
             if beside:
-                yield _with(f"{thing} has ", clause, found.end("with"))
+                yield _with(frames["has"].format(thing), clause, found.end("with"), language)
         elif beside and (
             self.named
-            or _AND.search(text[self.end : clause.start + 4])
-            or _AND.search(text[clause.end : clause.end + 6])
+            or says["and"].search(text[self.end : clause.start + 4])
+            or says["and"].search(text[clause.end : clause.end + 6])
         ):
-            yield _with(f"{thing} ", clause, found.end("drop"))
+            yield _with(frames["does"].format(thing), clause, found.end("drop"), language)
 
     def note(self, clause: Clause, thing: str | None, language: Language) -> None:
         """Note what a clause speaks of, for those that come after it; ``thing`` is whose attribute it gave."""
@@ -80,11 +78,11 @@ class GoingOn:
             self.end = clause.end
 
 
-def _with(lead: str, clause: Clause, cut: int) -> Clause:
+def _with(lead: str, clause: Clause, cut: int, language: Language) -> Clause:
     """Give a clause with other words for its first ones, which stand alike in ``plain``, ``bare`` and ``raw``."""
     dropped = clause.plain[:cut].lower()
     parts = []
-    for text in (_LINKS.sub("", clause.raw), clause.plain, clause.bare):
+    for text in (language.text["links"].sub("", clause.raw), clause.plain, clause.bare):
         rest = text[cut:] if text.lower().startswith(dropped) else text
         parts.append(f"{lead}{re.sub('^ +', '', rest)}")
     return replace(clause, raw=parts[0], plain=parts[1], bare=parts[2])

@@ -30,19 +30,19 @@ def happening(
     row, subject, values = told.row, told.subject, told.values
     if row.key not in _HAPPENS:
         return told
-    if (said := language.text["whose"].match(values[0])) is not None:
-        name = cast.aliases.get(said["name"], said["name"])
-        if row.kind == "task" and language.code == "zh":
+    if (said := language.text["who_does"].match(values[0])) is not None:
+        if row.kind == "task":
             return None  # 小胡要回老家: no task of the speaker's
-        if row.key == "appointment" or language.code == "zh":
-            subject, values = name, [values[0][said.end() :]]
+        subject, values = cast.aliases.get(said["name"], said["name"]), [values[0][said.end() :]]
+    elif row.key == "appointment" and (said := language.text["whose"].match(values[0])) is not None:
+        subject, values = cast.aliases.get(said["name"], said["name"]), [values[0][said.end() :]]
     elif spoken.elided and language.text["with_them"].search(values[0]) is not None:
         subject = cast.speaker  # 豆豆咳得凶，前天带他去了医院: who took him there is no other than the speaker
     if row.key == "appointment":
         if language.text["recurs"].search(clause.raw) is not None:
             return None  # 周二周五送货: no day of its own
         row = _by_time(row, clause, values[0], at=at, types=types, language=language)
-    if row.key == "event" and language.code == "en" and long_ago(clause, at):
+    if row.key == "event" and long_ago(clause, at):
         row = types.find("experience") or row  # in 2008 I saw Federer play
     return Happening(row, subject, values)
 
@@ -55,7 +55,7 @@ def _by_time(
     feast = language.text["feast"].search(clause.raw) is not None and language.text["outward"].match(value) is not None
     if doing and (feast or coarse(clause, at)):  # 国庆去黄山: a feast is no day
         return types.find("plan") or row
-    if doing and language.code == "zh" and limited(clause, at, language):
+    if doing and limited(clause, at, language):
         return types.find("task") or row
     if language.text["over"].search(clause.plain) is not None and ahead(clause, at, -1):
         return types.find("event") or row

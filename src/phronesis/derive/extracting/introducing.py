@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from phronesis.core.proposals import Act
-from phronesis.derive.extracting.cast import NAMES, PEOPLE, Spoken, last_named, people_told
+from phronesis.derive.extracting.cast import PEOPLE, Spoken, last_named, people_told
 from phronesis.derive.extracting.clauses import Clause
 from phronesis.derive.extracting.phrasing import renamed
 from phronesis.derive.extracting.tables import Language, Pattern
@@ -22,10 +22,10 @@ def note_introduced(reading: "Reading", clause: Clause, language: Language) -> N
     """Remember whom a clause introduces: by name ("my sister Anna"), or not yet ("a kitten")."""
     reading.cast.turn_to(clause, language)
     for known, name in people_told(clause, language):
-        if language.code == "en" and language.never["form_name"].search(name.lower()):
+        if language.grammar.capitals and language.never["form_name"].search(name.lower()):
             continue  # "Mandarin at home, English at work"
         propose_related(reading, clause, known, name, language)
-        if language.code == "zh" and clause.bare.endswith(name):
+        if language.grammar.drops_subjects and clause.bare.endswith(name):
             reading.cast.subject, reading.cast.unknown = name, False  # 带的实习生小林，日本籍
     note_place(reading, clause, language)
     called = language.text["kin_called"].match(clause.bare)
@@ -97,7 +97,7 @@ def note_place(reading: "Reading", clause: Clause, language: Language) -> None:
 
 def _name_kin(reading: "Reading", clause: Clause, kin: str, name: str, language: Language) -> None:
     """Propose how a relative is called who has no key of the speaker's: 女婿宋凯, 小姨子姚瑶."""
-    if language.code == "en":  # "my grandson's name is Caleb, and he is nine" tells his age of him
+    if not language.grammar.names_kin:  # "my grandson's name is Caleb, and he is nine" tells his age of him
         reading.cast.person = name
         reading.cast.people.append(name)
         return
@@ -154,13 +154,13 @@ def await_name(reading: "Reading", clause: Clause, language: Language) -> None:
         reading.cast.several = found.groupdict().get("many") is not None
         reading.cast.person = None
         alone = found["rel"] and not reading.cast.several and language.text["kin_only"].match(clause.bare)
-        if language.code == "zh" or alone:
+        if language.grammar.drops_subjects or alone:
             reading.cast.subject = found["rel"]  # 我有个弟弟，在部队当兵; "dad, 81, lives alone"
 
 
 def _owner(clause: Clause, language: Language) -> str | None:
     """Give who has what a clause brings in, where it names them: 我邻居老吴有一只鹦鹉."""
-    found = language.text["subject"].match(clause.bare) if language.code == "zh" else None
+    found = language.text["subject"].match(clause.bare) if language.grammar.drops_subjects else None
     groups = found.groupdict() if found is not None else {}
     forms = ("name", "mate", "othername", "relname", "relname_b", "rel", "other")
     return next((groups[one] for one in forms if groups.get(one)), None)
@@ -171,10 +171,10 @@ def take_name(reading: "Reading", clause: Clause, spoken: Spoken, name: str, lan
     key = language.relations.get(spoken.subject or "")
     relation = spoken.relation or reading.cast.pending or ((key, spoken.subject) if key and spoken.subject else None)
     if relation is not None and relation[1] == spoken.subject:
-        for one in NAMES.split(name) if reading.cast.several else [name]:
+        for one in language.text["between_names"].split(name) if reading.cast.several else [name]:
             owner = reading.cast.owner if relation[0] == "pet" else None
             propose_related(reading, clause, relation[0], one, language, whose=owner)
-        if language.code == "zh" and not reading.cast.several:
+        if language.grammar.drops_subjects and not reading.cast.several:
             reading.proposals = renamed(reading.proposals, relation[1], name, reading.begun)
         if not language.text["one_of"].match(clause.bare):
             reading.cast.pending = None
@@ -183,7 +183,7 @@ def take_name(reading: "Reading", clause: Clause, spoken: Spoken, name: str, lan
         reading.add(clause, spoken, row, name, Pattern(p=""), language=language, **said)
         reading.cast.person = reading.cast.aliases[str(spoken.subject)] = name
         reading.cast.people.append(name)
-    return name if language.code == "en" and reading.cast.person == name else None
+    return name if not language.grammar.drops_subjects and reading.cast.person == name else None
 
 
 def propose_related(

@@ -132,6 +132,10 @@ class Expression:
             return text
         return known.sub(put, text, count=count)
 
+    def split(self, text: str) -> list[str]:
+        """Give what stands between the matches."""
+        return self.compiled().split(text)
+
     def _first_match(self, text: str, position: int = 0) -> re.Match[str] | None:
         return self.compiled().match(text, position)
 

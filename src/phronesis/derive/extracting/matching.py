@@ -1,6 +1,5 @@
 """Which patterns of the tables hold for a clause, and of whom each is said."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,12 +10,8 @@ from phronesis.derive.extracting.clauses import Clause, shortened
 from phronesis.derive.extracting.slots import SEVERAL
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
 
-_DOING: Final = re.compile(r"\w+ing\b")
-
 _BARE: Final = 8
 """Characters of a clause that says no more than that something is decided: 商量好了."""
-
-_OWN: Final = re.compile("[我咱俺]|本人")
 
 _TRAITS: Final = frozenset(
     ["name", "age", "hometown", "home_city", "nationality", "job", "employer", "school", "field_of_study", "language",
@@ -45,7 +40,7 @@ class Matching:
         """Give what the tables find in a clause: said outright, then as no longer so, then as the list goes on."""
         texts = [(clause.plain, "dated"), (clause.bare, "")] if clause.times else [(clause.bare, "")]
         retract = language.text["retract"]
-        brief = language.text["lasting"].sub("", clause.bare) if language.code == "zh" else clause.bare
+        brief = language.text["lasting"].sub("", clause.bare)
         texts += [(brief, "")] if brief != clause.bare else []
         if (fronted := language.text["fronted"].match(clause.bare)) is not None:
             texts.append(("".join(fronted[part] or "" for part in ("own", "verb", "topic", "end")), ""))
@@ -58,14 +53,14 @@ class Matching:
                     if matched.pattern.act == "retract" or matched.pattern.done or matched.pattern.negated:
                         yield spoken, matched, act
                 positive = " ".join(language.text["not"].sub("", retract.sub("", text)).split())
-                positive = positive if language.code == "en" else positive.replace(" ", "")
+                positive = positive if language.grammar.spaces else positive.replace(" ", "")
                 yield from self._matches(positive, dated, language, "retract")
         rest = language.text["list_on"].sub("", clause.bare)
         if self.lead and self.cast.subject and language.text["list_item"].match(clause.bare.lower()):
             for lead in dict.fromkeys(self.lead):
-                if lead.startswith(("am ", "is ")) and _DOING.match(rest):
+                if language.text["is_so"].match(lead) and language.text["doing_so"].match(rest):
                     continue
-                text = f"{lead}{' ' if language.code == 'en' else ''}{rest}"
+                text = f"{lead}{' ' if language.grammar.spaces else ''}{rest}"
                 for matched in language.tables["says"].matches(text.lower()):
                     if self._fits(matched.pattern, language):
                         yield Spoken(self.cast.subject, 0, text, elided=True), matched, "assert"
@@ -80,14 +75,14 @@ class Matching:
         self.before = f"{self.before}，{said}" if bare else said
         self._gates.clear()
 
-    def leads(self, spoken: Spoken, matched: Matched) -> None:
+    def leads(self, spoken: Spoken, matched: Matched, language: Language) -> None:
         """Note how a list was begun, where the next clause may go on with it."""
         lead = spoken.text[spoken.end : matched.begins].strip()
         if not lead:
             return
-        if lead.startswith("是") or any(one in SEVERAL for one in matched.slots):
+        if language.text["is_a"].match(lead) or any(one in SEVERAL for one in matched.slots):
             self.lead = (lead, lead.split()[0])
-        elif lead.split()[0] in {"am", "is"}:
+        elif language.text["is_so"].match(f"{lead} "):
             self.lead = (lead.split()[0],)
 
     def _matches(self, text: str, dated: str, language: Language, act: str) -> Iterator[tuple[Spoken, Matched, str]]:
@@ -99,13 +94,15 @@ class Matching:
             yield from self._of_thing(
                 text, low, dated, language, act
             )  # 护理部有规定，发药前必须核对: no task of its speaker
-        other = self.cast.turned and language.code == "zh" and _OWN.search(text) is None
+        own = language.text["own"]
+        other = self.cast.turned and language.grammar.drops_subjects and own.search(text) is None
         for matched in tables["whole" + dated].matches(low, fits=partial(self._fits, language=language)):
             if other and self.cast.unknown and matched.slots.get("subject", ("",))[0] in language.relations:
                 continue  # 碰见一位大姐，女儿在美国: the daughter is hers
             of_other = other and "subject" not in matched.slots and not _TRAITS.isdisjoint(matched.slots)
             at_thing = self.cast.thing is not None and self.cast.subject == self.cast.thing
-            if at_thing and language.code == "zh" and "address" in matched.slots and _OWN.search(text) is None:
+            at_thing = at_thing and language.grammar.drops_subjects
+            if at_thing and "address" in matched.slots and own.search(text) is None:
                 yield Spoken(self.cast.thing, 0, text, thing=True), matched, act  # 总部在合肥，地址是望江路66号
                 continue
             subject = self.cast.subject if of_other else self.cast.speaker

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from phronesis.derive.extracting.clauses import MASK, clauses, is_chinese, masked, sentences
+from phronesis.derive.extracting.clauses import MASK, clauses, language_of, masked, sentences
 from phronesis.derive.extracting.gate import message_rule, own_words, sentence_rule, stated
 from phronesis.derive.extracting.tables import Language
 
@@ -12,13 +12,14 @@ def objection(text: str, start: int, end: int, languages: Mapping[str, Language]
     mask = own_words(masked(text), languages)
     if MASK in mask.text[start:end]:
         return "code" if mask.code else "quotation"
-    whole = message_rule(mask.text.lower(), languages["zh" if is_chinese(mask.text) else "en"])
+    language = language_of(mask.text, languages)
+    whole = message_rule(mask.text.lower(), language)
     if whole is not None:
         return whole
-    for sentence in sentences(mask.text):
+    for sentence in sentences(mask.text, language):
         if sentence.end <= start or sentence.start >= end:
             continue
-        language = languages["zh" if is_chinese(sentence.raw) else "en"]
+        language = language_of(sentence.raw, languages)
         rule = sentence_rule(sentence.raw.lower(), language)
         if rule is not None:
             return rule

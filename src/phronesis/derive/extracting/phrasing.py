@@ -1,6 +1,5 @@
 """How a proposal is put: as a sentence that stands alone, with its day, and joined to what it takes the place of."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -8,11 +7,8 @@ from typing import Final
 
 from phronesis.core.calendar import find_times
 from phronesis.core.proposals import USER, Proposal
-from phronesis.derive.extracting.clauses import Clause, has_han
+from phronesis.derive.extracting.clauses import Clause
 from phronesis.derive.extracting.tables import Language
-
-_AGAINST: Final = re.compile(r"不(?:再|要)?(?:使?用|选)?(?P<old>.{1,30})")
-"""A decision against something."""
 
 
 def content_of(clause: Clause, language: Language, *, subject: str, speaker: str, elided: bool, lead: str) -> str:
@@ -25,9 +21,9 @@ def content_of(clause: Clause, language: Language, *, subject: str, speaker: str
     if third is not None:
         return f"{subject}{raw[third.end() :]}" if subject != speaker else raw
     if elided:
-        who = language.text["me"].pattern if subject == speaker == USER else subject
+        who = language.frames["me"] if subject == speaker == USER else subject
         rest = language.text["list_on"].sub("", language.text["opening"].sub("", raw, count=1))
-        space = " " if language.code == "en" else ""
+        space = " " if language.grammar.spaces else ""
         return f"{who}{space}{lead.removesuffix(rest)}{rest}"
     return f"{speaker}: {raw}" if speaker != USER and subject == speaker else raw
 
@@ -52,9 +48,9 @@ def coarse(clause: Clause, at: datetime) -> bool:
 
 
 def long_ago(clause: Clause, at: datetime) -> bool:
-    """Tell whether a clause names no more than a year, and one before the last."""
+    """Tell whether a clause names no more than a year, and one before the last two."""
     times = find_times(clause.raw, at)
-    return bool(times) and all(one.precision == "year" and one.last.year < at.year - 1 for one in times)
+    return bool(times) and all(one.precision == "year" and one.last.year < at.year - 2 for one in times)
 
 
 def limited(clause: Clause, at: datetime, language: Language) -> bool:
@@ -93,16 +89,16 @@ def due_day(clause: Clause, at: datetime, language: Language) -> str | None:
     return None
 
 
-def _decided_against(one: Proposal, other: Proposal) -> str | None:
+def _decided_against(one: Proposal, other: Proposal, language: Language) -> str | None:
     """Give what is decided against where the next decision beside it says what for: 决定不用飞书了，全公司换回钉钉."""
     both = one.kind == other.kind == "decision" and one.subject == other.subject and one.value is not None
     if not both or other.start - one.end > _BESIDE or one.replaces is not None:
         return None
-    against = _AGAINST.match(one.value or "")
+    against = language.text["against"].match(one.value or "")
     return None if against is None else against["old"]
 
 
-def joined(proposals: Sequence[Proposal]) -> list[Proposal]:
+def joined(proposals: Sequence[Proposal], language: Language) -> list[Proposal]:
     """Give proposals with "I left Siemens" and "I now work at Bosch" as one: what is new, and what it replaces.
 
     Of keys that hold many values, what is used does so where the two stand side by side: 不用Jira了，换成飞书了. What
@@ -112,7 +108,8 @@ def joined(proposals: Sequence[Proposal]) -> list[Proposal]:
 
     def same(one: Proposal, other: Proposal) -> bool:
         beside = one.key == "uses" and min(abs(one.start - other.end), abs(other.start - one.end)) <= _BESIDE
-        beside = beside and not (_told_for_itself(one, other) or _told_for_itself(other, one))
+        apart = _told_for_itself(one, other, language) or _told_for_itself(other, one, language)
+        beside = beside and not apart
         return (one.subject, one.key, one.kind) == (other.subject, other.key, other.kind) and (
             one.cardinality == "one" or beside
         )
@@ -127,17 +124,17 @@ def joined(proposals: Sequence[Proposal]) -> list[Proposal]:
             continue
         old = next((other.value for other in gone if same(one, other)), None)
         last = kept[-1] if kept else None
-        if last is not None and (dropped := _decided_against(last, one)) is not None:
+        if last is not None and (dropped := _decided_against(last, one, language)) is not None:
             kept.pop()
             old = dropped
         kept.append(replace(one, replaces=old) if one.act == "assert" and one.replaces is None and old else one)
     return kept
 
 
-def _told_for_itself(gone: Proposal, other: Proposal) -> bool:
+def _told_for_itself(gone: Proposal, other: Proposal, language: Language) -> bool:
     before, _, after = gone.quote.partition(gone.value or " ")
-    first = gone.start < other.start or "不用" not in after
-    return gone.act == "retract" and has_han(gone.quote) and "不" not in before and first
+    first = gone.start < other.start or language.text["not_used"].search(after) is None
+    return gone.act == "retract" and language.text["not_before"].search(before) is None and first
 
 
 def renamed(proposals: Sequence[Proposal], word: str, name: str, begun: int) -> list[Proposal]:

@@ -1,6 +1,5 @@
 """Reading one message: each clause is gated, matched against the tables, and said of somebody."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -13,10 +12,11 @@ from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.values import normal_value
 from phronesis.derive.extracting.cast import PEOPLE, Cast, Spoken, quoted_one, subject_said
 from phronesis.derive.extracting.clauses import (
+    MAX_READ,
     Clause,
     Sentence,
     clauses,
-    is_chinese,
+    language_of,
     masked,
     parted,
     self_answered,
@@ -59,8 +59,6 @@ MAX_PROPOSALS: Final = 24
 _NEAR: Final = 40
 """Characters between two values of which one holds the other, for them to be the same thing said again."""
 
-_I: Final = re.compile(r"\bI\b")
-_WE: Final = re.compile(r"we\b", re.IGNORECASE)
 _MARKS: Final = " ,，.。:：;；\"“”'!！"
 
 
@@ -93,15 +91,16 @@ class Reading:
         """Fill ``proposals`` and ``refusals``."""
         mask = own_words(masked(self.text), self.languages)
         self.simple = mask.text
-        self.matching.small = not any(map(str.isupper, _I.sub("", self.text)))
-        language = self.languages["zh" if is_chinese(mask.text) else "en"]
+        language = language_of(mask.text, self.languages)
+        told = language.text["capital_i"].sub("", self.text[:MAX_READ])
+        self.matching.small = not any(map(str.isupper, told))
         mask = replace(mask, text=with_capitals(mask.text, language, small=self.matching.small))
         mask = replace(mask, text=self_answered(mask.text, language))
         whole = message_rule(mask.text.lower(), language)
         times = self.times = times_of(mask.text, self.at)
         self.laughs = [laugh.start() for laugh in language.gates["laugh"].finditer(mask.text.lower())]
-        for sentence in sentences(mask.text):
-            language = self.languages["zh" if is_chinese(sentence.raw) else "en"]
+        for sentence in sentences(mask.text, language):
+            language = language_of(sentence.raw, self.languages)
             found = clauses(sentence, times, language)
             self.begun = sentence.start
             self.cast.subject = self.cast.beside = self.matching.lead = None
@@ -182,8 +181,8 @@ class Reading:
         if said is None or told is None or told.start < self.begun:
             return False
         if all(one.start != told.start for one in self.proposals):
-            lead = language.text[f"{said.lastgroup}_lead"].pattern
-            self._said(replace(told, plain=f"{lead}{told.plain}", bare=f"{lead}{told.bare}"), language)
+            put = language.frames[str(said.lastgroup)].format
+            self._said(replace(told, plain=put(told.plain), bare=put(told.bare)), language)
         return True
 
     def _said(self, clause: Clause, language: Language) -> bool:
@@ -196,8 +195,8 @@ class Reading:
                     self._refuse(clause, "third_party_unknown")
             elif self._take(clause, spoken, matched, act, language):
                 said = True
-                own = language.code == "en" and _WE.match(spoken.text) is None
-                if own or not (matched.pattern.done and clause.times):  # "we sent the form today" is an event too
+                alone = language.text["maybe_we"].match(spoken.text) is None
+                if alone or not (matched.pattern.done and clause.times):  # "we sent the form today" is an event too
                     break
         return said
 
@@ -222,7 +221,7 @@ class Reading:
                     self.cast.subject, self.matching.lead = kept
                     if taken:
                         of_others |= told_of_others(matched, parts)
-                        if "subject" in matched.slots and language.code == "en":
+                        if "subject" in matched.slots and not language.grammar.drops_subjects:
                             self.cast.person = self.proposals[-1].subject  # "Femi, platform lead, speaks Yoruba"
                         break
         return of_others
@@ -250,7 +249,7 @@ class Reading:
 
     def _take(self, clause: Clause, spoken: Spoken, matched: Matched, act: str, language: Language) -> bool:
         """Make proposals of a match; tell whether it gave any."""
-        pattern = matched.pattern
+        pattern, capitals = matched.pattern, language.grammar.capitals
         subject = self._whose(clause, spoken, matched, language)
         if subject is None:
             return False
@@ -268,7 +267,7 @@ class Reading:
             row, subject = one.row, one.subject  # noqa: PLW2901 - its words and its time say what it is
             if row.key == "uses" and subject != self.cast.speaker:
                 row = self.types.find("uses", "fact") or row  # noqa: PLW2901 - what somebody else uses is a fact
-            if is_of_others(row.key, one.values[0], spoken, own=subject == self.cast.speaker):
+            if is_of_others(row.key, one.values[0], spoken, language, own=subject == self.cast.speaker):
                 continue
             key = row.key if row is not told.row else key  # noqa: PLW2901
             for value in one.values:
@@ -299,13 +298,13 @@ class Reading:
                 elif (
                     row.kind == "profile"
                     and self.cast.pending is None
-                    and (spoken.named or (language.code == "en" and "subject" in matched.slots and not spoken.thing))
+                    and (spoken.named or (capitals and "subject" in matched.slots and not spoken.thing))
                 ):
                     self.cast.person = subject  # "Anna lives in Oslo. She is a nurse"
         if taken:
             turn(self.cast, spoken, matched, subject=subject, act=act, language=language)
             if act == "assert" and not spoken.elided:
-                self.matching.leads(spoken, matched)
+                self.matching.leads(spoken, matched, language)
         return taken
 
     def _whose(self, clause: Clause, spoken: Spoken, matched: Matched, language: Language) -> str | None:
@@ -327,7 +326,8 @@ class Reading:
         return subject
 
     def _corrected(self, old: str) -> None:
-        old = as_said(old.strip(_MARKS), self.simple, self.text, self.proposals[-1].end)
+        short = language_of(self.simple, self.languages).contracted
+        old = as_said(old.strip(_MARKS), self.simple, self.text, self.proposals[-1].end, short)
         self.proposals[-1] = replace(self.proposals[-1], replaces=old)
 
     def add(
@@ -369,15 +369,16 @@ class Reading:
         return f"{self._as_said(words[: len(words) - own], clause)}{self.text[clause.end - own : clause.end]}"
 
     def _as_said(self, text: str, clause: Clause) -> str:
-        return as_said(text, self.simple, self.text, clause.start)
+        short = language_of(self.simple, self.languages).contracted
+        return as_said(text, self.simple, self.text, clause.start, short)
 
     def _settle(self) -> None:
         """Join what belongs together, and take back what was said with a laugh."""
-        kept = [replace(one, subject=plain_relative(one.subject)) for one in joined(self.proposals)]
-        language = self.languages["zh" if is_chinese(self.simple) else "en"]
-        if language.code == "zh":
-            kept = [one for one in kept if not is_day(one)]
-            kept = without_unnamed(kept, self.simple, self.cast.speaker, language)
+        language = language_of(self.simple, self.languages)
+        told = joined(self.proposals, language)
+        kept = [replace(one, subject=plain_relative(one.subject)) for one in told]
+        kept = [one for one in kept if not is_day(one, language)]
+        kept = without_unnamed(kept, self.simple, self.cast.speaker, language)
         if len(kept) == 1 and laughed_at(kept[0], self.simple, self.laughs, language):
             self.rule = "joke"
             self.refusals.append(refusal(self.n, kept.pop().quote, "joke"))

@@ -6,7 +6,8 @@ weather, what is left, how long it took) is none.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -21,12 +22,20 @@ _OF_SOMEBODY: Final = frozenset({"phone", "email", "birthday", "job", "age", "ge
 """Keys by which what looks like a name is one of somebody."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Layouts:
-    """How records are laid out, from ``records.toml``: patterns by name, and the keys that fields of somebody state."""
+    """How records are laid out, from ``records.toml``: patterns by name, and the keys that fields of somebody state.
+
+    ``titles`` and ``starts`` are fields of a calendar's answer, ``user`` what a record calls whom the memory is about,
+    ``content`` the sentence that a field is put into.
+    """
 
     profile: Mapping[str, str]
     patterns: Mapping[str, re.Pattern[str]]
+    titles: Sequence[str]
+    starts: Sequence[str]
+    user: AbstractSet[str]
+    content: str
 
 
 @cache
@@ -35,7 +44,12 @@ def the_layouts() -> Layouts:
     given = parse_folded("records.toml", (files("phronesis.derive.extracting") / "records.toml").read_text("utf-8"))
     pieces = Pieces.of("records.toml", given["pieces"])
     patterns = {name: pieces.compiled(name, text) for name, text in given["patterns"].items()}
-    return Layouts({field: key for key, fields in given["profile"].items() for field in fields.split()}, patterns)
+    calendar, subject = given["calendar"], given["subject"]
+    return Layouts(
+        profile={field: key for key, fields in given["profile"].items() for field in fields.split()},
+        patterns=patterns, titles=calendar["titles"].split(), starts=calendar["starts"].split(),
+        user={word.replace("_", " ") for word in subject["user"].split()}, content=subject["content"],
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +130,7 @@ def _changed(part: str, start: int) -> Iterator[Entry]:
     if found is None or not _lasts(found["field"], found["value"]):
         return
     subject = _at("kind").sub("", found["subject"].strip())
-    if _at("subject").fullmatch(subject) is None or re.search("[我你您他她用户]{1,2}", subject) is not None:
+    if _at("subject").fullmatch(subject) is None or _at("nobody").search(subject) is not None:
         return
     left = len(part) - len(part.lstrip())
     place = start + left

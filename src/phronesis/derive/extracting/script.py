@@ -6,7 +6,7 @@ value given, as it was said.
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -61,20 +61,18 @@ def simplified(text: str) -> str:
     return text if text.isascii() else the_script().simplified(text)
 
 
-def as_said(text: str, read: str, said: str, start: int) -> str:
+def as_said(text: str, read: str, said: str, start: int, short: Mapping[str, Sequence[str]]) -> str:
     """Give a part of what was read as it was said: ``read`` and ``said`` are one text, ``start`` where it was read.
 
-    What does not stand there as it is, because words were left out of it, stays as it was read.
+    ``short`` are the contractions that were written out. What does not stand there as it is, because words were left
+    out of it, stays as it was read.
     """
     place = read.find(text, start)
     place = read.find(text) if place < 0 else place
-    if place < 0 and text.startswith("do not "):
-        short = next((one for one in ("don't", "don’t", "dont") if f"{one}{text[6:]}" in said), None)
-        return text if short is None else f"{short}{text[6:]}"
-    if place < 0 and "I am " in text:
-        begun = text.replace("I am ", "{} ")
-        return next((one for one in map(begun.format, ("i'm", "I'm", "i’m", "I’m", "im")) if one in said), text)
-    return text if place < 0 else said[place : place + len(text)]
+    if place >= 0:
+        return said[place : place + len(text)]
+    closed = (text.replace(full, one) for full, ones in short.items() if full in text for one in ones)
+    return next((one for one in closed if one in said), text)
 
 
 def common_end(text: str, other: str) -> int:

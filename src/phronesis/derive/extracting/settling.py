@@ -17,13 +17,8 @@ _OF_ANYBODY: Final = frozenset({
 })  # fmt: skip
 """Keys of which a clause without a subject may be of whom the messages before spoke of."""
 
-_OWN: Final = re.compile("[我咱俺]")
-
 _LONG_DEAD: Final = re.compile(r"(?<!\d)1[0-8]\d\d(?!\d)")
 """A year in which nobody was born whom a speaker knows."""
-
-_OF_SEVERAL: Final = re.compile(r"we are (?!both|all)", re.IGNORECASE)
-"""Of how many, and not of how old, they are."""
 
 _GROWN: Final = 14
 """Years: who is younger, and speaks, says whose age it is."""
@@ -42,22 +37,25 @@ def told_of_others(matched: Matched, parts: Sequence[Clause]) -> set[int]:
     return found
 
 
-def is_day(one: Proposal) -> bool:
+def is_day(one: Proposal, language: Language) -> bool:
     """Tell whether an age is the day of a month: 五月二十."""
-    return one.key == "age" and f"月{one.value}" in one.quote and f"月{one.value}岁" not in one.quote
+    if one.key != "age" or not one.value:
+        return False
+    before, _, after = one.quote.partition(one.value)
+    return language.text["month"].search(before) is not None and language.text["years"].match(after) is None
 
 
-def is_of_others(key: str, value: str, spoken: Spoken, *, own: bool) -> bool:
+def is_of_others(key: str, value: str, spoken: Spoken, language: Language, *, own: bool) -> bool:
     """Tell whether an age or a birthday is not of whom it seems to be said; ``own``: it seems to be the speaker's."""
     if key == "birthday":
         return _LONG_DEAD.search(value) is not None  # "Jane Austen was born on 16 December 1775"
-    small = spoken.elided and own and _is_small(value)  # 布偶，六岁: a pet's, or a child's
-    return key == "age" and (small or _OF_SEVERAL.match(spoken.text) is not None)  # "we are five in the flat"
+    small = spoken.elided and own and _is_small(value, language)  # 布偶，六岁: a pet's, or a child's
+    return key == "age" and (small or language.text["so_many"].match(spoken.text) is not None)  # "we are five"
 
 
-def _is_small(age: str) -> bool:
+def _is_small(age: str, language: Language) -> bool:
     """Tell whether an age is that of somebody who does not write."""
-    number = parse_number(age.rstrip("岁半"))
+    number = parse_number(language.text["unit_of_age"].sub("", age))
     return number is not None and number < _GROWN
 
 
@@ -71,4 +69,5 @@ def without_unnamed(kept: list[Proposal], said: str, speaker: str, language: Lan
         return kept
     if any(one.key in PEOPLE or one.subject != speaker for one in kept):
         return kept
-    return [one for one in kept if one.key not in _OF_ANYBODY or one.end > him.end() or _OWN.search(one.quote)]
+    own = language.text["own"]
+    return [one for one in kept if one.key not in _OF_ANYBODY or one.end > him.end() or own.search(one.quote)]

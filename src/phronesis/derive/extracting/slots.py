@@ -71,20 +71,6 @@ _CAPITAL: Final = re.compile(
     rf"(?:[ ](?:(?:of|de|van|von|der|da|di|la|le|du|the|and|&)[ ])?[{_UPPER}0-9][\w'’.&+-]*){{0,5}}"
 )
 _HAN_NAME: Final = re.compile(r"[《“]?[一-鿿·A-Za-z0-9.&+ -]{1,30}")
-_AND: Final = re.compile(r"\s*(?:,| and | & |、|和|跟|以及|还有)\s*")
-_OR: Final = re.compile(rf"{_AND.pattern}| or ")
-"""Between what somebody does without: "I don't eat pork or shellfish"."""
-_PAIRS: Final = re.compile(
-    r"\b(?:rock (?:and|&) roll|fish and chips|mac(?:aroni)? and cheese|bed and breakfast|arts and crafts|"
-    r"peanut butter and \w+|black and white|bread and butter|drum and bass|r ?& ?b|"
-    r"dungeons (?:and|&) dragons)\b",
-    re.IGNORECASE,
-)  # fmt: skip
-_DAY: Final = re.compile(
-    r"-?-?\d[\d-]+|.*(?:月|january|february|march|april|may|june|july|august|september|october|november|december).*"
-)
-"""A birthday, in its normal form: a day of every year, or at least a month; never "Tuesday"."""
-
 _FIGURES: Final = re.compile(r"(?:0?[1-9]|[12]\d|3[01])[/.](?:0?[1-9]|[12]\d|3[01])(?:[/.](?:\d\d|\d{4}))?")
 """A day in figures, as on forms."""
 
@@ -92,14 +78,7 @@ _OF_YEAR: Final = re.compile(r",(?= (?:19|20)\d\d\b)")
 """The comma within a day: "June 19, 1957"."""
 
 _EDGES: Final = " \t,，。.!！?？;；:：~-–—\"“”'‘’「」『』()（）😅😂🤣😊🙂😀🎉❤️"
-_ARTICLE: Final = re.compile(r"(?:an?|my|our|your|his|her|their) ", re.IGNORECASE)
 _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
-_DIALECT: Final = re.compile(
-    "(?:四川|重庆|成都|东北|河南|山东|陕西|西安|湖北|湖南|长沙|武汉|江西|安徽|云南|贵州|天津|北京|温州|宁波|杭州|苏州|"
-    "南京|潮汕|潮州|海南|雷州|家乡)话|(?:彝|壮|苗|侗|傣|布依|土家|罗曼什|客家)语"
-)
-"""Dialects that have no code of their own."""
-_PHONE: Final = re.compile(r"\+?\(?\d[\d ().-]{4,20}\d|\bext(?:ension)?\.? ?\d{2,6}", re.IGNORECASE)
 
 
 def values_of(row: MemoryType, surface: str, language: Language, *, small: bool, free: bool = False) -> list[str]:
@@ -110,14 +89,14 @@ def values_of(row: MemoryType, surface: str, language: Language, *, small: bool,
     ``small``: the message has no capitals, so that none can be asked of names and places.
     """
     if row.form in {"email", "phone"}:
-        found = (_ADDRESS if row.form == "email" else _PHONE).search(surface)
+        found = _ADDRESS.search(surface) if row.form == "email" else language.text["phone"].search(surface)
         return [found[0]] if found else []
     if row.kind == "preference" and row.key not in _CHOSEN and language.never["surface"].match(surface.lower()):
         return []
-    if language.code == "en" and row.form == "name" and row.key not in _FREE and _ARTICLE.match(surface):
+    if row.form == "name" and row.key not in _FREE and language.text["no_name"].match(surface):
         return []  # "my husband is a driver" names nobody
     text = trimmed(surface, row, language)
-    if row.key in SEVERAL and (parts := _several(text, row)):
+    if row.key in SEVERAL and (parts := _several(text, row, language)):
         values = [value for part in parts if (value := _one(row, part, language, small=small, free=free))]
         return values[:6]
     value = _one(row, text, language, small=small, free=free)
@@ -143,15 +122,14 @@ def trimmed(surface: str, row: MemoryType, language: Language) -> str:
     text = language.text["tail"].sub("", text.strip(_EDGES))
     if row.form != "date" and row.key not in {"employer", "fact"}:
         text = language.text["head"].sub("", text.strip(_EDGES))
-    if language.code == "zh":
-        text = re.sub(r"(?<=[一-鿿]) (?=[一-鿿])", "", text)
+    text = re.sub(r"(?<=[一-鿿]) (?=[一-鿿])", "", text)
     return " ".join(text.split()).strip(_EDGES)
 
 
-def _several(text: str, row: MemoryType) -> list[str]:
-    if row.kind == "task" or _PAIRS.search(text) is not None:
+def _several(text: str, row: MemoryType, language: Language) -> list[str]:
+    if row.kind == "task" or language.text["one_of_two"].search(text) is not None:
         return []
-    between = _OR if row.key in {"diet", "allergy", "dislikes"} else _AND
+    between = language.text["or" if row.key in {"diet", "allergy", "dislikes"} else "both"]
     parts = [part for part in between.split(text) if part.strip()]
     most = 4
     return parts if len(parts) > 1 and all(len(part.split()) <= most and len(part) <= 40 for part in parts) else []  # noqa: PLR2004
@@ -159,7 +137,7 @@ def _several(text: str, row: MemoryType) -> list[str]:
 
 def _one(row: MemoryType, text: str, language: Language, *, small: bool, free: bool) -> str | None:
     text = text.strip(_EDGES)
-    if language.code == "en":
+    if language.grammar.spaces:
         text = language.text["head"].sub("", text) if row.key in SEVERAL else text
     low = text.lower()
     key = row.key.removesuffix(".*")
@@ -187,7 +165,7 @@ def _edges(row: MemoryType, language: Language) -> tuple[Expression | None, Expr
 
 def _in_form(row: MemoryType, text: str, language: Language, *, small: bool, free: bool) -> str | None:
     match row.form:
-        case "name" | "place" if language.code == "zh":
+        case "name" | "place" if not language.grammar.capitals:
             found = _HAN_NAME.match(text)
             whole = found is not None and found.end() == len(text)
             return text.strip("《》 ") if whole and len(text) <= (20 if row.form == "place" else 24) else None
@@ -201,24 +179,16 @@ def _in_form(row: MemoryType, text: str, language: Language, *, small: bool, fre
                 return found[0].strip('"“”《》.')
             return text if small and len(text.split()) <= 2 else None  # noqa: PLR2004 - a name of two words
         case "number":
-            number = parse_number(re.sub(r"\s*(?:years?.*|yrs?.*|岁半?|个半?月)$", "", text))
+            number = parse_number(language.text["unit_of_age"].sub("", text))
             return text if number is not None and not (row.key == "age" and number > MAX_AGE) else None
         case "date":
             birthday = row.key == "birthday"
             if birthday and _FIGURES.fullmatch(text) is not None:
                 return text  # 3/14 may be of two months: kept as it was said
-            return (
-                text
-                if names_time(text) and not (birthday and _DAY.fullmatch(normal_value("date", text)) is None)
-                else None
-            )
+            no_day = birthday and language.text["day_of_birth"].match(normal_value("date", text)) is None
+            return text if names_time(text) and not no_day else None
         case "language":
-            word = re.sub(
-                r"^(?:a (?:bit|little) of|some|fluent|basic|decent|一点儿?|一些|流利的?|少许)\s*",
-                "",
-                text,
-                flags=re.IGNORECASE,
-            )
-            return word if language_code(word) is not None or _DIALECT.fullmatch(word) is not None else None
+            word = language.text["how_well"].sub("", text)
+            return word if language_code(word) is not None or language.text["dialect"].match(word) else None
         case _:
             return text[1:-1] if text[0] + text[-1] == "《》" else text

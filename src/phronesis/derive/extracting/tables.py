@@ -38,7 +38,10 @@ _TAIL: Final = r"[\s.!~了啦呢啊呀哦哟嘛哈呗]*$"
 _RARE: Final = 800
 """The weight of a need (``required.weight``) above which it is not asked beside a rarer one: most clauses meet it."""
 
-_SECTIONS: Final = {"macros", "text", "gates", "words", "only", "never", "relations", "pattern", "normal"}
+_SECTIONS: Final = {
+    "grammar", "macros", "text", "gates", "words", "only", "never", "relations", "pattern", "normal", "frames",
+    "contracted",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,10 +232,33 @@ def _with_groups(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """How a language builds what it says, as far as the rules must know (``[grammar]``).
+
+    ``spaces`` part its words, and names begin with ``capitals``. It ``drops_subjects``: a clause that names nobody goes
+    on with whom the one before spoke of. ``asks_first``: what begins with a question word asks, without a mark.
+    ``doubts_all``: a condition holds of all that stands beside it in its sentence, wherever. ``names_kin``: of a
+    relative without a key of the speaker's the name is kept.
+    """
+
+    spaces: bool = False
+    capitals: bool = False
+    drops_subjects: bool = False
+    asks_first: bool = False
+    doubts_all: bool = False
+    names_kin: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
-    """What the rules know of a language."""
+    """What the rules know of a language.
+
+    ``frames`` are sentences that what is left out is put into, ``normal`` how contractions are written out, and
+    ``contracted`` those by which what was written out is found again in what was said.
+    """
 
     code: str
+    grammar: Grammar
     tables: Mapping[str, PatternTable]
     gates: Mapping[str, Expression]
     text: Mapping[str, Expression]
@@ -240,6 +266,8 @@ class Language:
     never: Mapping[str, Expression]
     relations: Mapping[str, str]
     normal: Mapping[str, str] = field(default_factory=dict)
+    frames: Mapping[str, str] = field(default_factory=dict)
+    contracted: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def load_language(code: str) -> Language:
@@ -252,6 +280,10 @@ def parse_language(code: str, source: str) -> Language:
     given = parse_folded(f"{code}.toml", source)
     if unknown := sorted(given.keys() - _SECTIONS):
         raise PhronesisError(f"{code}.toml: unknown section {unknown[0]!r}; there are {', '.join(sorted(_SECTIONS))}")
+    try:
+        grammar = Grammar(**given.get("grammar", {}))
+    except TypeError as error:
+        raise PhronesisError(f"{code}.toml, grammar: {error}") from error
     macros, lexicon = Macros(), Lexicon()
     for name, text in given.get("words", {}).items():
         macros.add_words(name, (word.replace("_", " ") for word in text.split()))
@@ -279,7 +311,9 @@ def parse_language(code: str, source: str) -> Language:
     sections = {name: section(name) for name in ("gates", "text", "only", "never")}
     macros.forget()
     return Language(
-        code=code, tables=tables, **sections, relations=relations, normal=given.get("normal", {}),
+        code=code, grammar=grammar, tables=tables, **sections, relations=relations, normal=given.get("normal", {}),
+        frames=given.get("frames", {}),
+        contracted={full: text.split() for full, text in given.get("contracted", {}).items()},
     )  # fmt: skip
 
 

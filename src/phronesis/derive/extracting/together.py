@@ -13,11 +13,6 @@ MAX_TOGETHER: Final = 160
 
 _NAMES_SOMEBODY: Final = (PEOPLE - {"pet"}) | {"name"}
 
-_IN_CHARGE: Final = frozenset(
-    ["负责人", "对接人", "联系人", "接口人", "班主任", "主管", "经理", "组长", "主任", "导师", "教练"]
-)
-"""What of a thing is somebody, of whom the next clause may speak."""
-
 
 def together(sentence: Sentence, found: Sequence[Clause]) -> Iterator[tuple[int, Sequence[Clause], Clause]]:
     """Give two or three clauses of a sentence as one: the place of the first among them, the parts and the whole."""
@@ -38,7 +33,7 @@ def turn(cast: Cast, spoken: Spoken, matched: Matched, *, subject: str, act: str
     people = not PEOPLE.isdisjoint(matched.slots)
     of_person = (
         spoken.names or not _NAMES_SOMEBODY.isdisjoint(matched.slots)
-        if language.code == "zh"
+        if language.grammar.drops_subjects
         else people and matched.begins == 0  # "Bernadette is my twin, lives out in Perth"
     )
     cast.subject = cast.person if of_person and cast.person else subject
@@ -48,11 +43,11 @@ def turn(cast: Cast, spoken: Spoken, matched: Matched, *, subject: str, act: str
     who, start, end = matched.slots["attribute"]
     if spoken.thing and matched.pattern.proper and matched.begins == start == 0:
         cast.subject = cast.person = spoken.text[:end]  # "Lena maintains the billing service and lives in Graz"
-    if language.code == "zh" and act == "assert" and matched.slots.get("word", ("",))[0] in _IN_CHARGE:
+    if act == "assert" and language.gates["in_charge"].match(matched.slots.get("word", ("",))[0]):
         cast.subject = cast.person = who  # 负责人是赵敏，邮箱是zhao@a.example
 
 
 def is_partner(subject: str, cast: Cast, told: Sequence[Proposal], language: Language) -> bool:
     """Tell whether somebody is the speaker's partner, by a relation's word or by what was just proposed."""
     said = any((one.subject, one.key, one.value) == (cast.speaker, "partner", subject) for one in told)
-    return language.code == "zh" and (said or language.relations.get(subject) == "partner")
+    return language.grammar.drops_subjects and (said or language.relations.get(subject) == "partner")

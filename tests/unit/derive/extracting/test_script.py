@@ -31,8 +31,15 @@ def test_each_character_keeps_its_place(text: str) -> None:
 @given(st.text(alphabet="我現在係喺臺灣唔食嘢人"))
 def test_what_was_read_is_given_as_it_was_said(text: str) -> None:
     read = simplified(text)
-    assert as_said(read, read, text, 0) == text
-    assert as_said(read + "x", read, text, 0) == read + "x"
+    assert as_said(read, read, text, 0, {}) == text
+    assert as_said(read + "x", read, text, 0, {}) == read + "x"
+
+
+def test_what_was_written_out_is_given_contracted_as_it_was_said() -> None:
+    short = {"do not": ("don't", "dont"), "I am": ("I'm",)}
+    assert as_said("I do not eat fish", "", "well I dont eat fish", 0, short) == "I dont eat fish"
+    assert as_said("so I am vegan", "", "so I'm vegan", 0, short) == "so I'm vegan"
+    assert as_said("I do not eat meat", "", "well I dont eat fish", 0, short) == "I do not eat meat"
 
 
 def test_a_common_end_is_counted() -> None:

@@ -183,7 +183,7 @@ def _same(one: Tagged, other: Proposal, text: str) -> bool:
 def _clause_of(one: Tagged, text: str, at: datetime, language: Language) -> Clause | None:
     mask = masked(text)
     times = times_of(mask.text, at)
-    for sentence in sentences(mask.text):
+    for sentence in sentences(mask.text, language):
         for clause in clauses(sentence, times, language):
             if clause.start <= one.start and one.end <= clause.end:
                 return clause
