@@ -205,7 +205,8 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
     ]  # fmt: skip
     for stop, after in [*ends, (sentence.end, sentence.end)]:
         clause = _clause(raw[start - sentence.start : stop - sentence.start], start, inside, language)
-        if not clause.bare and clause.times and stop < sentence.end:
+        only_time = not clause.bare or language.text["hour"].match(clause.bare) is not None
+        if clause.times and only_time and stop < sentence.end:
             continue
         says, end = language.text, stop - sentence.start
         if says["and_i"].match(raw, end) and says["shares"].match(clause.bare):
@@ -289,6 +290,7 @@ def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language)
     plain = language.text["closing"].sub("", language.text["opening"].sub("", plain, count=1)).strip()
     bare = plain
     if surfaces:
+        plain = language.text["time_apart"].sub(r"\g<time>", plain)
         named = with_names(plain, surfaces, language)
         bare = " ".join(language.text["around_time"].sub(" ", named).split()).strip(" ,，")
         if not language.grammar.spaces:

@@ -37,7 +37,8 @@ def turn(cast: Cast, spoken: Spoken, matched: Matched, *, subject: str, act: str
         else people and matched.begins == 0  # "Bernadette is my twin, lives out in Perth"
     )
     cast.subject = cast.person if of_person and cast.person else subject
-    cast.thing = subject if spoken.thing else cast.thing
+    of_thing = spoken.thing or (matched.pattern.kind == "fact" and "subject" in matched.slots)
+    cast.thing = subject if of_thing else cast.thing
     if "attribute" not in matched.slots:
         return
     who, start, end = matched.slots["attribute"]
