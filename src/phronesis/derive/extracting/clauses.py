@@ -205,7 +205,7 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
     ]  # fmt: skip
     for stop, after in [*ends, (sentence.end, sentence.end)]:
         clause = _clause(raw[start - sentence.start : stop - sentence.start], start, inside, language)
-        only_time = not clause.bare or language.text["hour"].match(clause.bare) is not None
+        only_time = not clause.bare or language.text["time_rest"].match(clause.bare) is not None
         if clause.times and only_time and stop < sentence.end:
             continue
         says, end = language.text, stop - sentence.start
