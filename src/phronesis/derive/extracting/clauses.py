@@ -205,7 +205,8 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
     ]  # fmt: skip
     for stop, after in [*ends, (sentence.end, sentence.end)]:
         clause = _clause(raw[start - sentence.start : stop - sentence.start], start, inside, language)
-        if not clause.bare and clause.times and stop < sentence.end:
+        alone = not clause.bare or (not found and language.text["only_time"].match(clause.plain))
+        if alone and clause.times and stop < sentence.end:
             continue
         says, end = language.text, stop - sentence.start
         if says["and_i"].match(raw, end) and says["shares"].match(clause.bare):
