@@ -205,8 +205,9 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
     ]  # fmt: skip
     for stop, after in [*ends, (sentence.end, sentence.end)]:
         clause = _clause(raw[start - sentence.start : stop - sentence.start], start, inside, language)
-        only_time = not clause.bare or language.text["time_rest"].match(clause.bare) is not None
-        if clause.times and only_time and stop < sentence.end:
+        rest = language.text["time_rest"].match(clause.bare) or language.text["only_time"].match(clause.plain)
+        alone = not clause.bare or (not found and rest is not None)
+        if alone and clause.times and stop < sentence.end:
             continue
         says, end = language.text, stop - sentence.start
         if says["and_i"].match(raw, end) and says["shares"].match(clause.bare):

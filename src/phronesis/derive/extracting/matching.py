@@ -16,7 +16,7 @@ _BARE: Final = 8
 _TRAITS: Final = frozenset(
     ["name", "age", "hometown", "home_city", "nationality", "job", "employer", "school", "field_of_study", "language",
      "skill", "hobby", "allergy", "diet", "health", "likes", "dislikes", "relationship_status", "experience",
-     "phone", "email", "gender", "address", "timezone", "alias"]
+     "phone", "email", "gender", "address", "timezone", "alias", "goal"]
 )  # fmt: skip
 """Slots of what holds of one person: in a Chinese clause that names nobody, of whom the clause before spoke."""
 
