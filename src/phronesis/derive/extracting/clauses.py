@@ -289,6 +289,7 @@ def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language)
     plain = "".join(parts) + raw[at - start :]
     plain = written_out(plain.replace("’", "'").replace(MASK, " ").strip(), language)
     plain = language.text["closing"].sub("", language.text["opening"].sub("", plain, count=1)).strip()
+    plain = language.text["after_time_mark"].sub(lambda match: match["time"], plain)
     bare = plain
     if surfaces:
         plain = language.text["time_apart"].sub(r"\g<time>", plain)
