@@ -205,7 +205,9 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
     ]  # fmt: skip
     for stop, after in [*ends, (sentence.end, sentence.end)]:
         clause = _clause(raw[start - sentence.start : stop - sentence.start], start, inside, language)
-        if not clause.bare and clause.times and stop < sentence.end:
+        rest = language.text["time_rest"].match(clause.bare) or language.text["only_time"].match(clause.plain)
+        alone = not clause.bare or (not found and rest is not None)
+        if alone and clause.times and stop < sentence.end:
             continue
         says, end = language.text, stop - sentence.start
         if says["and_i"].match(raw, end) and says["shares"].match(clause.bare):
@@ -287,8 +289,10 @@ def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language)
     plain = "".join(parts) + raw[at - start :]
     plain = written_out(plain.replace("’", "'").replace(MASK, " ").strip(), language)
     plain = language.text["closing"].sub("", language.text["opening"].sub("", plain, count=1)).strip()
+    plain = language.text["after_time_mark"].sub(lambda match: match["time"], plain)
     bare = plain
     if surfaces:
+        plain = language.text["time_apart"].sub(r"\g<time>", plain)
         named = with_names(plain, surfaces, language)
         bare = " ".join(language.text["around_time"].sub(" ", named).split()).strip(" ,，")
         if not language.grammar.spaces:

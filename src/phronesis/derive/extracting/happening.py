@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from phronesis.derive.extracting.cast import Cast, Spoken
+from phronesis.derive.extracting.cast import PEOPLE, Cast, Spoken
 from phronesis.derive.extracting.clauses import Clause
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes
 from phronesis.derive.extracting.phrasing import ahead, coarse, limited, long_ago
@@ -12,6 +12,9 @@ from phronesis.derive.extracting.tables import Language, Matched
 
 _HAPPENS: Final = frozenset({"appointment", "event", "plan", "task", "life_event"})
 """Keys of what somebody does, whose value may begin with who."""
+
+_OF_PEOPLE: Final = PEOPLE | {"task", "reminder", "plan", "goal", "appointment"}
+"""Keys that are of no thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,9 @@ def happening(
 ) -> Happening | None:
     """Give what happens by the words it is told with; None where it is nothing to keep of anybody."""
     row, subject, values = told.row, told.subject, told.values
+    if subject == cast.thing and row.key in _OF_PEOPLE:
+        told = Happening(row, cast.speaker, values)  # 护照下个月到期，需要去换: no passport does that
+        subject = cast.speaker
     if row.key not in _HAPPENS:
         return told
     if (said := language.text["who_does"].match(values[0])) is not None:

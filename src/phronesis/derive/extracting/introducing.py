@@ -183,6 +183,8 @@ def take_name(reading: "Reading", clause: Clause, spoken: Spoken, name: str, lan
         reading.add(clause, spoken, row, name, Pattern(p=""), language=language, **said)
         reading.cast.person = reading.cast.aliases[str(spoken.subject)] = name
         reading.cast.people.append(name)
+    elif spoken.subject in reading.cast.people and language.text["full_name"].search(clause.bare):
+        propose_related(reading, clause, "alias", name, language, whose=spoken.subject)  # 发小阿浩，大名是傅文浩
     return name if not language.grammar.drops_subjects and reading.cast.person == name else None
 
 

@@ -1,7 +1,7 @@
 """Which patterns of the tables hold for a clause, and of whom each is said."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -16,9 +16,15 @@ _BARE: Final = 8
 _TRAITS: Final = frozenset(
     ["name", "age", "hometown", "home_city", "nationality", "job", "employer", "school", "field_of_study", "language",
      "skill", "hobby", "allergy", "diet", "health", "likes", "dislikes", "relationship_status", "experience",
-     "phone", "email", "gender", "address", "timezone", "alias"]
+     "phone", "email", "gender", "address", "timezone", "alias", "goal"]
 )  # fmt: skip
 """Slots of what holds of one person: in a Chinese clause that names nobody, of whom the clause before spoke."""
+
+_PERSONAL: Final = frozenset(
+    ["age", "hometown", "home_city", "nationality", "job", "field_of_study", "skill", "hobby", "allergy", "diet",
+     "health", "likes", "dislikes", "prefers", "relationship_status", "experience", "goal", "plan"]
+)  # fmt: skip
+"""Slots of what no thing has: behind a clause about one, a clause that names nobody tells it of its speaker."""
 
 
 @dataclass(slots=True)
@@ -96,12 +102,12 @@ class Matching:
             )  # 护理部有规定，发药前必须核对: no task of its speaker
         own = language.text["own"]
         other = self.cast.turned and language.grammar.drops_subjects and own.search(text) is None
+        at_thing = self.cast.thing is not None and self.cast.subject == self.cast.thing
+        at_thing = at_thing and language.grammar.drops_subjects
         for matched in tables["whole" + dated].matches(low, fits=partial(self._fits, language=language)):
             if other and self.cast.unknown and matched.slots.get("subject", ("",))[0] in language.relations:
                 continue  # 碰见一位大姐，女儿在美国: the daughter is hers
             of_other = other and "subject" not in matched.slots and not _TRAITS.isdisjoint(matched.slots)
-            at_thing = self.cast.thing is not None and self.cast.subject == self.cast.thing
-            at_thing = at_thing and language.grammar.drops_subjects
             if at_thing and "address" in matched.slots and own.search(text) is None:
                 yield Spoken(self.cast.thing, 0, text, thing=True), matched, act  # 总部在合肥，地址是望江路66号
                 continue
@@ -117,7 +123,8 @@ class Matching:
             bare = spoken.end + (said[spoken.end : spoken.end + 1] == " ")
             for at in dict.fromkeys((after, bare)):
                 for matched in tables["says" + dated].matches(said, at, partial(self._fits, language=language)):
-                    yield spoken, matched, act
+                    own_again = spoken.elided and at_thing and not _PERSONAL.isdisjoint(matched.slots)
+                    yield (replace(spoken, subject=self.cast.speaker) if own_again else spoken), matched, act
         yield from self._of_thing(text, low, dated, language, act)
 
     def _of_thing(

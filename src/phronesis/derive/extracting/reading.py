@@ -49,7 +49,7 @@ from phronesis.derive.extracting.script import as_said, common_end
 from phronesis.derive.extracting.settling import is_day, is_of_others, told_of_others, without_unnamed
 from phronesis.derive.extracting.slots import UNDATED, trimmed
 from phronesis.derive.extracting.tables import Language, Matched, Pattern
-from phronesis.derive.extracting.together import is_partner, together, turn
+from phronesis.derive.extracting.together import is_partner, together, turn, whole_of
 
 MAX_PROPOSALS: Final = 24
 """Proposals of one message."""
@@ -323,7 +323,7 @@ class Reading:
         of_nobody = spoken.named and language.never["subject"].search(subject.lower())
         if of_nobody or is_no_attribute(spoken, matched, language):
             return None  # Python uses indentation
-        return subject
+        return whole_of(subject, spoken, self.proposals, begun=self.begun, language=language)
 
     def _corrected(self, old: str) -> None:
         short = language_of(self.simple, self.languages).contracted

@@ -37,7 +37,8 @@ def turn(cast: Cast, spoken: Spoken, matched: Matched, *, subject: str, act: str
         else people and matched.begins == 0  # "Bernadette is my twin, lives out in Perth"
     )
     cast.subject = cast.person if of_person and cast.person else subject
-    cast.thing = subject if spoken.thing else cast.thing
+    of_thing = spoken.thing or (matched.pattern.kind == "fact" and "subject" in matched.slots)
+    cast.thing = subject if of_thing else cast.thing
     if "attribute" not in matched.slots:
         return
     who, start, end = matched.slots["attribute"]
@@ -51,3 +52,15 @@ def is_partner(subject: str, cast: Cast, told: Sequence[Proposal], language: Lan
     """Tell whether somebody is the speaker's partner, by a relation's word or by what was just proposed."""
     said = any((one.subject, one.key, one.value) == (cast.speaker, "partner", subject) for one in told)
     return language.grammar.drops_subjects and (said or language.relations.get(subject) == "partner")
+
+
+def whole_of(subject: str, spoken: Spoken, told: Sequence[Proposal], *, begun: int, language: Language) -> str:
+    """Give the thing of ours that was spoken of just before, where a subject is but a part of it.
+
+    我们的后端用Go，日志保留九十天: what is kept are the back end's. ``begun`` is where the sentence did.
+    """
+    own = language.text["own"]
+    last = told[-1] if told and spoken.thing and language.text["part_of_it"].match(subject) else None
+    if last is None or own.search(spoken.text) or own.search(last.quote) is None:
+        return subject
+    return last.subject if last.start >= begun and last.kind == "fact" else subject

@@ -199,3 +199,17 @@ def test_events_and_intentions(text: str, expected: list[tuple[str, str]]) -> No
 )  # fmt: skip
 def test_what_happens_every_day_is_no_event_and_no_task(text: str) -> None:
     assert said(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("我们的网关用Kong，日志保留三十天", [("网关", "uses", "Kong"), ("网关", "fact", "保留三十天")]),
+        ("我们的后端用Go，前端用React", [("后端", "uses", "Go"), ("前端", "uses", "React")]),
+        ("这台冰箱的型号是BX-300，说明书里有尺寸", [("冰箱", "attribute.型号", "BX-300")]),
+        ("五月九号是这个活动的截止日期", [("活动", "attribute.截止日期", "五月九号")]),
+        ("马拉松的距离是42.195公里", []),
+    ],
+)
+def test_whose_the_parts_of_a_thing_are(text: str, expected: list[tuple[str, str, str]]) -> None:
+    assert said(text) == expected
