@@ -28,13 +28,15 @@ from phronesis.errors import PhronesisError
 TIMES: Final = "\ue000-\ue0ff"
 """Characters of the private use area: each stands for a time in a clause (``clauses``)."""
 
+TAIL: Final = r"[\s.!~]*"
+"""What may stand behind all that is said, where a language names nothing more."""
+
 TABLES: Final = ("whole", "has", "says", "things", "pairs")
 """Where a pattern begins: at the clause, after a possessor, after a person, after a thing, at clauses read together."""
 
 _SLOT: Final = re.compile(r"\{(old:)?([a-z_]+)(?:=((?:[^{}]|\{[\d,]+\})+))?\}")
 _MACRO: Final = re.compile(r"(?<!\?P)<([a-z_]+)>")
 _ANY: Final = r"\S.{0,200}?"
-_TAIL: Final = r"[\s.!~了啦呢啊呀哦哟嘛哈呗]*$"
 _RARE: Final = 800
 """The weight of a need (``required.weight``) above which it is not asked beside a rarer one: most clauses meet it."""
 
@@ -42,6 +44,25 @@ _SECTIONS: Final = {
     "grammar", "macros", "text", "gates", "words", "only", "never", "relations", "pattern", "normal", "frames",
     "contracted",
 }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """How a language builds what it says, as far as the rules must know (``[grammar]``).
+
+    ``spaces`` part its words, and names begin with ``capitals``. It ``drops_subjects``: a clause that names nobody goes
+    on with whom the one before spoke of. ``asks_first``: what begins with a question word asks, without a mark.
+    ``doubts_all``: a condition holds of all that stands beside it in its sentence, wherever. ``names_kin``: of a
+    relative without a key of the speaker's the name is kept. ``tail`` is what may stand behind all that is said.
+    """
+
+    tail: str = TAIL
+    spaces: bool = False
+    capitals: bool = False
+    drops_subjects: bool = False
+    asks_first: bool = False
+    doubts_all: bool = False
+    names_kin: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,8 +165,9 @@ class Macros:
 class PatternTable:
     """Patterns in their order."""
 
-    def __init__(self, patterns: Sequence[Pattern], macros: Macros, lexicon: Lexicon) -> None:
+    def __init__(self, patterns: Sequence[Pattern], macros: Macros, lexicon: Lexicon, tail: str = TAIL) -> None:
         self.patterns = patterns
+        self._tail = tail
         self._macros = macros
         self._held = lexicon.held
         self._compiled: list[re.Pattern[str] | None] = [None] * len(patterns)
@@ -207,7 +229,7 @@ class PatternTable:
         known = self._compiled[n]
         if known is None:
             given = self.patterns[n].p
-            source = f"(?:{self._macros.expanded(_with_groups(given))}){_TAIL}"
+            source = f"(?:{self._macros.expanded(_with_groups(given))}){self._tail}$"
             known = self._compiled[n] = compiled(f"the pattern {given!r:.80}", source)
         return known
 
@@ -229,24 +251,6 @@ def _with_groups(text: str) -> str:
         return f"(?P<{name}{last}>{match[3] or _ANY})"
 
     return _SLOT.sub(put, text)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grammar:
-    """How a language builds what it says, as far as the rules must know (``[grammar]``).
-
-    ``spaces`` part its words, and names begin with ``capitals``. It ``drops_subjects``: a clause that names nobody goes
-    on with whom the one before spoke of. ``asks_first``: what begins with a question word asks, without a mark.
-    ``doubts_all``: a condition holds of all that stands beside it in its sentence, wherever. ``names_kin``: of a
-    relative without a key of the speaker's the name is kept.
-    """
-
-    spaces: bool = False
-    capitals: bool = False
-    drops_subjects: bool = False
-    asks_first: bool = False
-    doubts_all: bool = False
-    names_kin: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,9 +309,9 @@ def parse_language(code: str, source: str) -> Language:
     tables = {}
     for table in TABLES:
         patterns = list(_patterns(given.get("pattern", {}).get(table, []), f"{code}.toml, pattern.{table}"))
-        tables[table] = PatternTable([one for one in patterns if not one.with_time], macros, lexicon)
+        tables[table] = PatternTable([one for one in patterns if not one.with_time], macros, lexicon, grammar.tail)
         dated = [one for one in patterns if one.with_time or one.dated]
-        tables[f"{table}dated"] = PatternTable(dated, macros, lexicon)
+        tables[f"{table}dated"] = PatternTable(dated, macros, lexicon, grammar.tail)
     sections = {name: section(name) for name in ("gates", "text", "only", "never")}
     macros.forget()
     return Language(

@@ -44,6 +44,7 @@ def test_what_is_replaced_and_what_stands_twice_have_slots_of_their_own() -> Non
         ("[text]\nsplit = '('", "is no regular expression"),
         ("[pattern]\nwhole = ['(']", "is no regular expression"),
         ("[pattern]\nwhole = [{ p = 'a', colour = 1 }]", "pattern.whole, number 1"),
+        ("[grammar]\nverbs_last = true", "xx.toml, grammar: .*verbs_last"),
     ],
 )
 def test_tables_that_cannot_be_read_say_what_is_wrong(source: str, said: str) -> None:
@@ -56,3 +57,20 @@ def test_both_languages_have_the_same_gates_and_texts(code: str) -> None:
     one, other = load_language(code), load_language("en")
     assert one.gates.keys() - {"spare", "childhood"} == other.gates.keys() - {"spare", "childhood"}
     assert one.text.keys() - {"short"} == other.text.keys() - {"short"}
+
+
+def test_a_language_says_how_it_is_built_and_what_stands_behind_all_that_is_said() -> None:
+    english, chinese = load_language("en"), load_language("zh")
+    assert english.grammar.spaces
+    assert not english.grammar.drops_subjects
+    assert chinese.grammar.drops_subjects
+    assert not chinese.grammar.spaces
+    assert english.frames["me"] == "I"
+    assert chinese.frames["me"] == "我"
+    spoken = parse_language("xx", "[grammar]\ntail = '[呀]*'\n[pattern]\nsays = ['住{home_city}']")
+    table = spoken.tables["says"]
+    assert [one.slots["home_city"][0] for one in table.matches("住杭州呀")] == ["杭州"]
+    assert [
+        one.slots["home_city"][0]
+        for one in parse_language("xx", "[pattern]\nsays = ['住{home_city}']").tables["says"].matches("住杭州呀")
+    ] == ["杭州呀"]
