@@ -95,9 +95,7 @@ def shared_among(rows: Rows, nearest: Nearest, scores: Floats, counts: Sequence[
     return out
 
 
-def shared_of(
-    pairs: Nearest, rows: Rows, nearest: Nearest, scores: Floats, counts: Sequence[int] = SHARED
-) -> Floats:  # fmt: skip
+def shared_of(pairs: Nearest, rows: Rows, nearest: Nearest, scores: Floats, counts: Sequence[int] = SHARED) -> Floats:
     """Give how much the neighbourhoods of each pair share, as `shared_among` does for all with all.
 
     ``rows`` are those whose lists are given, in order, and hold both of every pair.

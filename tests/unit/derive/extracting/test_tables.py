@@ -74,3 +74,15 @@ def test_a_language_says_how_it_is_built_and_what_stands_behind_all_that_is_said
         one.slots["home_city"][0]
         for one in parse_language("xx", "[pattern]\nsays = ['住{home_city}']").tables["says"].matches("住杭州呀")
     ] == ["杭州呀"]
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_a_language_has_the_frames_that_its_expressions_ask_for(code: str) -> None:
+    language = load_language(code)
+    asked = {
+        "told_after": language.text["told_after"].compiled().groupindex.keys() - {"old"},
+        "goes_on": {"thing", "its", "does", "is", "has"},
+        "goes_on_to": {"must", "must_to"},
+    }
+    for name, frames in asked.items():
+        assert language.text[name].pattern == "(?!)" or language.frames.keys() >= set(frames), name
