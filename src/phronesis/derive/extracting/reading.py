@@ -233,6 +233,8 @@ class Reading:
         if language.gates["settled"].search(self.matching.before):
             return False  # 商量好了，店里不打折: what is decided is the whole of it
         for first, second in parted(clause, self.times, language):
+            if language.gates["denied"].match(second.bare):
+                break  # 痛风没有
             if self._said(first, language) or language.text["introduces"].search(first.bare.lower()):
                 note_introduced(self, first, language)
                 self._clause(second, language)
