@@ -156,6 +156,8 @@ class Cast:
         drops = language.grammar.drops_subjects
         if language.text["stranger"].search(clause.bare) is not None:
             self.subject, self.unknown = None, True  # 那个博主住在大理，喜欢拍照
+        elif (topic := language.text["topic_named"].match(clause.raw.lower())) is not None:
+            self.subject, self.unknown = self.aliases.get(topic["name"], topic["name"]), False  # 孟晴嘛，爱喝两口
         elif groups.get("self"):
             self.subject, self.unknown = self.subject or self.speaker, False
         elif (

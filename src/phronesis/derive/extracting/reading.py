@@ -141,6 +141,8 @@ class Reading:
             self._gated(clause, language, rule)
             self.cast.turn_to(clause, language)
             self.cast.unknown |= rule == "third_party_unknown"
+            if self.cast.unknown and language.grammar.drops_subjects:
+                self.cast.subject = None  # 雷军是仙桃人，武汉大学毕业的: both are said of him
         else:
             correction = language.text["not_this"].match(low)
             if self._told_after(low, language):
@@ -231,6 +233,8 @@ class Reading:
         if language.gates["settled"].search(self.matching.before):
             return False  # 商量好了，店里不打折: what is decided is the whole of it
         for first, second in parted(clause, self.times, language):
+            if language.gates["denied"].match(second.bare):
+                break  # 痛风没有
             if self._said(first, language) or language.text["introduces"].search(first.bare.lower()):
                 note_introduced(self, first, language)
                 self._clause(second, language)
@@ -377,7 +381,8 @@ class Reading:
         language = language_of(self.simple, self.languages)
         told = joined(self.proposals, language)
         kept = [replace(one, subject=plain_relative(one.subject)) for one in told]
-        kept = [one for one in kept if not is_day(one, language)]
+        nobody = language.gates["nobody"]
+        kept = [one for one in kept if not (is_day(one, language) or nobody.match(one.subject))]
         kept = without_unnamed(kept, self.simple, self.cast.speaker, language)
         if len(kept) == 1 and laughed_at(kept[0], self.simple, self.laughs, language):
             self.rule = "joke"

@@ -291,3 +291,39 @@ def test_relatives_and_friends_are_told_of_by_the_word_and_the_name_behind_it(
 )
 def test_what_stands_behind_a_relative_is_no_name_and_no_trait(text: str) -> None:
     assert said(text) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "电梯里那大姐好像是做微商的，家在顺义",
+        "刚网约车师傅聊了一路，老家信阳，养了两条狗",
+        "健身房那个教练，退役举重运动员，不吃碳水",
+        "桌游里我演一个矮人铁匠，最恨精灵",
+        "我捏了个半精灵，职业吟游诗人，住深水城",
+        "我上辈子肯定是只猫，爱晒太阳",
+        "我有个朋友，三十了，就爱打游戏",
+        "梅西爱喝马黛茶，讨厌下雨",
+        "老师给个开头：我想当一名消防员",
+        "痛风没有",
+        "我们这代人怕结婚，爱养猫",
+    ],
+)
+def test_strangers_games_and_what_is_handed_over_tell_nothing_of_the_speaker(text: str) -> None:
+    assert said(text) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("给我爸买个轮椅，中风", {("爸爸", "health", "中风")}),
+        ("身高一米七八站最后一排", {("user", "attribute.身高", "一米七八")}),
+        ("血型AB型献血站缺", {("user", "attribute.血型", "AB型")}),
+        ("青霉素不能打", {("user", "allergy", "青霉素")}),
+        ("孟晴呢，喜欢爬山", {("孟晴", "likes", "爬山")}),
+        ("晓雯跟我坐对桌", {("user", "colleague", "晓雯")}),
+        ("书法也在练", {("user", "hobby", "书法")}),
+    ],
+)
+def test_who_is_told_of_and_where_a_value_ends(text: str, expected: set[tuple[str, str, str]]) -> None:
+    assert said(text) == expected
