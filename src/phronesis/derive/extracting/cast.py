@@ -156,6 +156,9 @@ class Cast:
         drops = language.grammar.drops_subjects
         if language.text["stranger"].search(clause.bare) is not None:
             self.subject, self.unknown = None, True  # 那个博主住在大理，喜欢拍照
+        elif (told := language.text["told_of"].match(clause.bare)) is not None and told.lastgroup:
+            name = told[told.lastgroup]  # 供应商陶总，潮汕人
+            self.subject, self.unknown = self.aliases.get(name, name), False
         elif groups.get("self"):
             self.subject, self.unknown = self.subject or self.speaker, False
         elif (
