@@ -158,6 +158,9 @@ class Cast:
             self.subject, self.unknown = None, True  # 那个博主住在大理，喜欢拍照
         elif (topic := language.text["topic_named"].match(clause.raw.lower())) is not None:
             self.subject, self.unknown = self.aliases.get(topic["name"], topic["name"]), False  # 孟晴嘛，爱喝两口
+        elif (told := language.text["told_of"].match(clause.bare)) is not None and told.lastgroup:
+            name = told[told.lastgroup]  # 供应商陶总，潮汕人
+            self.subject, self.unknown = self.aliases.get(name, name), False
         elif groups.get("self"):
             self.subject, self.unknown = self.subject or self.speaker, False
         elif (
