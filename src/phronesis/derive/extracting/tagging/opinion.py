@@ -28,8 +28,8 @@ UNLIKELY: Final = {"en": 0.01, "zh": 0.005}
 """A proposal of the rules none of whose tokens is at least so likely to tell what it says is refused, by language."""
 
 SURE: Final = {"en": 0.95, "zh": 0.85}
-"""A value that the rules passed over is proposed where each of its tokens is at least so likely. Both levels were chosen
-by the figures of sets that nobody reads, in each language among a few pairs, and so that plain sentences stay
+"""A value that the rules passed over is proposed where each of its tokens is at least so likely. Both levels were
+chosen by the figures of sets that nobody reads, in each language among a few pairs, and so that plain sentences stay
 (docs/decisions/0048-a-second-opinion-in-english.md)."""
 
 PLAIN: Final = {"en": 6, "zh": 0}
