@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from phronesis.core.clustering import components
 from phronesis.core.experience.linking import average_link
-from phronesis.core.experience.neighbours import NOBODY, Neighbours, candidate_pairs
-from phronesis.core.experience.sharing import SHARED, Reranked, shared_among, shared_of
+from phronesis.core.experience.neighbours import NOBODY, OWN, SHARED, Neighbours, candidate_pairs, weights_of
 from phronesis.core.experience.similarity import Floats, Rows
 
 REACH: Final = 0.6
@@ -47,28 +46,21 @@ UNBROKEN: Final = 0.85
 class Belonging:
     """When events belong together: when they are on average ``alone`` alike, or ``threshold`` with what they share.
 
-    ``shared`` is what sharing all neighbours adds in a lane of `SETTLED` events and more, and ``ranked`` what it adds
-    where the lists of neighbours are put in order first. In a smaller one it adds less in proportion: of five events
-    everybody is a neighbour of everybody, and that says nothing.
+    ``shared`` is what sharing all neighbours adds in a lane of `SETTLED` events and more. In a smaller one it adds less
+    in proportion: of five events everybody is a neighbour of everybody, and that says nothing.
     """
 
     shared: float
     threshold: float
     alone: float
-    ranked: float = 0.0
     counts: tuple[int, ...] = SHARED
     """How many of the nearest they may share."""
 
     def units(self, alike: Floats, shared: Floats, size: int) -> Floats:
         """Give how much events belong together, 1 for just enough, in a lane of ``size`` events."""
-        adding = self.shared * settled(size)
+        adding = self.shared * min(1.0, size / SETTLED)
         out: Floats = np.maximum((alike + adding * shared) / self.threshold, alike / self.alone).astype(np.float32)
         return out
-
-
-def settled(size: int) -> float:
-    """Give how far the neighbours of an event are told from the rest in a lane of ``size`` events, 1 for wholly."""
-    return min(1.0, size / SETTLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +87,6 @@ class Grouper:
     neighbours: Neighbours
     belonging: Belonging
     bonds: Bonds = field(default_factory=Bonds)
-    _ranked: Reranked = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Put the lists in order, as far as they are asked for."""
-        weight = self.belonging.ranked * settled(self.neighbours.metric.size)
-        object.__setattr__(self, "_ranked", Reranked(self.neighbours, weight, self.belonging.counts))
 
     def groups(self, rows: Rows) -> list[list[int]]:
         """Give the groups of two and more among ``rows``, each sorted, ordered by their first member."""
@@ -112,8 +98,7 @@ class Grouper:
 
     def alike(self, rows: Rows) -> Floats:
         """Give how much some events belong together: a square matrix in units of the threshold."""
-        alike = self.neighbours.metric.matrix(rows, rows)
-        shared = shared_among(rows, *self._ranked.lists(rows), self.belonging.counts)
+        alike, shared = self.neighbours.metric.matrix(rows, rows), self.neighbours.shared(rows, self.belonging.counts)
         return self.belonging.units(alike, shared, self.neighbours.metric.size)
 
     def _split(self, rows: list[int]) -> list[list[int]]:
@@ -187,7 +172,7 @@ class Grouper:
         if not len(pairs):
             return {}
         alike = _scores_of(pairs, rows, nearest, scores)
-        shared = shared_of(pairs, rows, *self._ranked.lists(rows), self.belonging.counts)
+        shared = shared_of(pairs, rows, nearest, scores, self.belonging.counts)
         total = self.belonging.units(alike, shared, self.neighbours.metric.size)
         return {(one, other): value for (one, other), value in zip(pairs.tolist(), total.tolist(), strict=True)}
 
@@ -212,4 +197,26 @@ def _scores_of(pairs: npt.NDArray[np.int64], rows: Rows, nearest: npt.NDArray[np
     for own, other in ((0, 1), (1, 0)):
         here = nearest[places[:, own]] == pairs[:, other][:, None]
         out = np.maximum(out, np.where(here, scores[places[:, own]], -np.inf).max(axis=1))
+    return out
+
+
+def shared_of(
+    pairs: npt.NDArray[np.int64],
+    rows: Rows,
+    nearest: npt.NDArray[np.int64],
+    scores: Floats,
+    counts: Sequence[int] = SHARED,
+) -> Floats:
+    """Give how much the neighbourhoods of each pair share, as `Neighbours.shared` does for all with all."""
+    places = np.searchsorted(rows, pairs)
+    one, other = places[:, 0], places[:, 1]
+    out = np.zeros(len(pairs), np.float32)
+    for count in counts:
+        names = np.concatenate((rows[:, None], nearest[:, :count]), axis=1)
+        held = np.concatenate((np.full((len(rows), 1), OWN), weights_of(nearest, scores, count)), axis=1)
+        held /= np.linalg.norm(held, axis=1, keepdims=True)
+        for n in range(count + 1):
+            same = names[one][:, n][:, None] == names[other]
+            out += held[one][:, n] * np.where(same, held[other], 0.0).sum(axis=1)
+    out /= np.float32(len(counts))
     return out

@@ -182,8 +182,7 @@ def _ends(text: str, language: Language) -> Iterator[tuple[int, int]]:
     at, short = 0, language.text["abbreviated"]
     while (near := _ENDING.search(text, at)) is not None:
         found = _SENTENCE.match(text, near.start())
-        before = text[max(0, near.start() - _ABBREVIATED) : near.start()]
-        if near[0] == "." and found is not None and short.search(before):
+        if near[0] == "." and short.search(text[max(0, near.start() - _ABBREVIATED) : near.start()]) is not None:
             found = None  # "Dr. Lee"
         at = near.end() if found is None else found.end()
         if found is not None:
@@ -215,7 +214,7 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
         if says["oneself"].match(clause.raw) and says["and_my"].match(raw, end):
             continue  # "me and my sister decided" is one clause
         bare = clause.bare
-        if says["my"].match(raw, end) and (says["unended"].search(bare) or says["names_only"].match(bare)):
+        if says["then_my"].match(raw, end) and (says["unended"].search(bare) or says["names_only"].match(bare)):
             continue  # "Idris my lad is 13" is one clause
         if (
             not clause.times

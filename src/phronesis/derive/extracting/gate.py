@@ -114,7 +114,7 @@ def before_supposition(sentence: Sentence, found: list[Clause], language: Langua
     said = language.gates["hypothesis"].search(sentence.raw.lower())
     place = sentence.start + (said.start() if said is not None else 0)
     own = sum(clause.end <= place for clause in found)
-    last = own + 1 >= len(found) or language.grammar.doubts_all
+    last = own + 1 >= len(found) or language.grammar.condition_anywhere
     ends = last and language.gates["condition"].search(sentence.raw[place - sentence.start :].lower())
     return 0 if ends else own
 

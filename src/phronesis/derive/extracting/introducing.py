@@ -97,7 +97,7 @@ def note_place(reading: "Reading", clause: Clause, language: Language) -> None:
 
 def _name_kin(reading: "Reading", clause: Clause, kin: str, name: str, language: Language) -> None:
     """Propose how a relative is called who has no key of the speaker's: 女婿宋凯, 小姨子姚瑶."""
-    if not language.grammar.names_kin:  # "my grandson's name is Caleb, and he is nine" tells his age of him
+    if not language.grammar.keeps_kin_names:  # "my grandson's name is Caleb, and he is nine" tells his age of him
         reading.cast.person = name
         reading.cast.people.append(name)
         return

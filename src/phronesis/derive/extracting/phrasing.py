@@ -133,8 +133,8 @@ def joined(proposals: Sequence[Proposal], language: Language) -> list[Proposal]:
 
 def _told_for_itself(gone: Proposal, other: Proposal, language: Language) -> bool:
     before, _, after = gone.quote.partition(gone.value or " ")
-    first = gone.start < other.start or language.text["not_used"].search(after) is None
-    return gone.act == "retract" and language.text["not_before"].search(before) is None and first
+    first = gone.start < other.start or language.text["dropped_after"].search(after) is None
+    return gone.act == "retract" and language.text["dropped_before"].search(before) is None and first
 
 
 def renamed(proposals: Sequence[Proposal], word: str, name: str, begun: int) -> list[Proposal]:

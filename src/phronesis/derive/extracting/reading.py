@@ -86,12 +86,13 @@ class Reading:
     doubtful: bool = False
     going_on: GoingOn = field(default_factory=GoingOn)
     carried: str | None = None
+    language: Language = field(init=False)
 
     def read(self) -> None:
         """Fill ``proposals`` and ``refusals``."""
         mask = own_words(masked(self.text), self.languages)
         self.simple = mask.text
-        language = language_of(mask.text, self.languages)
+        language = self.language = language_of(mask.text, self.languages)
         told = language.text["capital_i"].sub("", self.text[:MAX_READ])
         self.matching.small = not any(map(str.isupper, told))
         mask = replace(mask, text=with_capitals(mask.text, language, small=self.matching.small))
@@ -330,8 +331,7 @@ class Reading:
         return whole_of(subject, spoken, self.proposals, begun=self.begun, language=language)
 
     def _corrected(self, old: str) -> None:
-        short = language_of(self.simple, self.languages).contracted
-        old = as_said(old.strip(_MARKS), self.simple, self.text, self.proposals[-1].end, short)
+        old = as_said(old.strip(_MARKS), self.simple, self.text, self.proposals[-1].end, self.language.contracted)
         self.proposals[-1] = replace(self.proposals[-1], replaces=old)
 
     def add(
@@ -373,12 +373,11 @@ class Reading:
         return f"{self._as_said(words[: len(words) - own], clause)}{self.text[clause.end - own : clause.end]}"
 
     def _as_said(self, text: str, clause: Clause) -> str:
-        short = language_of(self.simple, self.languages).contracted
-        return as_said(text, self.simple, self.text, clause.start, short)
+        return as_said(text, self.simple, self.text, clause.start, self.language.contracted)
 
     def _settle(self) -> None:
         """Join what belongs together, and take back what was said with a laugh."""
-        language = language_of(self.simple, self.languages)
+        language = self.language
         told = joined(self.proposals, language)
         kept = [replace(one, subject=plain_relative(one.subject)) for one in told]
         nobody = language.gates["nobody"]

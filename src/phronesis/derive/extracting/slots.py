@@ -129,7 +129,7 @@ def trimmed(surface: str, row: MemoryType, language: Language) -> str:
 def _several(text: str, row: MemoryType, language: Language) -> list[str]:
     if row.kind == "task" or language.text["one_of_two"].search(text) is not None:
         return []
-    between = language.text["or" if row.key in {"diet", "allergy", "dislikes"} else "both"]
+    between = language.text["between_avoided" if row.key in {"diet", "allergy", "dislikes"} else "between_values"]
     parts = [part for part in between.split(text) if part.strip()]
     most = 4
     return parts if len(parts) > 1 and all(len(part.split()) <= most and len(part) <= 40 for part in parts) else []  # noqa: PLR2004

@@ -52,8 +52,9 @@ class Grammar:
 
     ``spaces`` part its words, and names begin with ``capitals``. It ``drops_subjects``: a clause that names nobody goes
     on with whom the one before spoke of. ``asks_first``: what begins with a question word asks, without a mark.
-    ``doubts_all``: a condition holds of all that stands beside it in its sentence, wherever. ``names_kin``: of a
-    relative without a key of the speaker's the name is kept. ``tail`` is what may stand behind all that is said.
+    ``condition_anywhere``: a condition takes back what stands before it, and not only as the last clause.
+    ``keeps_kin_names``: of a relative without a key of the speaker's the name is kept. ``tail`` is what may stand
+    behind all that is said.
     """
 
     tail: str = TAIL
@@ -61,8 +62,8 @@ class Grammar:
     capitals: bool = False
     drops_subjects: bool = False
     asks_first: bool = False
-    doubts_all: bool = False
-    names_kin: bool = False
+    condition_anywhere: bool = False
+    keeps_kin_names: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

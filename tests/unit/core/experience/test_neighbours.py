@@ -1,10 +1,11 @@
-"""Lists of neighbours are exact however events come."""
+"""Lists of neighbours are exact however events come, and tell what two events share."""
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.experience.neighbours import KEPT, NOBODY, Neighbours, candidate_pairs
+from phronesis.core.experience.grouping import shared_of
+from phronesis.core.experience.neighbours import KEPT, NOBODY, OWN, SHARED, Neighbours, candidate_pairs
 from unit.core.experience.metrics import Given, drawn, rows
 
 
@@ -36,6 +37,39 @@ def test_lists_that_grew_are_those_made_from_scratch(size: int, seed: int, data:
         told = [n for n in nearest[row].tolist() if n != NOBODY]
         assert told == ([] if row in gone else expected(metric.alike, groups.tolist(), row))
         assert scores[row, : len(told)].tolist() == metric.alike[row, told].tolist()
+
+
+@given(st.integers(2, 30), st.integers(0, 99))
+def test_what_is_shared_is_the_cosine_of_the_lists(size: int, seed: int) -> None:
+    lists = Neighbours(drawn(size, seed), np.zeros(size, np.int64))
+    everybody = np.arange(size)
+    shared = lists.shared(everybody)
+    assert np.allclose(shared, shared.T)
+    assert np.allclose(np.diag(shared), 1.0)
+    assert (shared >= 0).all()
+    nearest, scores = lists.lists(everybody)
+    pairs = np.array([(one, other) for one in range(size) for other in range(one)], dtype=np.int64)
+    assert np.allclose(shared_of(pairs, everybody, nearest, scores), shared[pairs[:, 0], pairs[:, 1]], atol=1e-5)
+    expecting = np.mean([cosines_of(nearest, scores, count) for count in SHARED], axis=0)
+    assert np.allclose(expecting, shared, atol=1e-5)
+
+
+def cosines_of(
+    nearest: np.ndarray[tuple[int, int], np.dtype[np.int64]],
+    scores: np.ndarray[tuple[int, int], np.dtype[np.float32]],
+    count: int,
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Give what lists of so many neighbours share, slowly."""
+    size = len(nearest)
+    held = np.zeros((size, size))
+    for row in range(size):
+        likes = {n: max(0.0, s) for n, s in zip(nearest[row, :count].tolist(), scores[row].tolist(), strict=False)
+                 if n != NOBODY}  # fmt: skip
+        for n, like in likes.items():
+            held[row, n] = like / max(sum(likes.values()), 1e-9)
+        held[row, row] = OWN
+        held[row] /= np.linalg.norm(held[row])
+    return held @ held.T
 
 
 def test_those_that_name_somebody_are_known() -> None:

@@ -40,9 +40,6 @@ KNOWN: Final = 0.5
 
 _ENDS: Final = ("", ".", "!", "?", ";", "\n")
 
-_MARK: Final = {"zh": "：", "en": ": "}
-"""What stands between whom words are of and the words."""
-
 TAGGED: Final = 0.85
 """The confidence of what the network alone finds: above the gate of what users say, below what a rule reads."""
 
@@ -108,10 +105,11 @@ class SecondOpinion:
         days = [] if ahead else days_of(clause, at, -1, language)
         subject = speaker if one.subject == USER else _plain(one.subject, language)
         quote = text[clause.start : clause.end]
+        named = subject == speaker or one.subject in quote
         return Proposal(
             n=n, quote=quote, start=clause.start, end=clause.end, kind=row.kind, subject=subject, key=one.key,
             value=one.value, compared=compared(row, one.value, at=at), cardinality=row.cardinality,
-            content=quote if subject == speaker or one.subject in quote else f"{subject}{_MARK[language.code]}{quote}",
+            content=quote if named else language.frames["of"].format(subject, quote),
             act="retract" if one.retracts else "assert", done=one.done, confidence=TAGGED, importance=row.importance,
             due=due_day(clause, at, language) if ahead else None,
             occurred_at=days[0] if row.kind in {"event", "episodic"} and days else None,
