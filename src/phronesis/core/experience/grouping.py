@@ -5,6 +5,7 @@ pair of neighbours is told apart first (components), so that only events within 
 with all.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -38,6 +39,9 @@ nearest: they fall into fragments, each larger than the neighbourhood that made 
 SETTLED: Final = 100
 """Events from which on the nearest neighbours of one are told from the rest."""
 
+FEW: Final = 30
+"""Events up to which the nearest two are seldom so by chance: of each doubling beyond, more is asked."""
+
 UNBROKEN: Final = 0.85
 """Two such groups are one when they are on average this share as alike across as inside: no gap runs between them."""
 
@@ -47,7 +51,8 @@ class Belonging:
     """When events belong together: when they are on average ``alone`` alike, or ``threshold`` with what they share.
 
     ``shared`` is what sharing all neighbours adds in a lane of `SETTLED` events and more. In a smaller one it adds less
-    in proportion: of five events everybody is a neighbour of everybody, and that says nothing.
+    in proportion: of five events everybody is a neighbour of everybody, and that says nothing. Of few events two are
+    seldom alike by chance, so that less is asked of them (``early``, ``rising``).
     """
 
     shared: float
@@ -55,11 +60,30 @@ class Belonging:
     alone: float
     counts: tuple[int, ...] = SHARED
     """How many of the nearest they may share."""
+    alike: float = 0.0
+    """How alike two events are that are as good as one, where nothing is said of what they share: what counterexamples
+    and patterns that resemble each other are measured by. 0: the threshold."""
+    early: float = 0.0
+    """How alike they must be by themselves among `FEW` events or fewer; 0: ``alone``."""
+    rising: float = 0.0
+    """How much more for each doubling of the events, up to ``alone``."""
+
+    def by_itself(self, size: int) -> float:
+        """Give how alike two of ``size`` events must be where nothing is said of what they share."""
+        if not self.early:
+            return self.alone
+        return min(self.alone, self.early + self.rising * math.log2(max(size, FEW) / FEW))
+
+    @property
+    def likeness(self) -> float:
+        """Give the unit of likeness by itself."""
+        return self.alike or self.threshold
 
     def units(self, alike: Floats, shared: Floats, size: int) -> Floats:
         """Give how much events belong together, 1 for just enough, in a lane of ``size`` events."""
         adding = self.shared * min(1.0, size / SETTLED)
-        out: Floats = np.maximum((alike + adding * shared) / self.threshold, alike / self.alone).astype(np.float32)
+        known, plain = (alike + adding * shared) / self.threshold, alike / self.by_itself(size)
+        out: Floats = np.maximum(known, plain).astype(np.float32)
         return out
 
 

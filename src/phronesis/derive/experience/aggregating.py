@@ -39,7 +39,7 @@ AGGREGATE: Final = "aggregate"
 CLUSTERS: Final = "clusters"
 """The role of the outcome: which groups there are, of the part that was looked at, and what is said of each."""
 
-MADE_BY: Final = "average-link/6"
+MADE_BY: Final = "average-link/7"
 """Rises when the same events would give other groups or words."""
 
 MIN_MEMBERS: Final = 2
@@ -247,7 +247,7 @@ def _counterexamples(table: EventTable, groups: Sequence[Sequence[int]]) -> list
         alike = np.zeros((0, 0), np.float32) if table.neighbours is None else table.neighbours.metric.matrix(rows)
         place = 0
         for group in typical:
-            mean = alike[place : place + len(group)].mean(axis=0) / table.belonging.threshold
+            mean = alike[place : place + len(group)].mean(axis=0) / table.belonging.likeness
             place += len(group)
             others = (mean >= COUNTER) & (outcomes != outcomes[group[0]]) & (outcomes != NOBODY)
             best = sorted(np.flatnonzero(others).tolist(), key=lambda row: (-float(mean[row]), table.ids[row]))

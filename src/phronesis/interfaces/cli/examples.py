@@ -23,6 +23,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "bench traits": ("bench traits --data users.jsonl --guarded",),
     "bench sensitive": ("bench sensitive --data texts.jsonl --data users.jsonl --out weights",),
     "bench showing": ("bench showing --data users.jsonl --data others.jsonl --out weights",),
+    "bench lesson-map": ("bench lesson-map --data events.jsonl --data others.jsonl --out maps",),
     "bench tagger": ("bench tagger --data spoken.jsonl --held others.jsonl --out weights",),
     "bench experience": ("bench experience --labelled events.jsonl --embedder auto",),
     "bench refit": ("bench refit --data talks.json --out weights.json",),

@@ -88,3 +88,18 @@ def test_groups_never_overlap_and_come_in_order(seed: int) -> None:
     assert len(members) == len(set(members))
     assert groups == sorted(map(sorted, groups))
     assert all(len(group) > 1 for group in groups)
+
+
+def test_less_is_asked_of_few_events_and_more_for_each_doubling() -> None:
+    eased = Belonging(shared=0.0, threshold=100.0, alone=11.0, early=5.5, rising=1.5)
+    assert [eased.by_itself(size) for size in (2, 30, 60, 120)] == [5.5, 5.5, 7.0, 8.5]
+    assert eased.by_itself(10_000) == 11.0
+    assert BELONGING.by_itself(2) == BELONGING.alone
+    alike = np.full((1, 1), 7.0, np.float32)
+    assert eased.units(alike, np.zeros_like(alike), 60)[0, 0] == 1.0
+    assert eased.units(alike, np.zeros_like(alike), 120)[0, 0] < 1.0
+
+
+def test_likeness_by_itself_is_measured_by_the_threshold_where_nothing_else_is_said() -> None:
+    assert BELONGING.likeness == BELONGING.threshold
+    assert Belonging(shared=2.0, threshold=4.0, alone=6.0, alike=3.0).likeness == 3.0
