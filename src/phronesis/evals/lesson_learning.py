@@ -1,4 +1,4 @@
-"""How the map of lessons learns: sets of events by one author at a time, and the slope of the loss by hand.
+"""How the map of lessons learns: sets of events by one author at a time, and the gradient of the loss by hand.
 
 Of an event that shares a pattern with others of its set, these are to be nearer than all the rest of its lane (a
 softmax over cosines: Khosla et al. 2020, 'Supervised Contrastive Learning'). Adam with weight decay apart from it
@@ -34,7 +34,7 @@ _OUT: Final = np.float32(-1e4)
 
 
 @dataclass(frozen=True, slots=True)
-class Lessons:
+class TrainingSet:
     """The events of one author: a row of numbers each; which are one lesson, and which can be, in one lane."""
 
     rows: Floats
@@ -42,7 +42,7 @@ class Lessons:
     lane: npt.NDArray[np.bool_]
 
 
-def learned(sets: Sequence[Lessons], *, seed: int = 0) -> Floats:
+def fit(sets: Sequence[TrainingSet], *, seed: int = 0) -> Floats:
     """Give the weights of the map, float32 (numbers in, numbers out)."""
     rng = np.random.default_rng(seed)
     inside = sets[0].rows.shape[1]
@@ -51,7 +51,7 @@ def learned(sets: Sequence[Lessons], *, seed: int = 0) -> Floats:
     steps = ROUNDS * len(sets)
     for n, one in enumerate(_in_turn(sets, rng), start=1):
         kept = rng.random(one.rows.shape, dtype=np.float32) >= DROPPED
-        slope = slope_of(one.rows * kept / np.float32(1 - DROPPED), one, weights)
+        slope = gradient(one.rows * kept / np.float32(1 - DROPPED), one, weights)
         first += (1 - _FIRST) * (slope - first)
         second += (1 - _SECOND) * (slope * slope - second)
         rate = RATE * min(1.0, n / _RISING) * (1 - (n - 1) / steps)
@@ -60,15 +60,15 @@ def learned(sets: Sequence[Lessons], *, seed: int = 0) -> Floats:
     return weights
 
 
-def _in_turn(sets: Sequence[Lessons], rng: np.random.Generator) -> Iterator[Lessons]:
+def _in_turn(sets: Sequence[TrainingSet], rng: np.random.Generator) -> Iterator[TrainingSet]:
     """Give all sets, in an order of chance, as often as there are rounds."""
     for _ in range(ROUNDS):
         for n in rng.permutation(len(sets)).tolist():
             yield sets[n]
 
 
-def slope_of(rows: Floats, one: Lessons, weights: Floats) -> Floats:
-    """Give the slope of the loss of one set, by weight."""
+def gradient(rows: Floats, one: TrainingSet, weights: Floats) -> Floats:
+    """Give the slope of the loss of one set, by weight: ``rows`` are its events, with what is left out this time."""
     placed = rows @ weights
     lengths = np.maximum(np.linalg.norm(placed, axis=1, keepdims=True), _TINY)
     there = placed / lengths

@@ -14,18 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from phronesis.core.experience.similarity import Floats
-from phronesis.derive.experience.lesson_map import PARTS, SHIPPED, LessonMap, laid_out, map_for, model_of, stored
+from phronesis.derive.experience.lesson_map import PARTS, SHIPPED, LessonMap, laid_out, map_for, model_of
 from phronesis.derive.experience.meaning import LESSON, WHOLE, unrelated_vectors
 from phronesis.errors import InputError, MissingExtra
 from phronesis.evals.experience_clusters import load_events
-from phronesis.evals.lesson_learning import Lessons, learned
+from phronesis.evals.lesson_learning import TrainingSet, fit
+from phronesis.index.experience import whole_text
 from phronesis.models.embedder import Embedder
 from phronesis.models.local_embedders import AUTO, load_beside, load_local_embedder
 
 FOLDS: Final = 4
 """Parts that the files are dealt into: each map is taught by three quarters of the authors."""
-
-_VIEWS: Final = ("situation", "goal", *LESSON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ class MapReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class AuthorEvents:
     """The events of one file: what each model sees of them, one after the other, and which are one lesson."""
 
     seen: Sequence[Floats]
@@ -74,22 +73,22 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Eyes:
+class ModelSet:
     """Some of the models that see events: their names, where each stands among all, and the centres of each."""
 
     models: tuple[str, ...]
     places: tuple[int, ...]
     centres: tuple[Floats, ...]
 
-    def of(self, one: Taken) -> list[Floats]:
+    def of(self, one: AuthorEvents) -> list[Floats]:
         """Give what they see of the events of a file."""
         size = len(PARTS)
         return [part for place in self.places for part in one.seen[place * size : (place + 1) * size]]
 
-    def taught(self, files: Sequence[Taken]) -> LessonMap:
+    def fitted(self, files: Sequence[AuthorEvents]) -> LessonMap:
         """Fit a map to what they see."""
-        sets = [Lessons(laid_out(self.of(one), self.centres), one.same, one.lane) for one in files]
-        return stored(self.models, self.centres, learned(sets))
+        sets = [TrainingSet(laid_out(self.of(one), self.centres), one.same, one.lane) for one in files]
+        return LessonMap(self.models, self.centres, fit(sets))
 
 
 def run_lesson_map(
@@ -103,25 +102,25 @@ def run_lesson_map(
     encoders = _encoders()
     taken = {}
     for n, path in enumerate(data):
-        taken[path] = _taken(load_events(path), encoders)
+        taken[path] = _read(load_events(path), encoders)
         if on_progress is not None:
             on_progress("files read", n + 1, len(data))
     centres = [unrelated_vectors(one).mean(axis=0) for one in encoders]
     names = [model_of(one.name) for one in encoders]
-    eyes = [
-        Eyes(tuple(names[n] for n in places), places, tuple(centres[n] for n in places))
+    sets = [
+        ModelSet(tuple(names[n] for n in places), places, tuple(centres[n] for n in places))
         for places in ((0, 1), (0,), (1,))
     ]
     scores: dict[Path, MapScore] = {}
     for fold in range(min(FOLDS, len(data))):
         held = data[fold::FOLDS]
         others = [taken[path] for path in data if path not in held]
-        by = [one.taught(others) if others else _installed(one.models) for one in eyes]
-        scores |= {path: _score(path.name, taken[path], eyes, by) for path in held}
+        by = [one.fitted(others) if others else _installed(one.models) for one in sets]
+        scores |= {path: _score(path.name, taken[path], sets, by) for path in held}
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        for one, name in zip(eyes, SHIPPED.values(), strict=True):
-            out.joinpath(name).write_bytes(one.taught(list(taken.values())).to_bytes())
+        for one, name in zip(sets, SHIPPED.values(), strict=True):
+            out.joinpath(name).write_bytes(one.fitted(list(taken.values())).to_bytes())
     return MapReport(tuple(scores[path] for path in data))
 
 
@@ -139,18 +138,17 @@ def _encoders() -> tuple[Embedder, Embedder]:
     return own, beside
 
 
-def _taken(events: Sequence[Mapping[str, Any]], encoders: Sequence[Embedder]) -> Taken:
+def _read(events: Sequence[Mapping[str, Any]], encoders: Sequence[Embedder]) -> AuthorEvents:
     texts = {name: [str(event.get(name) or "") for event in events] for name in LESSON}
-    told = [dict.fromkeys(str(event[name]) for name in _VIEWS if event.get(name)) for event in events]
-    texts[WHOLE] = ["\n".join(one) for one in told]
+    texts[WHOLE] = [whole_text(event) for event in events]
     seen = [np.stack([one.embed_query(text) for text in texts[name]]) for one in encoders for name in PARTS]
     patterns = [set(event["patterns"]) for event in events]
     same = np.array([[bool(one & other) for other in patterns] for one in patterns])
     succeeded = np.array([event.get("label") == "success" for event in events])
-    return Taken(seen, same, succeeded[:, None] == succeeded)
+    return AuthorEvents(seen, same, succeeded[:, None] == succeeded)
 
 
-def _score(name: str, one: Taken, eyes: Sequence[Eyes], maps: Sequence[LessonMap]) -> MapScore:
+def _score(name: str, one: AuthorEvents, sets: Sequence[ModelSet], maps: Sequence[LessonMap]) -> MapScore:
     events = len(one.lane)
     first, second = np.triu_indices(events, 1)
     comparable = one.lane[first, second]
@@ -164,7 +162,7 @@ def _score(name: str, one: Taken, eyes: Sequence[Eyes], maps: Sequence[LessonMap
 
     wholes = zip(one.seen[:: len(PARTS)], maps[0].centres, strict=True)
     by_wholes = np.sum([cosines(laid_out([seen], [centre])) for seen, centre in wholes], axis=0)
-    ranked = [by_wholes, *(cosines(by.of(seen.of(one))) for seen, by in zip(eyes, maps, strict=True))]
+    ranked = [by_wholes, *(cosines(by.of(seen.of(one))) for seen, by in zip(sets, maps, strict=True))]
     return MapScore(name, events, int(same.sum()), *(average_precision(likeness, same) for likeness in ranked))
 
 

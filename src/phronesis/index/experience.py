@@ -4,7 +4,8 @@ An event's whole is searched by words and by meaning. Its views have vectors of 
 searched: six documents of one event would crowd every search that meets it.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from phronesis.core.experience.drafts import VIEWS
 from phronesis.core.items import Item
@@ -19,14 +20,18 @@ def view_part(view: str) -> str:
     return f"{ASIDE}{view}"
 
 
+def whole_text(data: Mapping[str, Any]) -> str:
+    """Give what an event says as a whole: its views, and its constraints, which are part of the situation."""
+    texts = [text for view in VIEWS if (text := data.get(view, ""))]
+    return "\n".join(dict.fromkeys([*texts, *data.get("constraints", ())]))[:MAX_WHOLE]
+
+
 def project_event(item: Item) -> list[Part]:
     """Project an event as its whole, and as each of its views where it has more than one.
 
-    A view that says what an earlier one says is left out: it would be encoded again for nothing. The whole has the
-    constraints too, which are part of the situation.
+    A view that says what an earlier one says is left out: it would be encoded again for nothing.
     """
     texts = {view: text for view in VIEWS if (text := item.data.get(view, ""))}
-    whole = "\n".join(dict.fromkeys([*texts.values(), *item.data.get("constraints", ())]))
     first = {text: view for view, text in reversed(texts.items())}
     views = (
         [
@@ -36,7 +41,7 @@ def project_event(item: Item) -> list[Part]:
         if len(first) > 1
         else []
     )
-    return [Part(ALIKE, whole[:MAX_WHOLE], dated=False), *views]
+    return [Part(ALIKE, whole_text(item.data), dated=False), *views]
 
 
 def project_learned(item: Item) -> list[Part]:

@@ -60,24 +60,24 @@ class Belonging:
     alone: float
     counts: tuple[int, ...] = SHARED
     """How many of the nearest they may share."""
-    alike: float = 0.0
-    """How alike two events are that are as good as one, where nothing is said of what they share: what counterexamples
-    and patterns that resemble each other are measured by. 0: the threshold."""
-    early: float = 0.0
-    """How alike they must be by themselves among `FEW` events or fewer; 0: ``alone``."""
+    unit: float | None = None
+    """What likeness is measured in where nothing is said of what two share: of counterexamples, and of patterns that
+    resemble each other. None: the threshold."""
+    early: float | None = None
+    """How alike they must be by themselves among `FEW` events or fewer; None: ``alone``."""
     rising: float = 0.0
     """How much more for each doubling of the events, up to ``alone``."""
 
     def by_itself(self, size: int) -> float:
         """Give how alike two of ``size`` events must be where nothing is said of what they share."""
-        if not self.early:
+        if self.early is None:
             return self.alone
         return min(self.alone, self.early + self.rising * math.log2(max(size, FEW) / FEW))
 
     @property
-    def likeness(self) -> float:
-        """Give the unit of likeness by itself."""
-        return self.alike or self.threshold
+    def likeness_unit(self) -> float:
+        """Give ``unit``, or what stands for it."""
+        return self.threshold if self.unit is None else self.unit
 
     def units(self, alike: Floats, shared: Floats, size: int) -> Floats:
         """Give how much events belong together, 1 for just enough, in a lane of ``size`` events."""

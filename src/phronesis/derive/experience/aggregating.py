@@ -247,7 +247,7 @@ def _counterexamples(table: EventTable, groups: Sequence[Sequence[int]]) -> list
         alike = np.zeros((0, 0), np.float32) if table.neighbours is None else table.neighbours.metric.matrix(rows)
         place = 0
         for group in typical:
-            mean = alike[place : place + len(group)].mean(axis=0) / table.belonging.likeness
+            mean = alike[place : place + len(group)].mean(axis=0) / table.belonging.likeness_unit
             place += len(group)
             others = (mean >= COUNTER) & (outcomes != outcomes[group[0]]) & (outcomes != NOBODY)
             best = sorted(np.flatnonzero(others).tolist(), key=lambda row: (-float(mean[row]), table.ids[row]))

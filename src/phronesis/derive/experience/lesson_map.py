@@ -5,7 +5,7 @@ which are the same lesson; the map turns the vectors of an event's whole and of 
 two, into one of 128 numbers in which these are near and neighbours of the same domain are not (supervised contrastive
 learning: Khosla et al. 2020; docs/decisions/0052-a-map-of-lessons.md). ``phronesis bench lesson-map`` fits it.
 
-Each was fitted to what certain models see, and is asked of nothing else. Its weights are small integers.
+Each was fitted to what certain models see, and is asked of nothing else. Stored are its weights as small integers.
 """
 
 import io
@@ -16,7 +16,6 @@ from importlib.resources import files
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from phronesis.core.experience.similarity import Floats
 
@@ -35,31 +34,30 @@ class LessonMap:
     """What was fitted: to which models, where their vectors lie on average, and the weights.
 
     ``centres`` are the means of the vectors of unrelated texts, one a model; ``weights`` have a row for each number
-    that is given and a column for each that comes out, in units of ``unit``, one a column.
+    that is given and a column for each that comes out.
     """
 
     models: tuple[str, ...]
     centres: tuple[Floats, ...]
-    weights: npt.NDArray[np.int8]
-    unit: Floats
+    weights: Floats
 
     def of(self, seen: Sequence[Floats]) -> Floats:
         """Give where events lie, rows of length 1, from the vectors of `PARTS` by each model in turn.
 
         A row of zeros is a part that an event does not have.
         """
-        placed = laid_out(seen, self.centres) @ self.weights.astype(np.float32) * self.unit
+        placed = laid_out(seen, self.centres) @ self.weights
         lengths = np.linalg.norm(placed, axis=1, keepdims=True)
         out: Floats = np.divide(placed, lengths, out=np.zeros_like(placed), where=lengths > 0)
         return out
 
     def to_bytes(self) -> bytes:
-        """Give the stored form: a compressed archive of numpy."""
+        """Give the stored form, an archive of numpy: each column of weights in 127 steps on either side of 0."""
         out = io.BytesIO()
+        unit = (np.abs(self.weights).max(axis=0) / _LARGEST).astype(np.float32)
+        steps = np.rint(self.weights / unit).astype(np.int8)
         centres = {f"centre{n}": centre for n, centre in enumerate(self.centres)}
-        np.savez_compressed(
-            out, allow_pickle=False, models=np.array(self.models), weights=self.weights, unit=self.unit, **centres
-        )
+        np.savez_compressed(out, allow_pickle=False, models=np.array(self.models), weights=steps, unit=unit, **centres)
         return out.getvalue()
 
 
@@ -74,18 +72,12 @@ def laid_out(seen: Sequence[Floats], centres: Sequence[Floats]) -> Floats:
     return np.concatenate(rows, axis=1)
 
 
-def stored(models: Sequence[str], centres: Sequence[Floats], weights: Floats) -> LessonMap:
-    """Give a map of weights as they were fitted, each column rounded to 127 steps on either side of 0."""
-    unit = (np.abs(weights).max(axis=0) / _LARGEST).astype(np.float32)
-    return LessonMap(tuple(models), tuple(centres), np.rint(weights / unit).astype(np.int8), unit)
-
-
 def map_from(archive: bytes) -> LessonMap:
     """Give a map again."""
     with np.load(io.BytesIO(archive), allow_pickle=False) as held:
         models = tuple(map(str, held["models"]))
         centres = tuple(held[f"centre{n}"] for n in range(len(models)))
-        return LessonMap(models, centres, held["weights"], held["unit"])
+        return LessonMap(models, centres, held["weights"].astype(np.float32) * held["unit"])
 
 
 def model_of(encoder: str) -> str:

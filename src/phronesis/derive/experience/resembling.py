@@ -45,7 +45,7 @@ def resembling(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[
     for one, other in sorted(pairs):
         first, second = sorted((int(centres[one]), int(centres[other])))
         by_row[first, second] = (one, other)
-    builder = Listed(sorted(by_row), LIKE * table.belonging.likeness)
+    builder = Listed(sorted(by_row), LIKE * table.belonging.likeness_unit)
     links = builder.build(table.neighbours.metric, np.unique(centres))
     found = sorted(((link.weight, *by_row[link.first, link.second]) for link in links), key=lambda one: (-one[0], one))
     had = [0] * len(groups)
@@ -53,7 +53,7 @@ def resembling(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[
         if min(had[one], had[other]) < MOST:
             had[one] += 1
             had[other] += 1
-            share = min(1.0, weight / table.belonging.likeness)
+            share = min(1.0, weight / table.belonging.likeness_unit)
             out[min(one, other)].append((max(one, other), round(share, DIGITS)))
     return [sorted(others) for others in out]
 

@@ -51,9 +51,9 @@ SCALED: Final = 0.5
 """How far a text's length is taken off what it shares with others. With vectors it counts nothing how often it says a
 word: they know what it is about."""
 
-MAPPED: Final = Belonging(shared=22.0, threshold=22.0, alone=14.7, alike=16.8, early=5.5, rising=2.0)
-"""With a map of lessons. The threshold is where the readable sets have a little more precision than with `MEANT`
-(.72 for .70), ``alike`` the one of `MEANT` in the larger scale. What is asked of few events has a precision of .88 and
+MAPPED: Final = Belonging(shared=22.0, threshold=22.0, alone=14.7, unit=16.8, early=5.5, rising=2.0)
+"""With a map of lessons. The threshold is where the readable sets have a little more precision than with `MEANT` (.72
+for .71), ``unit`` the threshold of `MEANT` in the larger scale. What is asked of few events has a precision of .88 and
 more on parts of these sets, of 12 to 80 events, and is as much as sharing asks where there are 160
 (docs/benchmarks.md)."""
 

@@ -101,5 +101,5 @@ def test_less_is_asked_of_few_events_and_more_for_each_doubling() -> None:
 
 
 def test_likeness_by_itself_is_measured_by_the_threshold_where_nothing_else_is_said() -> None:
-    assert BELONGING.likeness == BELONGING.threshold
-    assert Belonging(shared=2.0, threshold=4.0, alone=6.0, alike=3.0).likeness == 3.0
+    assert BELONGING.likeness_unit == BELONGING.threshold
+    assert Belonging(shared=2.0, threshold=4.0, alone=6.0, unit=3.0).likeness_unit == 3.0
