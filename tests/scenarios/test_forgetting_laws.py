@@ -7,7 +7,7 @@ gives the same.
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from phronesis import Memory
@@ -88,7 +88,12 @@ class Story:
         return done
 
 
+AT_THE_BORDER = [("state", 0), ("say", 2), ("wait", 240), ("state", 1), ("forget", 0)]
+"""Two half-lives to the day, and two entries in one instant of the clock: the second is recorded a little later."""
+
+
 @settings(max_examples=20, deadline=None)
+@example(AT_THE_BORDER)
 @given(STEPS)
 def test_a_dry_run_is_what_is_done_once_and_evidence_outlives_what_stands_on_it(steps: list[tuple[str, int]]) -> None:
     story = Story()

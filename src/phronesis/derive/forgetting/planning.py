@@ -163,7 +163,8 @@ class _Judging:
     """Looks at what may have faded, and says what its retention asks for."""
 
     def __init__(self, view: LaneView, payload: Mapping[str, Any], law: Law, at: datetime) -> None:
-        self._view, self._law, self._at = view, law, at
+        # By the second: an entry may be recorded some microseconds after the dry run that foresaw it.
+        self._view, self._law, self._at = view, law, at.replace(microsecond=0)
         used = payload.get("used") or {}
         self._used: Mapping[str, tuple[int, datetime]] = {
             one: (count, from_micros(last)) for one, (count, last) in used.items()
