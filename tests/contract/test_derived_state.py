@@ -244,6 +244,11 @@ def test_documents_wait_for_their_vectors(database: Database, lane: Lane) -> Non
         assert documents.documents_without_vector(unit, lane.lane_id, "m", limit=5, entries=range(9)) == [
             ("d1", "i1", FULL.content, 2, "whole")
         ]
+        for part, found in (("whole", ["d1"]), ("alike", [])):
+            some = documents.documents_without_vector(
+                unit, lane.lane_id, "m", limit=5, entries=range(9), kinds=[FULL.kind], part=part
+            )
+            assert [one.id for one in some] == found
         documents.put_vectors(unit, lane.lane_id, "m", [("d1", np.ones(2, dtype=np.float32))])
         assert documents.documents_without_vector(unit, lane.lane_id, "m", limit=5, entries=range(9)) == []
         known = [documents.Unembedded("d1", "i1", "", 1, "whole"), documents.Unembedded("d2", "i1", "", 1, "whole")]

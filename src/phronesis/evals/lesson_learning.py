@@ -1,11 +1,10 @@
 """How the map of lessons learns: sets of events by one author at a time, and the gradient of the loss by hand.
 
 Of an event that shares a pattern with others of its set, these are to be nearer than all the rest of its lane (a
-softmax over cosines: Khosla et al. 2020, 'Supervised Contrastive Learning'). Adam with weight decay apart from it
-(Kingma and Ba 2015; Loshchilov and Hutter 2019).
+softmax over cosines: Khosla et al. 2020, 'Supervised Contrastive Learning').
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -42,22 +41,44 @@ class TrainingSet:
     lane: npt.NDArray[np.bool_]
 
 
+class Adam:
+    """Adam's steps over named numbers (Kingma and Ba 2015): the rate rises at first, then falls to nothing.
+
+    What is not asked for by its slope goes by ``decay`` a step, apart from it (Loshchilov and Hutter 2019).
+    """
+
+    def __init__(self, rate: float, *, steps: int, decay: float = 0.0) -> None:
+        self.rate, self.steps, self.decay = rate, steps, decay
+        self._done = 0
+        self._first: dict[str, Floats] = {}
+        self._second: dict[str, Floats] = {}
+
+    def step(self, held: Mapping[str, Floats], slopes: Mapping[str, Floats]) -> dict[str, Floats]:
+        """Give the numbers after one more step."""
+        self._done += 1
+        rate = self.rate * min(1.0, self._done / _RISING) * (1 - (self._done - 1) / self.steps)
+        out = {}
+        for name, slope in slopes.items():
+            first, second = self._first.get(name, 0.0), self._second.get(name, 0.0)
+            self._first[name] = first + (1 - _FIRST) * (slope - first)
+            self._second[name] = second + (1 - _SECOND) * (slope * slope - second)
+            spread = np.sqrt(self._second[name] / (1 - _SECOND**self._done)) + _TINY
+            step = self._first[name] / (1 - _FIRST**self._done) / spread
+            out[name] = held[name] - np.float32(rate) * (step + np.float32(self.decay) * held[name])
+        return out
+
+
 def fit(sets: Sequence[TrainingSet], *, seed: int = 0) -> Floats:
     """Give the weights of the map, float32 (numbers in, numbers out)."""
     rng = np.random.default_rng(seed)
     inside = sets[0].rows.shape[1]
-    weights = np.linalg.qr(rng.standard_normal((inside, NUMBERS)))[0].astype(np.float32)
-    first, second = np.zeros_like(weights), np.zeros_like(weights)
-    steps = ROUNDS * len(sets)
-    for n, one in enumerate(_in_turn(sets, rng), start=1):
+    weights = {"map": np.linalg.qr(rng.standard_normal((inside, NUMBERS)))[0].astype(np.float32)}
+    adam = Adam(RATE, steps=ROUNDS * len(sets), decay=DECAY)
+    for one in _in_turn(sets, rng):
         kept = rng.random(one.rows.shape, dtype=np.float32) >= DROPPED
-        slope = gradient(one.rows * kept / np.float32(1 - DROPPED), one, weights)
-        first += (1 - _FIRST) * (slope - first)
-        second += (1 - _SECOND) * (slope * slope - second)
-        rate = RATE * min(1.0, n / _RISING) * (1 - (n - 1) / steps)
-        step = first / (1 - _FIRST**n) / (np.sqrt(second / (1 - _SECOND**n)) + _TINY)
-        weights -= np.float32(rate) * (step + DECAY * weights)
-    return weights
+        slope = gradient(one.rows * kept / np.float32(1 - DROPPED), one, weights["map"])
+        weights = adam.step(weights, {"map": slope})
+    return weights["map"]
 
 
 def _in_turn(sets: Sequence[TrainingSet], rng: np.random.Generator) -> Iterator[TrainingSet]:
@@ -72,15 +93,21 @@ def gradient(rows: Floats, one: TrainingSet, weights: Floats) -> Floats:
     placed = rows @ weights
     lengths = np.maximum(np.linalg.norm(placed, axis=1, keepdims=True), _TINY)
     there = placed / lengths
-    open_to = one.lane & ~np.eye(len(rows), dtype=np.bool_)
-    cosines = np.where(open_to, there @ there.T / TEMPERATURE, _OUT)
+    by_place = pulled(there, one.same, one.lane, temperature=TEMPERATURE)
+    by_number = (by_place - (by_place * there).sum(axis=1, keepdims=True) * there) / lengths
+    slope: Floats = (rows.T @ by_number).astype(np.float32)
+    return slope
+
+
+def pulled(there: Floats, same: npt.NDArray[np.bool_], lane: npt.NDArray[np.bool_], *, temperature: float) -> Floats:
+    """Give the slope of the loss by where each event lies: ``there`` are rows of length 1."""
+    open_to = lane & ~np.eye(len(there), dtype=np.bool_)
+    cosines = np.where(open_to, there @ there.T / np.float32(temperature), _OUT)
     chances = np.exp(cosines - cosines.max(axis=1, keepdims=True))
     chances /= chances.sum(axis=1, keepdims=True)
-    right = (one.same & open_to).astype(np.float32)
+    right = (same & open_to).astype(np.float32)
     count = right.sum(axis=1, keepdims=True)
     asked = count > 0
     by_cosine = np.where(asked, chances - right / np.maximum(count, 1), 0) / max(1, int(asked.sum()))
-    by_place = (by_cosine + by_cosine.T) @ there / TEMPERATURE
-    by_number = (by_place - (by_place * there).sum(axis=1, keepdims=True) * there) / lengths
-    slope: Floats = (rows.T @ by_number).astype(np.float32)
+    slope: Floats = ((by_cosine + by_cosine.T) @ there / temperature).astype(np.float32)
     return slope

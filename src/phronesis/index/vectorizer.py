@@ -9,6 +9,7 @@ from typing import Final
 from phronesis.core.experience.records import L1
 from phronesis.core.traits.seen import MEMORY_KINDS
 from phronesis.index.encoding import encoded
+from phronesis.index.projections import ALIKE
 from phronesis.index.written_lanes import WrittenLanes
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
@@ -33,7 +34,8 @@ SPAN: Final = BATCH
 
 TWICE: Final = (L1, *MEMORY_KINDS)
 """What is compared with others of its kind: events for patterns, what conversations gave for traits. Two encoders look
-at it where there is one beside the tenant's own; what is only searched is left to that one."""
+at it where there is one beside the tenant's own; what is only searched is left to that one. The encoder of lessons
+looks at events alone, and at the whole of each."""
 
 TURNS: Final = 64
 """Locks that lanes share: two lanes of one lock seldom come together, and then one waits for a batch of the other."""
@@ -48,6 +50,7 @@ class _Job:
     embedder: Embedder
     kinds: Sequence[str]
     home: Home
+    part: str | None = None
     beside: bool = False
     """Whether the encoder stands beside the tenant's own, which searches use."""
 
@@ -102,8 +105,7 @@ class Vectorizer:
             return 0
         if only is None:
             self._forget(tenant, {lane.lane_id for lane in lanes})
-        beside = self.embedders.beside(embedder)
-        names = embedder.name if beside is None else f"{embedder.name} beside {beside.name}"
+        names = " beside ".join(one.name for one in [embedder, *self.embedders.all_beside(embedder)])
         made = 0
         for lane in sorted(lanes, key=lambda lane: (tenant, lane.lane_id) in self._failed):
             mark = (names, lane.epoch, lane.documents_seq)
@@ -115,8 +117,7 @@ class Vectorizer:
             failed = True
             try:
                 made += self._lane(tenant, lane, embedder, stopped, start=start)
-                if beside is not None:
-                    made += self._compared(tenant, lane, beside, stopped, start=start)
+                made += self._compared(tenant, lane, embedder, stopped, start=start)
                 failed = False
             finally:
                 (self._failed.add if failed else self._failed.discard)((tenant, lane.lane_id))
@@ -163,11 +164,14 @@ class Vectorizer:
         return made
 
     def _compared(
-        self, tenant: str, lane: Documented, beside: Embedder, stopped: Callable[[], bool], *, start: int
+        self, tenant: str, lane: Documented, own: Embedder, stopped: Callable[[], bool], *, start: int
     ) -> int:
-        """Make the vectors of `TWICE` by the encoder that stands beside the tenant's own."""
-        job = _Job(tenant, lane.lane_id, beside, TWICE, MEMORY, beside=True)
-        return self._round(job, range(start, lane.documents_seq + 1), stopped)
+        """Make the vectors of `TWICE` by the encoders that stand beside the tenant's own."""
+        beside, of_lessons = self.embedders.beside(own), self.embedders.of_lessons(own)
+        jobs = [] if beside is None else [_Job(tenant, lane.lane_id, beside, TWICE, MEMORY, beside=True)]
+        if of_lessons is not None:
+            jobs.append(_Job(tenant, lane.lane_id, of_lessons, (L1,), MEMORY, ALIKE, beside=True))
+        return sum(self._round(job, range(start, lane.documents_seq + 1), stopped) for job in jobs)
 
     def _round(self, job: "_Job", entries: range, stopped: Callable[[], bool]) -> int:
         """Make what is missing of entries, a batch at a time: as many entries at once as hold about a batch."""
@@ -179,7 +183,7 @@ class Vectorizer:
                 with self.database.transaction(job.tenant, "read") as unit:
                     missing = documents_without_vector(
                         unit, job.lane_id, job.embedder.name, limit=BATCH, entries=window, kinds=job.kinds,
-                        home=job.home,
+                        part=job.part, home=job.home,
                     )  # fmt: skip
                 todo = _short(missing)
                 if todo and not self._encode(job, todo):
@@ -226,8 +230,7 @@ class Vectorizer:
         made = sum(self._lane(tenant, lane, embedder, lambda: False) for lane in lanes)
         with self.database.transaction(tenant, "derive") as unit:
             _put(unit, embedder, active=True)
-            beside = self.embedders.beside(embedder)
-            drop_other_models(unit, {embedder.name} if beside is None else {embedder.name, beside.name})
+            drop_other_models(unit, {one.name for one in [embedder, *self.embedders.all_beside(embedder)]})
         self.embedders.moved(tenant, embedder.name)
         return made
 

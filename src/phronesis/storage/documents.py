@@ -240,21 +240,24 @@ def documents_without_vector(
     limit: int,
     entries: range,
     kinds: Sequence[str] = (),
+    part: str | None = None,
     home: Home = MEMORY,
 ) -> list[Unembedded]:
-    """Give current documents, of some kinds or of all, that some ``entries`` made, without a vector of this model.
+    """Give current documents that some ``entries`` made, of some kinds, of a part, without a vector of this model.
 
     The database reads all that these entries made for the first ``limit`` of them, whatever it knows of a lane: who has
     many to read asks for few entries at a time.
     """
     bound = {"t": unit.tenant, "l": lane_id, "m": model_id, "begin": entries.start, "end": entries.stop}
     named = {f"k{n}": kind for n, kind in enumerate(kinds)}
-    query = _without_vector(home, limit, len(named))
+    if part is not None:
+        named["part"] = part
+    query = _without_vector(home, limit, len(kinds), of_part=part is not None)
     return [Unembedded(*row) for row in fetch(unit, query, bound | named)]
 
 
 @cache
-def _without_vector(home: Home, limit: int, kinds: int) -> sa.Select[Any]:
+def _without_vector(home: Home, limit: int, kinds: int, *, of_part: bool) -> sa.Select[Any]:
     documents, vectors = home.documents, home.vectors
     made = sa.select(vectors.c.document_id).where(
         vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
@@ -272,6 +275,8 @@ def _without_vector(home: Home, limit: int, kinds: int) -> sa.Select[Any]:
     )  # fmt: skip
     if kinds:
         first = first.where(sa.or_(*(documents.c.kind == sa.bindparam(f"k{n}") for n in range(kinds))))
+    if of_part:
+        first = first.where(documents.c.part == sa.bindparam("part"))
     found = first.limit(sa.literal_column(str(limit))).offset(sa.literal_column("0")).subquery("found")
     text = sa.func.coalesce(found.c.text, items.c.content)
     return (

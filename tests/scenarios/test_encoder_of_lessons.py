@@ -1,0 +1,108 @@
+"""An encoder that was taught what a lesson is sees the whole of each event, and patterns are found by what it sees."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from backwards import Backwards
+from phronesis import wiring
+from phronesis.core.experience.records import PATTERN, Pattern
+from phronesis.index.experience import whole_text
+from phronesis.memory import Memory
+from phronesis.models.embedder import Floats
+from phronesis.models.embedders import Embedders
+from phronesis.models.hashing_embedder import HashingEmbedder
+
+LESSONS = [
+    {"situation": "Night shift", "attempt": "Unpacked big layers", "result": "The disk was full", "source_ref": "a"},
+    {"attempt": "Wrote the export to the small volume", "result": "It had a full disk at once", "source_ref": "b"},
+    {"attempt": "Asked for a discount first", "result": "They walked away", "source_ref": "c"},
+    {"attempt": "Named no price at all", "reflection": "Wait for theirs", "result": "Nothing came of it",
+     "source_ref": "d"},
+]  # fmt: skip
+LATER = {"attempt": "Copied the archive beside the database", "result": "No room, a full disk", "source_ref": "e"}
+
+
+class Taught:
+    """Puts what tells of a full disk in one place and every other text in one of its own."""
+
+    FULL = ("disk was full", "full disk")
+    name, dimension, prefix_scheme = "taught-1", 256, "none"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        self.asked += texts
+        places = [0 if any(one in text for one in self.FULL) else 1 + sum(text.encode()) % 255 for text in texts]
+        return np.eye(self.dimension, dtype=np.float32)[places]
+
+    def embed_query(self, text: str) -> Floats:
+        vector: Floats = self.embed_documents([text])[0]
+        return vector
+
+
+@pytest.fixture
+def taught(monkeypatch: pytest.MonkeyPatch) -> Taught:
+    one = Taught()
+    own, beside = HashingEmbedder(), Backwards()
+    monkeypatch.setattr(wiring, "load_embedders", lambda _: Embedders(own, beside=beside, of_lessons=one))
+    return one
+
+
+@pytest.fixture
+def memory(taught: Taught) -> Iterator[Memory]:
+    assert taught.asked == []
+    with Memory.open("sqlite://", tenant="acme") as opened:
+        yield opened
+
+
+def ingested(memory: Memory, *events: dict[str, str]) -> dict[str, str]:
+    found = memory.ingest([{"label": "failure", **event} for event in events])
+    memory.flush()
+    memory.aggregate()
+    return {event.id: str(event.source_ref) for event, _ in found}
+
+
+def patterns(memory: Memory, refs: dict[str, str]) -> list[list[str]]:
+    held = [memory.get(item.id) for item in memory.get_all(kinds=[PATTERN])]
+    return sorted(sorted(refs[one] for one, _ in each.members) for each in held if isinstance(each, Pattern))
+
+
+def test_what_it_puts_in_one_place_is_one_pattern(memory: Memory) -> None:
+    refs = ingested(memory, *LESSONS)
+    assert patterns(memory, refs) == [["a", "b"]]
+    refs |= ingested(memory, LATER)
+    assert patterns(memory, refs) == [["a", "b", "e"]]
+
+
+def test_it_sees_the_whole_of_each_event_once_and_nothing_else(memory: Memory, taught: Taught) -> None:
+    memory.add("I live in Berlin.", user_id="u")
+    ingested(memory, *LESSONS)
+    wholes = [whole_text(event) for event in LESSONS]
+    assert sorted(taught.asked) == sorted(wholes)
+    memory.aggregate(full=True)
+    memory.flush()
+    assert len(taught.asked) == len(LESSONS)
+
+
+def test_without_it_the_same_events_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wiring, "load_embedders", lambda _: Embedders(HashingEmbedder(), beside=Backwards()))
+    with Memory.open("sqlite://", tenant="acme") as memory:
+        assert patterns(memory, ingested(memory, *LESSONS)) == []
+
+
+def test_its_vectors_outlive_a_new_embedding_by_the_same_encoder(memory: Memory, taught: Taught) -> None:
+    refs = ingested(memory, *LESSONS)
+    memory.reembed("hashing")
+    asked = len(taught.asked)
+    memory.aggregate(full=True)
+    assert (patterns(memory, refs), len(taught.asked)) == ([["a", "b"]], asked)
+
+
+def test_it_stands_beside_the_encoder_that_it_was_loaded_with_alone() -> None:
+    own, other, one = HashingEmbedder(), Backwards(), Taught()
+    embedders = Embedders(own, of_lessons=one)
+    assert (embedders.of_lessons(own), embedders.of_lessons(other)) == (one, None)
+    assert (embedders.all_beside(own), embedders.all_beside(other)) == ([one], [])

