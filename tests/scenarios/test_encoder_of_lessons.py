@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from backwards import Backwards
+from lesson_patterns import ingested, patterns
 from phronesis import wiring
-from phronesis.core.experience.records import PATTERN, Pattern
 from phronesis.index.experience import whole_text
 from phronesis.memory import Memory
 from phronesis.models.embedder import Floats
@@ -56,18 +56,6 @@ def memory(taught: Taught) -> Iterator[Memory]:
     assert taught.asked == []
     with Memory.open("sqlite://", tenant="acme") as opened:
         yield opened
-
-
-def ingested(memory: Memory, *events: dict[str, str]) -> dict[str, str]:
-    found = memory.ingest([{"label": "failure", **event} for event in events])
-    memory.flush()
-    memory.aggregate()
-    return {event.id: str(event.source_ref) for event, _ in found}
-
-
-def patterns(memory: Memory, refs: dict[str, str]) -> list[list[str]]:
-    held = [memory.get(item.id) for item in memory.get_all(kinds=[PATTERN])]
-    return sorted(sorted(refs[one] for one, _ in each.members) for each in held if isinstance(each, Pattern))
 
 
 def test_what_it_puts_in_one_place_is_one_pattern(memory: Memory) -> None:

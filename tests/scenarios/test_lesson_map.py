@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from backwards import Backwards
+from lesson_patterns import ingested, patterns
 from phronesis import wiring
-from phronesis.core.experience.records import PATTERN, Pattern
 from phronesis.derive.experience import meaning
 from phronesis.derive.experience.lesson_map import PARTS
 from phronesis.memory import Memory
@@ -62,18 +62,6 @@ def memory(fitted: ByResult) -> Iterator[Memory]:
     assert fitted.asked == []
     with Memory.open("sqlite://", tenant="acme") as opened:
         yield opened
-
-
-def patterns(memory: Memory, refs: dict[str, str]) -> list[list[str]]:
-    held = [memory.get(item.id) for item in memory.get_all(kinds=[PATTERN])]
-    return sorted(sorted(refs[one] for one, _ in each.members) for each in held if isinstance(each, Pattern))
-
-
-def ingested(memory: Memory, *events: dict[str, str]) -> dict[str, str]:
-    found = memory.ingest([{"label": "failure", **event} for event in events])
-    memory.flush()
-    memory.aggregate()
-    return {event.id: str(event.source_ref) for event, _ in found}
 
 
 def test_what_the_map_puts_in_one_place_is_one_pattern(memory: Memory, fitted: ByResult) -> None:

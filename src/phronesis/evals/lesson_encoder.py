@@ -14,6 +14,7 @@ import numpy as np
 
 from phronesis.derive.experience.meaning import LESSON
 from phronesis.evals.experience_clusters import load_events
+from phronesis.evals.lesson_learning import pairs_of_a_lane, told_apart
 from phronesis.evals.lesson_map import average_precision
 from phronesis.evals.lesson_tuning import Changes, EncoderLearner, TunedSet
 from phronesis.index.experience import whole_text
@@ -86,16 +87,11 @@ def run_lesson_encoder(
 def _read(events: Sequence[Mapping[str, Any]], learner: EncoderLearner) -> TunedSet:
     wholes = [whole_text(event) for event in events]
     lessons = [" ".join(text for name in LESSON if (text := event.get(name))) for event in events]
-    patterns = [set(event["patterns"]) for event in events]
-    same = np.array([[bool(one & other) for other in patterns] for one in patterns])
-    succeeded = np.array([event.get("label") == "success" for event in events])
-    return TunedSet([learner.below(wholes), learner.below(lessons)], same, succeeded[:, None] == succeeded)
+    return TunedSet([learner.below(wholes), learner.below(lessons)], *told_apart(events))
 
 
 def _score(name: str, one: TunedSet, learner: EncoderLearner, changes: Changes) -> EncoderScore:
-    first, second = np.triu_indices(len(one.lane), 1)
-    comparable = one.lane[first, second]
-    first, second = first[comparable], second[comparable]
+    first, second = pairs_of_a_lane(one.lane)
     same = one.same[first, second]
     ranked = []
     for added in (learner.nothing(), changes):

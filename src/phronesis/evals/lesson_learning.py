@@ -6,7 +6,7 @@ softmax over cosines: Khosla et al. 2020, 'Supervised Contrastive Learning').
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,21 @@ class TrainingSet:
     rows: Floats
     same: npt.NDArray[np.bool_]
     lane: npt.NDArray[np.bool_]
+
+
+def told_apart(events: Sequence[Mapping[str, Any]]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Give which of labelled events are one lesson, and which can be, in one lane: a row and a column an event."""
+    patterns = [set(event["patterns"]) for event in events]
+    same = np.array([[bool(one & other) for other in patterns] for one in patterns])
+    succeeded = np.array([event.get("label") == "success" for event in events])
+    return same, succeeded[:, None] == succeeded
+
+
+def pairs_of_a_lane(lane: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Give the pairs of events that are in one lane, each once: the rows of the first, and of the second."""
+    first, second = np.triu_indices(len(lane), 1)
+    comparable = lane[first, second]
+    return first[comparable], second[comparable]
 
 
 class Adam:

@@ -18,7 +18,7 @@ from phronesis.derive.experience.lesson_map import PARTS, SHIPPED, LessonMap, la
 from phronesis.derive.experience.meaning import LESSON, WHOLE, unrelated_vectors
 from phronesis.errors import InputError, MissingExtra
 from phronesis.evals.experience_clusters import load_events
-from phronesis.evals.lesson_learning import TrainingSet, fit
+from phronesis.evals.lesson_learning import TrainingSet, fit, pairs_of_a_lane, told_apart
 from phronesis.index.experience import whole_text
 from phronesis.models.embedder import Embedder
 from phronesis.models.local_embedders import AUTO, load_beside, load_local_embedder
@@ -142,17 +142,12 @@ def _read(events: Sequence[Mapping[str, Any]], encoders: Sequence[Embedder]) -> 
     texts = {name: [str(event.get(name) or "") for event in events] for name in LESSON}
     texts[WHOLE] = [whole_text(event) for event in events]
     seen = [np.stack([one.embed_query(text) for text in texts[name]]) for one in encoders for name in PARTS]
-    patterns = [set(event["patterns"]) for event in events]
-    same = np.array([[bool(one & other) for other in patterns] for one in patterns])
-    succeeded = np.array([event.get("label") == "success" for event in events])
-    return AuthorEvents(seen, same, succeeded[:, None] == succeeded)
+    return AuthorEvents(seen, *told_apart(events))
 
 
 def _score(name: str, one: AuthorEvents, sets: Sequence[ModelSet], maps: Sequence[LessonMap]) -> MapScore:
     events = len(one.lane)
-    first, second = np.triu_indices(events, 1)
-    comparable = one.lane[first, second]
-    first, second = first[comparable], second[comparable]
+    first, second = pairs_of_a_lane(one.lane)
     same = one.same[first, second]
 
     def cosines(rows: Floats) -> Floats:
