@@ -41,7 +41,7 @@ class TrainingSet:
     lane: npt.NDArray[np.bool_]
 
 
-def told_apart(events: Sequence[Mapping[str, Any]]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def same_and_lane(events: Sequence[Mapping[str, Any]]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Give which of labelled events are one lesson, and which can be, in one lane: a row and a column an event."""
     patterns = [set(event["patterns"]) for event in events]
     same = np.array([[bool(one & other) for other in patterns] for one in patterns])

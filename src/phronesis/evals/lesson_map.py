@@ -18,7 +18,7 @@ from phronesis.derive.experience.lesson_map import PARTS, SHIPPED, LessonMap, la
 from phronesis.derive.experience.meaning import LESSON, WHOLE, unrelated_vectors
 from phronesis.errors import InputError, MissingExtra
 from phronesis.evals.experience_clusters import load_events
-from phronesis.evals.lesson_learning import TrainingSet, fit, pairs_of_a_lane, told_apart
+from phronesis.evals.lesson_learning import TrainingSet, fit, pairs_of_a_lane, same_and_lane
 from phronesis.index.experience import whole_text
 from phronesis.models.embedder import Embedder
 from phronesis.models.local_embedders import AUTO, load_beside, load_local_embedder
@@ -142,7 +142,7 @@ def _read(events: Sequence[Mapping[str, Any]], encoders: Sequence[Embedder]) -> 
     texts = {name: [str(event.get(name) or "") for event in events] for name in LESSON}
     texts[WHOLE] = [whole_text(event) for event in events]
     seen = [np.stack([one.embed_query(text) for text in texts[name]]) for one in encoders for name in PARTS]
-    return AuthorEvents(seen, *told_apart(events))
+    return AuthorEvents(seen, *same_and_lane(events))
 
 
 def _score(name: str, one: AuthorEvents, sets: Sequence[ModelSet], maps: Sequence[LessonMap]) -> MapScore:

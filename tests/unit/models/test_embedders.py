@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -216,6 +217,15 @@ def test_without_room_the_encoder_of_lessons_is_left_out(monkeypatch: pytest.Mon
         return SimpleNamespace(free=free)
 
     monkeypatch.setattr(lesson_e5, "disk_usage", usage)
+    assert load_of_lessons("auto") is None
+
+
+@pytest.mark.encoder
+def test_to_another_file_than_was_tuned_nothing_is_added(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    other = tmp_path / "e5-small-q4.bin"
+    monkeypatch.setattr(lesson_e5, "shipped_path", lambda: other)
+    assert load_of_lessons("auto") is None
+    other.write_bytes(b"E5S2")
     assert load_of_lessons("auto") is None
 
 

