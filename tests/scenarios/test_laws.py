@@ -28,6 +28,7 @@ def test_any_sequence_of_verbs_keeps_the_laws(tmp_path: Path, examples: int, ste
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_copied_store_verifies_on_a_machine_without_an_encoder(tmp_path: Path) -> None:
     store = tmp_path / "memory.db"
     with Memory.open(f"sqlite:///{store}", policy={"embedder": "hashing"}) as memory:

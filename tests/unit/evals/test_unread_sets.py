@@ -14,6 +14,7 @@ from phronesis.evals.traits import load_users, run_traits
 UNREAD = Path(__file__).parents[2] / "labelled" / "unread"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "turns", "precision", "recall", "gate"),
     [("turns_en", 80, 0.9, 0.85, 0.95), ("turns_en_b", 140, 0.92, 0.85, 0.93),

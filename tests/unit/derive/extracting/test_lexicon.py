@@ -93,6 +93,7 @@ def test_each_pattern_is_found_in_what_is_made_for_it(code: str, data: st.DataOb
     assert expected is None or expected in list(table.matches(text))
 
 
+@pytest.mark.slow
 def test_every_pattern_of_both_languages_compiles() -> None:
     for code in CODES:
         for table in language(code).tables.values():
