@@ -565,6 +565,10 @@ def test_what_holds_of_things_is_told_in_many_ways(text: str, expected: list[tup
         ("the doctor's got me on ramipril", "user", "uses", "ramipril"),
         ("my knee went on Friday, it's a torn meniscus", "user", "health", "torn meniscus"),
         ("the new flat's at 14 Mill Road", "user", "address", "14 Mill Road"),
+        ("Anna left Acme and joined Globex", "Anna", "employer", "Globex"),
+        ("My sister left Acme and joined Globex.", "sister", "employer", "Globex"),
+        ("I left Acme and joined Globex", "user", "employer", "Globex"),
+        ("Left Acme. Joined Globex", "user", "employer", "Globex"),
     ],
 )  # fmt: skip
 def test_others_are_told_of_in_few_words(text: str, subject: str, key: str, value: str) -> None:
