@@ -19,7 +19,7 @@ from phronesis.config import DEFAULT_TENANT
 from phronesis.core.experience.joining import Judge, learned_link
 from phronesis.core.experience.linking import average_link
 from phronesis.core.scope import Scope
-from phronesis.derive.experience.lesson_joining import ARCHIVE, ASKED, joining
+from phronesis.derive.experience.lesson_joining import ARCHIVE, ASKED, joining, to_archive
 from phronesis.derive.experience.meaning import Encoders
 from phronesis.derive.experience.table import EventTables
 from phronesis.errors import InputError
@@ -86,7 +86,7 @@ def run_lesson_joining(
         scores |= {path: _score(path.name, files[path], judge) for path in held}
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        out.joinpath(ARCHIVE).write_bytes(learned(list(files.values())).to_bytes())
+        out.joinpath(ARCHIVE).write_bytes(to_archive(learned(list(files.values()))))
     return JoiningReport(tuple(scores[path] for path in data))
 
 

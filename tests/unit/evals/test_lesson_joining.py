@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from phronesis.core.experience.grouping import Belonging
-from phronesis.core.experience.joining import SAID, joining_from, learned_link
-from phronesis.derive.experience.lesson_joining import ARCHIVE, joining
+from phronesis.core.experience.joining import SAID, learned_link
+from phronesis.derive.experience.lesson_joining import ARCHIVE, from_archive, joining, to_archive
 from phronesis.errors import InputError
 from phronesis.evals import joining_learning, lesson_joining
 from phronesis.evals.experience_clusters import load_events
@@ -74,6 +74,11 @@ def test_the_slope_is_that_of_the_cross_entropy() -> None:
             assert found[name][place] == pytest.approx(by_step, abs=1e-4)
 
 
+def test_what_was_learned_comes_back() -> None:
+    said = np.random.default_rng(1).random((4, SAID))
+    assert from_archive(to_archive(joining()))(said) == pytest.approx(joining()(said), abs=1e-4)
+
+
 def test_what_is_met_on_the_way_is_told_with_how_much_of_it_is_one_lesson() -> None:
     alike = np.array([[0, 1.6, 1.4, 0.7], [1.6, 0, 1.4, 0], [1.4, 1.4, 0, 0.7], [0.7, 0, 0.7, 0]], np.float32)
     same = np.zeros((4, 4), np.bool_)
@@ -115,7 +120,7 @@ def test_each_file_is_judged_by_what_the_others_teach(tmp_path: Path) -> None:
     assert [(one.data, one.events, one.pairs) for one in report.scores] == [("0.jsonl", 18, 30), ("1.jsonl", 18, 30)]
     last = report.to_markdown().splitlines()[-1]
     assert last.startswith("Mean precision / F1: ")
-    kept = joining_from((tmp_path / "out" / ARCHIVE).read_bytes())
+    kept = from_archive((tmp_path / "out" / ARCHIVE).read_bytes())
     assert np.isfinite(kept(np.ones((1, SAID)))).all()
 
 

@@ -7,7 +7,6 @@ two groups, and gives the odds that a pair across them is one lesson. The two wi
 these are even (docs/decisions/0054-groups-that-learned-to-join.md).
 """
 
-import io
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -59,21 +58,6 @@ class Joining:
         out = self.out.copy()
         out[-1] -= np.log(share / (1 - share))
         return Joining(self.means, self.spreads, self.hidden, out)
-
-    def to_bytes(self) -> bytes:
-        """Give the stored form, an archive of numpy."""
-        held = io.BytesIO()
-        np.savez_compressed(held, allow_pickle=False, means=self.means.astype(np.float32),
-                            spreads=self.spreads.astype(np.float32), hidden=self.hidden.astype(np.float32),
-                            out=self.out.astype(np.float32))  # fmt: skip
-        return held.getvalue()
-
-
-def joining_from(archive: bytes) -> Joining:
-    """Give what was learned again."""
-    with np.load(io.BytesIO(archive), allow_pickle=False) as held:
-        means, spreads, hidden, out = (held[name].astype(np.float64) for name in ("means", "spreads", "hidden", "out"))
-    return Joining(means, spreads, hidden, out)
 
 
 class Merging:
