@@ -18,7 +18,8 @@ from phronesis.models.hashing_embedder import HashingEmbedder
 
 LESSONS = [
     {"situation": "Night shift", "attempt": "Unpacked big layers", "result": "No room was left", "source_ref": "a"},
-    {"attempt": "Wrote the export to the small volume", "result": "It filled up at once", "source_ref": "b"},
+    {"situation": "Night shift", "attempt": "Wrote the big export to a volume", "result": "It filled up at once",
+     "source_ref": "b"},
     {"attempt": "Asked for a discount first", "result": "They walked away", "source_ref": "c"},
     {"attempt": "Named no price at all", "reflection": "Wait for theirs", "result": "Nothing came of it",
      "source_ref": "d"},

@@ -25,6 +25,19 @@ PARTS: Final = (8, 12, 18, 25, 35, 50, 70, 90)
 ONCE: Final = 0.2
 """The share of events of no pattern in a part of whole patterns, as in a file."""
 
+GROWN: Final = 3
+LEAST_MORE, MOST_MORE = 3, 30
+"""Patterns of a file that are told more often in one more lane, and how much more often. No author tells a lesson
+thirty times; where nobody did, those of one lesson fell apart into fours, each of which had others just as like it."""
+
+SAME: Final = (0.7, 0.95)
+IN_THE_SAME_WORDS: Final = 0.5
+"""How like an event another is that tells nearly the same, in shares of how like it is itself; and of the patterns that
+are told more often, the share of which this is done in."""
+
+SCATTER: Final = 0.25
+"""How far what is more is like others than what it stands for, in standard deviations of the lane."""
+
 WAYS: Final = 2
 """Times that groups are joined and watched: by likeness, and by what that taught. A third adds nothing."""
 
@@ -131,8 +144,8 @@ def by_likeness(said: Matrix) -> Matrix:
 
 
 def _parts(one: Compared, rng: np.random.Generator) -> Iterator[Compared]:
-    """Give a file twice, and parts of it as if there were no more."""
-    yield from (one, one)
+    """Give a file twice, once with some lessons told more often, and parts of it as if there were no more."""
+    yield from (one, one, grown(one, rng))
     size = len(one.outcomes)
     for count in (count for count in PARTS if count < size):
         yield one.part(np.sort(rng.choice(size, count, replace=False)))
@@ -148,6 +161,32 @@ def _whole_patterns(one: Compared, count: int, rng: np.random.Generator) -> Rows
             break
         held |= {row for row, names in enumerate(one.patterns) if name in names}
     return np.array(sorted(held), dtype=np.int64)
+
+
+def grown(one: Compared, rng: np.random.Generator) -> Compared:
+    """Give a file with more events of some patterns: half of these in other words, half in nearly the same.
+
+    In other words, an event is as like those of its pattern as these are like each other.
+    """
+    size = len(one.outcomes)
+    stands_for, nearly = list(range(size)), [False] * size
+    for name in rng.permutation(sorted(frozenset[int]().union(*one.patterns)))[:GROWN].tolist():
+        members = [row for row, names in enumerate(one.patterns) if name in names]
+        more = int(np.exp(rng.uniform(np.log(LEAST_MORE), np.log(MOST_MORE))))
+        stands_for += rng.choice(members, more).tolist()
+        nearly += [bool(rng.random() < IN_THE_SAME_WORDS)] * more
+    rows = np.array(stands_for, dtype=np.int64)
+    away = np.triu(rng.normal(0, SCATTER * one.alike.std(), (len(rows), len(rows))), 1).astype(np.float32)
+    away[:size, :size] = 0
+    alike = one.alike[np.ix_(rows, rows)] + away + away.T
+    same = one.same & ~np.eye(size, dtype=np.bool_)
+    for first, second in zip(*np.nonzero(np.triu(rows[:, None] == rows, 1)), strict=True):
+        row = rows[first]
+        itself = one.alike[row, row]
+        like = itself * rng.uniform(*SAME) if nearly[second] else rng.choice(one.alike[row][same[row]])
+        alike[first, second] = alike[second, first] = like
+    patterns = [one.patterns[row] for row in stands_for]
+    return Compared(alike, one.outcomes[rows], patterns, one.belonging)
 
 
 def watched(lane: Lane, judge: Judge, rng: np.random.Generator) -> Iterator[Met]:

@@ -7,15 +7,18 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from phronesis.core.experience.grouping import Belonging
+from phronesis.core.experience.grouping import Belonging, Bonds, Grouper
 from phronesis.core.experience.joining import SAID, learned_link
+from phronesis.core.experience.neighbours import Neighbours
 from phronesis.derive.experience.lesson_joining import ARCHIVE, from_archive, joining, to_archive
+from phronesis.derive.experience.table import MAPPED, TOLD_APART
 from phronesis.errors import InputError
 from phronesis.evals import joining_learning, lesson_joining
 from phronesis.evals.experience_clusters import load_events
-from phronesis.evals.joining_learning import Compared, Lane, by_likeness, learned, slope, watched
+from phronesis.evals.joining_learning import Compared, Lane, by_likeness, grown, learned, slope, watched
 from phronesis.evals.lesson_joining import run_lesson_joining
 from phronesis.interfaces.cli.bench import bench
+from unit.core.experience.metrics import Given
 
 HALF = Belonging(shared=0.0, threshold=1.0, alone=1.0)
 
@@ -95,6 +98,36 @@ def test_a_part_is_as_if_there_were_no_more() -> None:
     ((rows, lane),) = part.lanes()
     assert (rows.tolist(), lane.events) == ([0, 1, 2], 3)
     assert lane.same.tolist() == [[True, True, False], [True, True, False], [False, False, False]]
+
+
+def test_lessons_that_are_told_more_often_are_as_like_as_they_were() -> None:
+    one = author(2)
+    more = grown(one, np.random.default_rng(5))
+    size = len(one.outcomes)
+    assert np.array_equal(more.alike[:size, :size], one.alike)
+    assert np.array_equal(more.alike, more.alike.T)
+    counts = {name: sum(name in names for names in more.patterns) for name in range(6)}
+    assert sorted(counts.values())[:3] == [4, 4, 4]  # three of six lessons are told more often
+    assert all(7 <= count <= 34 for count in sorted(counts.values())[3:])
+    added = more.alike[size:]
+    same = more.same[size:]
+    same[:, size:][np.diag_indices(len(added))] = False
+    assert added[same].mean() > 0.9
+    assert added[~same].mean() < 0.5
+
+
+@pytest.mark.parametrize("belonging", [MAPPED, TOLD_APART])
+@pytest.mark.parametrize("count", [3, 12, 60, 200])
+def test_what_happens_again_and_again_is_one_pattern(count: int, belonging: Belonging) -> None:
+    rng = np.random.default_rng(count)
+    size = count + 60
+    alike = rng.normal(3, 3, (size, size)) * belonging.threshold / TOLD_APART.threshold
+    again = slice(60, None)
+    alike[again, again] = rng.normal(0.9 * belonging.threshold, 1.0, (count, count))
+    half = np.triu(alike, 1).astype(np.float32)
+    neighbours = Neighbours(Given(half + half.T), np.zeros(size, np.int64))
+    found = Grouper(neighbours, belonging, Bonds(), joining()).groups(np.arange(size))
+    assert list(range(60, size)) in found
 
 
 def written(path: Path, seed: int) -> Path:

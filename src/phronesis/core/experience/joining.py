@@ -25,13 +25,17 @@ MOST: Final = 200
 """Events from which on a larger lane is no other: what was learned from has no more. In a small one two are seldom
 alike by chance, and its events share their neighbours whatever they are about."""
 
+MANY: Final = 4
+"""Members from which on a larger group is no other: how often a lesson comes back is not to be learned from labelled
+events, where it does so four to eight times."""
+
 SAID: Final = 6
 """Numbers that are said of two groups."""
 
 Judge = Callable[[Matrix], Matrix]
 """Gives the log odds that pairs across two groups are one lesson, by rows of `SAID` numbers: how alike they are; the
-logarithms of the smaller and of the larger number of their members; how alike to the next best group is the one that
-has a better one, and the other; the logarithm of the number of events in their lane."""
+logarithms of the smaller and of the larger number of their members, up to `MANY`; how alike to the next best group is
+the one that has a better one, and the other; the logarithm of the number of events in their lane."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +108,7 @@ class Merging:
 
     def said(self, one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> Matrix:
         """Give the `SAID` numbers of pairs of groups."""
-        sizes = np.log(self.groups.sizes)
+        sizes = np.log(np.minimum(self.groups.sizes, MANY))
         here, there = self._besides(one, other), self._besides(other, one)
         return np.stack(
             (

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core.experience.grouping import Belonging, Bonds, Grouper
-from phronesis.core.experience.joining import LEAST, MOST, SAID, Joining, Merging, learned_link
+from phronesis.core.experience.joining import LEAST, MANY, MOST, SAID, Joining, Merging, learned_link
 from phronesis.core.experience.linking import Matrix, average_link
 from phronesis.core.experience.neighbours import Neighbours
 from phronesis.core.experience.similarity import Floats
@@ -38,7 +38,7 @@ def said_of(alike: Floats, groups: list[list[int]], one: list[int], other: list[
 
     besides = [max([LEAST, *(across(first, third) for third in groups if third not in (one, other))])
                for first in (one, other)]  # fmt: skip
-    sizes = sorted(np.log([len(one), len(other)]).tolist())
+    sizes = sorted(np.log(np.minimum([len(one), len(other)], MANY)).tolist())
     return [across(one, other), *sizes, max(besides), min(besides), float(np.log(min(events, MOST)))]
 
 
