@@ -8,7 +8,6 @@ import pytest
 from backwards import Backwards
 from lesson_patterns import ingested, patterns
 from phronesis import wiring
-from phronesis.core.experience.records import PATTERN, Pattern
 from phronesis.derive.experience import meaning
 from phronesis.derive.experience.lesson_map import PARTS
 from phronesis.memory import Memory
@@ -18,8 +17,7 @@ from phronesis.models.hashing_embedder import HashingEmbedder
 
 LESSONS = [
     {"situation": "Night shift", "attempt": "Unpacked big layers", "result": "No room was left", "source_ref": "a"},
-    {"situation": "Night shift", "attempt": "Wrote the big export to a volume", "result": "It filled up at once",
-     "source_ref": "b"},
+    {"attempt": "Wrote the export to the small volume", "result": "It filled up at once", "source_ref": "b"},
     {"attempt": "Asked for a discount first", "result": "They walked away", "source_ref": "c"},
     {"attempt": "Named no price at all", "reflection": "Wait for theirs", "result": "Nothing came of it",
      "source_ref": "d"},
@@ -74,10 +72,6 @@ def test_what_the_map_puts_in_one_place_is_one_pattern(memory: Memory, fitted: B
     refs |= ingested(memory, LATER)
     assert patterns(memory, refs) == [["a", "b", "e"]]
     assert [shapes[0][0] for shapes in fitted.asked] == [len(LESSONS), 1]  # what was there is not placed again
-    (found,) = memory.get_all(kinds=[PATTERN])
-    pattern = memory.get(found.id)
-    assert isinstance(pattern, Pattern)
-    assert pattern.cluster_info["method"] == "learned link"
 
 
 def test_an_event_that_is_relabelled_keeps_its_place(memory: Memory) -> None:

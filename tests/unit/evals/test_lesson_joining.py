@@ -11,7 +11,7 @@ from phronesis.core.experience.grouping import Belonging, Bonds, Grouper
 from phronesis.core.experience.joining import SAID, learned_link
 from phronesis.core.experience.neighbours import Neighbours
 from phronesis.derive.experience.lesson_joining import ARCHIVE, from_archive, joining, to_archive
-from phronesis.derive.experience.table import MAPPED, TOLD_APART
+from phronesis.derive.experience.table import TOLD_APART
 from phronesis.errors import InputError
 from phronesis.evals import joining_learning, lesson_joining
 from phronesis.evals.experience_clusters import load_events
@@ -116,17 +116,16 @@ def test_lessons_that_are_told_more_often_are_as_like_as_they_were() -> None:
     assert added[~same].mean() < 0.5
 
 
-@pytest.mark.parametrize("belonging", [MAPPED, TOLD_APART])
 @pytest.mark.parametrize("count", [3, 12, 60, 200])
-def test_what_happens_again_and_again_is_one_pattern(count: int, belonging: Belonging) -> None:
+def test_what_happens_again_and_again_is_one_pattern(count: int) -> None:
     rng = np.random.default_rng(count)
     size = count + 60
-    alike = rng.normal(3, 3, (size, size)) * belonging.threshold / TOLD_APART.threshold
+    alike = rng.normal(3, 3, (size, size))
     again = slice(60, None)
-    alike[again, again] = rng.normal(0.9 * belonging.threshold, 1.0, (count, count))
+    alike[again, again] = rng.normal(0.9 * TOLD_APART.threshold, 1.0, (count, count))
     half = np.triu(alike, 1).astype(np.float32)
     neighbours = Neighbours(Given(half + half.T), np.zeros(size, np.int64))
-    found = Grouper(neighbours, belonging, Bonds(), joining()).groups(np.arange(size))
+    found = Grouper(neighbours, TOLD_APART, Bonds(), joining()).groups(np.arange(size))
     assert list(range(60, size)) in found
 
 

