@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.core.experience.grouping import Belonging, Bonds, Grouper
+from phronesis.core.experience.grouping import SETTLED, Belonging, Bonds, Grouper
 from phronesis.core.experience.neighbours import NOBODY, Neighbours
 from phronesis.core.experience.records import L1
 from phronesis.core.experience.similarity import Floats, Rows, Term, Unlike, WeightedSum
@@ -139,10 +139,11 @@ class EventTable:
     def grouper(self, bonds: Bonds) -> Grouper:
         """Give what groups the events, within what people said of them.
 
-        What was learned of joining was learned of events that a map and an encoder of lessons compare.
+        What was learned of joining was learned of events that a map and an encoder of lessons compare, and adds
+        nothing in a lane of fewer than `SETTLED`.
         """
         assert self.neighbours is not None  # caught up first  # noqa: S101
-        as_learned = self.meaning.taught and self.meaning.map is not None
+        as_learned = self.meaning.taught and self.meaning.map is not None and self.neighbours.metric.size >= SETTLED
         return Grouper(self.neighbours, self.belonging, bonds, joining() if as_learned else None)
 
     def rarity(self, term: str) -> float:
