@@ -5,14 +5,13 @@ and compared as an aggregation compares them. Files are dealt into `FOLDS`, and 
 teach, beside by average link, which asks the same likeness of any two groups.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from phronesis import Memory
 from phronesis.config import DEFAULT_TENANT
@@ -120,18 +119,12 @@ def compared(path: Path, embedder: str) -> Compared:
 
 
 def _score(name: str, one: Compared, judge: Judge) -> JoiningScore:
-    gold = pairs_of(map(np.ndarray.tolist, map(np.flatnonzero, _members(one))))
+    gold = set(zip(*(side.tolist() for side in np.nonzero(np.triu(one.same, 1))), strict=True))
     linked, joined = set[tuple[int, int]](), set[tuple[int, int]]()
     for rows, lane in one.lanes():
         linked |= pairs_of(rows[group].tolist() for group in average_link(lane.alike, threshold=1.0))
         joined |= pairs_of(rows[group].tolist() for group in learned_link(lane.alike, judge, events=lane.events))
     return JoiningScore(name, len(one.outcomes), len(gold), Agreement.of(linked, gold), Agreement.of(joined, gold))
-
-
-def _members(one: Compared) -> Iterator[npt.NDArray[np.bool_]]:
-    """Give which events each pattern has."""
-    for name in sorted(frozenset[int]().union(*one.patterns)):
-        yield np.array([name in held for held in one.patterns])
 
 
 def _mean(found: Sequence[Agreement]) -> str:

@@ -1,10 +1,9 @@
 """Which groups of events become one, by more than how alike they are.
 
-Average link asks the same likeness of any two groups. What it takes differs: two events whose next best match is nearly
-as good are more often two lessons than two that stand out, and what holds for two single events says something else of
-two groups of five. How much, was learned from labelled events: a network of one hidden layer is given six numbers of
-two groups, and gives the odds that a pair across them is one lesson. The two with the best odds are joined, as long as
-these are even (docs/decisions/0054-groups-that-learned-to-join.md).
+Average link asks the same likeness of any two groups. What it takes differs with how many members they have, and with
+how well either matches another group. How much, was learned from labelled events: a network of one hidden layer is
+given six numbers of two groups, and gives the odds that a pair across them is one lesson. The two with the best odds
+are joined, as long as these are even (docs/decisions/0054-groups-that-learned-to-join.md).
 """
 
 from collections.abc import Callable, Iterable
@@ -22,7 +21,7 @@ LEAST: Final = 0.6
 one pair must have for two groups to be within reach of each other: what is farther is not compared at all."""
 
 MOST: Final = 200
-"""Events from which on a larger lane is no other: what was learned from has no more. In a small one two are seldom
+"""Events from which on a larger lane is no other: labelled files have hardly more. In a small one two are seldom
 alike by chance, and its events share their neighbours whatever they are about."""
 
 MANY: Final = 4
