@@ -172,7 +172,7 @@ def load_events(path: Path) -> list[dict[str, Any]]:
 def clustered(events: Sequence[Mapping[str, Any]], embedder: str) -> tuple[list[list[int]], float]:
     """Give the patterns of events, by their places, and the CPU seconds of the aggregation."""
     with TemporaryDirectory() as folder, _opened(folder, embedder) as memory:
-        places = ingested(memory, events, 0)
+        places = _ingested(memory, events, 0)
         memory.flush()
         begun = process_time()
         memory.aggregate()
@@ -186,7 +186,7 @@ def clustered_in_parts(
     with TemporaryDirectory() as folder, _opened(folder, embedder) as memory:
         places: dict[str, int] = {}
         for begin in range(0, len(events), part):
-            places |= ingested(memory, events[begin : begin + part], begin)
+            places |= _ingested(memory, events[begin : begin + part], begin)
             memory.flush()
             memory.aggregate()
         before = _patterns(memory, places)
@@ -199,7 +199,7 @@ def _opened(folder: str, embedder: str) -> Memory:
     return Memory.open(f"sqlite:///{folder}/clusters.db", policy={"embedder": embedder})
 
 
-def ingested(memory: Memory, events: Sequence[Mapping[str, Any]], first: int) -> dict[str, int]:
+def _ingested(memory: Memory, events: Sequence[Mapping[str, Any]], first: int) -> dict[str, int]:
     """Ingest events; gives their places by id."""
     out: dict[str, int] = {}
     for begin in range(0, len(events), _MANY):

@@ -14,12 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from phronesis.core.clustering import components
-from phronesis.core.experience.joining import LEAST, Judge, learned_link
 from phronesis.core.experience.linking import average_link
 from phronesis.core.experience.neighbours import NOBODY, OWN, SHARED, Neighbours, candidate_pairs, weights_of
 from phronesis.core.experience.similarity import Floats, Rows
 
-REACH: Final = LEAST
+REACH: Final = 0.6
 """Share of the threshold that one pair of neighbours must have for two groups to be within reach of each other: an
 average of the threshold has a pair above it, and what is left out below costs no more than that."""
 
@@ -107,12 +106,11 @@ class Bonds:
 
 @dataclass(frozen=True, slots=True)
 class Grouper:
-    """Groups events by their neighbours: by average link, or by what was learned of joining."""
+    """Groups events by their neighbours."""
 
     neighbours: Neighbours
     belonging: Belonging
     bonds: Bonds = field(default_factory=Bonds)
-    joining: Judge | None = None
 
     def groups(self, rows: Rows) -> list[list[int]]:
         """Give the groups of two and more among ``rows``, each sorted, ordered by their first member."""
@@ -133,14 +131,9 @@ class Grouper:
             return [rows]
         if len(rows) > MAX_COMPARED:
             return [rows]  # `_within_reach` has narrowed it down as far as it goes
-        found = self._linked(self.alike(members), self.bonds.among(members))
+        own = self.bonds.among(members)
+        found = average_link(self.alike(members), threshold=1.0, together=own.together, apart=own.apart)
         return [[rows[n] for n in group] for group in found]
-
-    def _linked(self, alike: Floats, own: Bonds) -> list[list[int]]:
-        if self.joining is None:
-            return average_link(alike, threshold=1.0, together=own.together, apart=own.apart)
-        events = self.neighbours.metric.size
-        return learned_link(alike, self.joining, events=events, together=own.together, apart=own.apart)
 
     def _mended(self, groups: list[list[int]]) -> list[list[int]]:
         """Put fragments of one group together again, where no bond keeps them apart."""

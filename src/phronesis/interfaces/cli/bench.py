@@ -20,7 +20,6 @@ for _command in (
     bench_quality.showing,
     bench_quality.lesson_map,
     bench_quality.lesson_encoder,
-    bench_quality.lesson_joining,
     bench_quality.tagger,
     *(bench_quality.refit, bench_quality.ablate, bench_quality.precisionmembench, bench_quality.lessons),
     *(bench_quality.plans, bench_quality.resources),

@@ -173,24 +173,6 @@ def lesson_encoder(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -
     show(report, as_json=as_json)
 
 
-@click.command("lesson-joining")
-@_labelled("--data", "Labelled events, the files of one author each")
-@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help="Write there what all teach, named as in derive/experience.")  # fmt: skip
-@AS_JSON
-def lesson_joining(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
-    """How well it is known which groups of events are one pattern.
-
-    Precision, recall and F1 of pairs, by average link and as the other files teach; one file is joined as the installed
-    numbers say. Files that the encoder or the map of lessons learned from teach too little.
-    """
-    from phronesis.evals.lesson_joining import run_lesson_joining  # noqa: PLC0415 - numpy and the encoders
-
-    with Progress() as progress:
-        report = run_lesson_joining(data, out=out, on_progress=progress)
-    show(report, as_json=as_json)
-
-
 @click.command()
 @_labelled("--labelled", "Labelled events")
 @_embedder("Compare events by meaning as well.")

@@ -25,7 +25,6 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "bench showing": ("bench showing --data users.jsonl --data others.jsonl --out weights",),
     "bench lesson-map": ("bench lesson-map --data events.jsonl --data others.jsonl --out maps",),
     "bench lesson-encoder": ("bench lesson-encoder --data events.jsonl --data others.jsonl --out encoder",),
-    "bench lesson-joining": ("bench lesson-joining --data events.jsonl --data others.jsonl --out joining",),
     "bench tagger": ("bench tagger --data spoken.jsonl --held others.jsonl --out weights",),
     "bench experience": ("bench experience --labelled events.jsonl --embedder auto",),
     "bench refit": ("bench refit --data talks.json --out weights.json",),

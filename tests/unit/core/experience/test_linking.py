@@ -4,7 +4,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phronesis.core.experience import linking
@@ -19,12 +19,14 @@ def across(alike: np.ndarray[tuple[int, int], np.dtype[np.float32]], one: list[i
 
 
 @given(st.integers(0, 200), st.integers(-1, 6))
+@example(78, 1)
 def test_groups_part_the_rows_and_no_two_that_are_left_belong_together(seed: int, threshold: int) -> None:
     alike = drawn(10, seed).alike
     groups = average_link(alike, threshold=threshold)
     assert sorted(row for group in groups for row in group) == list(range(10))
     assert groups == sorted(map(sorted, groups))
-    assert all(across(alike, one, other) < threshold for one, other in combinations(groups, 2))
+    # Averages of averages are rounded otherwise than the average of all: what is just the threshold may stay apart.
+    assert all(across(alike, one, other) < threshold + 1e-6 for one, other in combinations(groups, 2))
 
 
 @given(st.integers(0, 200))
