@@ -8,6 +8,9 @@ import pytest
 from backwards import Backwards
 from lesson_patterns import ingested, patterns
 from phronesis import wiring
+from phronesis.derive.experience import table
+from phronesis.derive.experience.meaning import TAUGHT
+from phronesis.derive.experience.table import MEANING
 from phronesis.index.experience import whole_text
 from phronesis.memory import Memory
 from phronesis.models.embedder import Floats
@@ -47,7 +50,7 @@ class Taught:
 def taught(monkeypatch: pytest.MonkeyPatch) -> Taught:
     one = Taught()
     own, beside = HashingEmbedder(), Backwards()
-    monkeypatch.setattr(wiring, "load_embedders", lambda _: Embedders(own, beside=beside, of_lessons=one))
+    monkeypatch.setattr(wiring, "load_embedders", lambda _: Embedders(own, beside=beside, of_lessons=[one]))
     return one
 
 
@@ -89,8 +92,29 @@ def test_its_vectors_outlive_a_new_embedding_by_the_same_encoder(memory: Memory,
     assert (patterns(memory, refs), len(taught.asked)) == ([["a", "b"]], asked)
 
 
+class English(Taught):
+    """Reads English as `Taught` does, and sees nothing in other texts."""
+
+    name = "english-1"
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        read = np.array([text.isascii() for text in texts], np.float32)
+        return super().embed_documents(texts) * read[:, None]
+
+
+def test_a_second_one_that_reads_english_alone_adds_to_it(monkeypatch: pytest.MonkeyPatch, taught: Taught) -> None:
+    weight = {**MEANING, TAUGHT: 0.1}  # the first one alone does not tell enough now
+    monkeypatch.setattr(table, "MEANING", weight)
+    chinese = [{"attempt": f"{one} full disk", "source_ref": one} for one in ("导出到小盘", "拷贝归档")]
+    for of_lessons, expected in (([taught], []), ([taught, English()], [["a", "b"]])):
+        embedders = Embedders(HashingEmbedder(), beside=Backwards(), of_lessons=of_lessons)
+        monkeypatch.setattr(wiring, "load_embedders", lambda _, given=embedders: given)
+        with Memory.open("sqlite://", tenant="acme") as memory:
+            assert patterns(memory, ingested(memory, *LESSONS, *chinese)) == expected
+
+
 def test_it_stands_beside_the_encoder_that_it_was_loaded_with_alone() -> None:
     own, other, one = HashingEmbedder(), Backwards(), Taught()
-    embedders = Embedders(own, of_lessons=one)
-    assert (embedders.of_lessons(own), embedders.of_lessons(other)) == (one, None)
+    embedders = Embedders(own, of_lessons=[one])
+    assert (embedders.of_lessons(own), embedders.of_lessons(other)) == ((one,), ())
     assert (embedders.all_beside(own), embedders.all_beside(other)) == ([one], [])

@@ -167,10 +167,10 @@ class Vectorizer:
         self, tenant: str, lane: Documented, own: Embedder, stopped: Callable[[], bool], *, start: int
     ) -> int:
         """Make the vectors of `TWICE` by the encoders that stand beside the tenant's own."""
-        beside, of_lessons = self.embedders.beside(own), self.embedders.of_lessons(own)
+        beside = self.embedders.beside(own)
         jobs = [] if beside is None else [_Job(tenant, lane.lane_id, beside, TWICE, MEMORY, beside=True)]
-        if of_lessons is not None:
-            jobs.append(_Job(tenant, lane.lane_id, of_lessons, (L1,), MEMORY, ALIKE, beside=True))
+        jobs += [_Job(tenant, lane.lane_id, one, (L1,), MEMORY, ALIKE, beside=True)
+                 for one in self.embedders.of_lessons(own)]  # fmt: skip
         return sum(self._round(job, range(start, lane.documents_seq + 1), stopped) for job in jobs)
 
     def _round(self, job: "_Job", entries: range, stopped: Callable[[], bool]) -> int:

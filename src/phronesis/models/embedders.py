@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from phronesis.errors import InputError, ModelUnavailable
@@ -36,12 +36,12 @@ class Embedders:
         default: Embedder | None,
         *,
         beside: Embedder | None = None,
-        of_lessons: Embedder | None = None,
+        of_lessons: Sequence[Embedder] = (),
         seconds: Callable[[], float] = time.monotonic,
     ) -> None:
         self.default = default
         self._beside = beside
-        self._of_lessons = of_lessons
+        self._of_lessons = tuple(of_lessons)
         self._seconds = seconds
         self._away_until: dict[str, float] = {}
         self._loaded = {} if default is None else {default.name: default}
@@ -67,14 +67,15 @@ class Embedders:
         """Give the encoder that compares experience beside a tenant's own; None where there is none, or it is in it."""
         return None if self._beside is None or self._beside.name in encoder.name else self._beside
 
-    def of_lessons(self, encoder: Embedder) -> Embedder | None:
-        """Give the encoder that was taught what a lesson is, where it stands beside a tenant's own."""
+    def of_lessons(self, encoder: Embedder) -> tuple[Embedder, ...]:
+        """Give the encoders that were taught what a lesson is, where they stand beside a tenant's own."""
         same = self.default is not None and self.default.name == encoder.name
-        return self._of_lessons if same else None
+        return self._of_lessons if same else ()
 
     def all_beside(self, encoder: Embedder) -> list[Embedder]:
         """Give all encoders beside a tenant's own."""
-        return [one for one in (self.beside(encoder), self.of_lessons(encoder)) if one is not None]
+        beside = self.beside(encoder)
+        return [*([] if beside is None else [beside]), *self.of_lessons(encoder)]
 
     def question(self, encoder: Embedder, text: str) -> Floats:
         """Give the vector of a question that somebody waits with, or its ModelError.

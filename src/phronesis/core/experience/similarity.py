@@ -56,11 +56,30 @@ class Cosine:
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
         """Give cosines."""
-        against = self.vectors if others is None else self.vectors[others]
+        return _products(self.vectors[rows], self.vectors if others is None else self.vectors[others])
+
+
+@dataclass(frozen=True, slots=True)
+class CosineOver:
+    """The cosine of vectors less ``start``; 0 where one of two has none: there it says nothing for or against.
+
+    Rows have length 1 or 0, and one number more: 1 or 0 again. The start is taken off in the same multiplication.
+    """
+
+    vectors: Floats
+    start: float
+    name: str = "cosine_over"
+
+    @property
+    def size(self) -> int:
+        """How many events there are."""
+        return len(self.vectors)
+
+    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+        """Give what is over the start."""
         asked = self.vectors[rows]
-        # The same sums: a few rows with many are multiplied twice as fast from the side of the many.
-        out: Floats = (against @ asked.T).T if 1 < len(asked) <= FEW else asked @ against.T
-        return out
+        asked[:, -1] *= np.float32(-self.start)
+        return _products(asked, self.vectors if others is None else self.vectors[others])
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +149,12 @@ class Unlike:
         against = self._numbers if others is None else self._numbers[others]
         out: Floats = self._apart[self._numbers[rows]][:, against]
         return out
+
+
+def _products(asked: Floats, against: Floats) -> Floats:
+    """Give the products of rows. A few with many are multiplied twice as fast from the side of the many."""
+    out: Floats = (against @ asked.T).T if 1 < len(asked) <= FEW else asked @ against.T
+    return out
 
 
 def _unedited(first: str, second: str) -> float:

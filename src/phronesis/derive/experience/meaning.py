@@ -20,7 +20,7 @@ import numpy.typing as npt
 from phronesis.core.experience.centring import Centre
 from phronesis.core.experience.growing import Growing
 from phronesis.core.experience.records import L1
-from phronesis.core.experience.similarity import Cosine, Floats, Term
+from phronesis.core.experience.similarity import Cosine, CosineOver, Floats, Term
 from phronesis.derive.experience.lesson_map import LessonMap, map_for
 from phronesis.derive.experience.unrelated import LANGUAGES, TEXTS
 from phronesis.index.experience import view_part
@@ -38,9 +38,11 @@ LEARNED: Final = "lesson"
 """The name of the metric that compares where the map puts events."""
 
 TAUGHT: Final = "taught"
-"""The name of the metric that compares wholes by the encoder that was taught what a lesson is."""
+ENGLISH: Final = "taught in English"
+"""The names of the metrics that compare wholes by the encoders that were taught what a lesson is; the second one reads
+English alone, and sees nothing in other texts."""
 
-APART: Final = {LEARNED: (0.2, 0.0), TAUGHT: (0.14, 0.44)}
+APART: Final = {LEARNED: (0.2, 0.0), TAUGHT: (0.14, 0.44), ENGLISH: (0.12, 0.48)}
 """How far the cosines of two events of one author's are apart in each, and from where on one speaks for one lesson:
 the standard deviations are means of the 37 readable sets of tests/labelled/experience, each by a map and an encoder
 that other authors taught. What was taught is not centred, which takes part of it away again."""
@@ -50,11 +52,14 @@ _Halves = npt.NDArray[np.float16]
 
 @dataclass(frozen=True, slots=True)
 class Encoders:
-    """What events are compared by: the tenant's own encoder, perhaps one beside it, and one that was taught lessons."""
+    """What events are compared by: the tenant's own encoder, perhaps one beside it, and those that were taught lessons.
+
+    ``of_lessons`` has none, the one of `TAUGHT`, or this and the one of `ENGLISH`.
+    """
 
     own: Embedder
     beside: Embedder | None = None
-    of_lessons: Embedder | None = None
+    of_lessons: tuple[Embedder, ...] = ()
 
     @property
     def general(self) -> tuple[Embedder, ...]:
@@ -64,7 +69,12 @@ class Encoders:
     @property
     def all(self) -> tuple[Embedder, ...]:
         """Give them all, the tenant's own first."""
-        return self.general if self.of_lessons is None else (*self.general, self.of_lessons)
+        return (*self.general, *self.of_lessons)
+
+    @property
+    def taught(self) -> Mapping[str, Embedder]:
+        """Give those that were taught, by the name of the metric that compares what they see."""
+        return dict(zip((TAUGHT, ENGLISH), self.of_lessons, strict=False))
 
     @property
     def name(self) -> str:
@@ -115,6 +125,26 @@ class Facet:
 
 
 @dataclass(slots=True)
+class Placed:
+    """Where lessons are told apart: vectors row by row, and which events have one."""
+
+    _held: Growing[np.float32] = field(default_factory=lambda: Growing(np.float32))
+
+    def add(self, vectors: Floats) -> None:
+        """Add rows of length 1, or of 0 for an event in which its encoder sees nothing, behind those that are there."""
+        there = np.any(vectors, axis=1)[:, None]
+        self._held.add(np.concatenate([vectors, there], axis=1).astype(np.float32))
+
+    def repeat(self, rows: Sequence[int]) -> None:
+        """Add rows that are there once more."""
+        self._held.add(self._held.rows[list(rows)])
+
+    def over(self, start: float, name: str) -> CosineOver:
+        """Give the metric of what cosines have over ``start``."""
+        return CosineOver(self._held.rows, start, name)
+
+
+@dataclass(slots=True)
 class Meaning:
     """The vectors of a lane's events: wholes by each encoder, parts by the tenant's own; none without an encoder.
 
@@ -124,13 +154,13 @@ class Meaning:
     encoders: Encoders | None = None
     facets: Sequence[Facet] = field(init=False)
     map: LessonMap | None = field(init=False)
-    told_apart: Mapping[str, Growing[np.float32]] = field(init=False)
+    told_apart: Mapping[str, Placed] = field(init=False)
 
     def __post_init__(self) -> None:
         """Make room for what the encoders see: the wholes first, one for each encoder."""
         self.map = None if self.encoders is None else self.encoders.map
-        there = {LEARNED: self.map is not None, TAUGHT: self.taught}
-        self.told_apart = {name: Growing(np.float32) for name, is_there in there.items() if is_there}
+        mapped = [] if self.map is None else [LEARNED]
+        self.told_apart = {name: Placed() for name in (*mapped, *self.taught)}
         if self.encoders is None:
             self.facets = []
             return
@@ -143,9 +173,9 @@ class Meaning:
         return any(facet.centre is not None for facet in self.facets)
 
     @property
-    def taught(self) -> bool:
-        """Whether an encoder that was taught what a lesson is compares them, too."""
-        return self.encoders is not None and self.encoders.of_lessons is not None
+    def taught(self) -> Mapping[str, Embedder]:
+        """Give the encoders that were taught what a lesson is, by the name of the metric that compares by them."""
+        return {} if self.encoders is None else self.encoders.taught
 
     @property
     def tried(self) -> Facet:
@@ -161,15 +191,15 @@ class Meaning:
         if self.map is not None:
             given = [seen[encoder.name, name] for encoder in self.encoders.general for name in (WHOLE, *LESSON)]
             self.told_apart[LEARNED].add(self.map.of(given))
-        if self.encoders.of_lessons is not None:
-            self.told_apart[TAUGHT].add(seen[self.encoders.of_lessons.name, WHOLE])
+        for name, encoder in self.taught.items():
+            self.told_apart[name].add(seen[encoder.name, WHOLE])
 
     def repeat(self, rows: Sequence[int]) -> None:
         """Add rows that are there once more."""
         for facet in self.facets:
             facet.take(facet.raw[list(rows)].astype(np.float32))
         for placed in self.told_apart.values():
-            placed.add(placed.rows[list(rows)])
+            placed.repeat(rows)
 
     def build(self, unrelated_of: Callable[[Embedder], Floats]) -> None:
         """Centre everything, by the vectors of `TEXTS`."""
@@ -188,7 +218,7 @@ class Meaning:
                  for one in self.facets if one.centre is not None]  # fmt: skip
         for name, placed in self.told_apart.items():
             spread, start = APART[name]
-            terms.append(Term(Cosine(placed.rows, name), weights[name] / spread, start))
+            terms.append(Term(placed.over(start, name), weights[name] / spread))
         return terms
 
 

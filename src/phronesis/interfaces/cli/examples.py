@@ -24,7 +24,10 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "bench sensitive": ("bench sensitive --data texts.jsonl --data users.jsonl --out weights",),
     "bench showing": ("bench showing --data users.jsonl --data others.jsonl --out weights",),
     "bench lesson-map": ("bench lesson-map --data events.jsonl --data others.jsonl --out maps",),
-    "bench lesson-encoder": ("bench lesson-encoder --data events.jsonl --data others.jsonl --out encoder",),
+    "bench lesson-encoder": (
+        "bench lesson-encoder --data events.jsonl --data others.jsonl --out encoder",
+        "bench lesson-encoder --data events.jsonl --data others.jsonl --minilm model.safetensors",
+    ),
     "bench tagger": ("bench tagger --data spoken.jsonl --held others.jsonl --out weights",),
     "bench experience": ("bench experience --labelled events.jsonl --embedder auto",),
     "bench refit": ("bench refit --data talks.json --out weights.json",),

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from phronesis.core.experience.similarity import Cosine, EditDistance, Sets, SimilarityMetric, Term, WeightedSum
+from phronesis.core.experience.similarity import (
+    Cosine,
+    CosineOver,
+    EditDistance,
+    Sets,
+    SimilarityMetric,
+    Term,
+    WeightedSum,
+)
 
 VECTORS = np.array([[1, 0], [0, 1], [0.6, 0.8], [0, 0]], np.float32)
 METRICS = (
@@ -11,6 +19,7 @@ METRICS = (
     Sets([{"a", "b"}, {"b"}, set(), {"a", "b"}]),
     EditDistance(["simp", "simpa", "", "omega"]),
     WeightedSum([Term(Cosine(VECTORS), 2.0), Term(Sets([{"a"}, {"a"}, set(), {"b"}]), 3.0, 0.5)]),
+    CosineOver(np.concatenate([VECTORS, VECTORS.any(axis=1, keepdims=True)], axis=1).astype(np.float32), 0.5),
 )
 
 
@@ -28,6 +37,11 @@ def test_some_rows_are_compared_as_all_are(metric: SimilarityMetric) -> None:
 
 def test_the_cosine_of_what_has_no_vector_is_none() -> None:
     assert Cosine(VECTORS).matrix(np.array([3, 2]))[:, 1].tolist() == pytest.approx([0.0, 0.8])
+
+
+def test_what_has_no_vector_is_neither_over_nor_under() -> None:
+    assert METRICS[4].matrix(np.array([2]))[0].tolist() == pytest.approx([0.1, 0.3, 0.5, 0.0])
+    assert METRICS[4].matrix(np.array([3]), np.array([0, 3]))[0].tolist() == [0.0, 0.0]
 
 
 def test_sets_share_what_jaccard_says() -> None:
