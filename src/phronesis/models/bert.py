@@ -1,16 +1,18 @@
 """BERT in numpy: where a text lies, by the mean of what the layers make of its pieces (Devlin et al. 2019).
 
-For encoders of a few layers whose weights come with the package: a text at a time, so that what a text is given does
-not depend on the texts beside it, and nothing is filled up.
+For encoders of a few layers whose weights come with the package. The pieces of several texts stand behind each other in
+one matrix, and each text attends to itself: nothing is filled up, and the products are large enough for several cores.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from phronesis.core.vectors import Floats
 
@@ -48,29 +50,35 @@ class Bert:
         """Pieces of a text that have a place."""
         return len(self.weights["place"])
 
-    def placed(self, pieces: Sequence[int]) -> Floats:
-        """Give where a text lies, from the numbers of its pieces: float32 (width,) of length 1."""
-        held = self.weights
-        states = held["word"][list(pieces)] + held["place"][: len(pieces)] + held["type"][0]
+    def placed(self, texts: Sequence[Sequence[int]]) -> Floats:
+        """Give where texts lie, from the numbers of their pieces, at least one each: float32 (n, width), length 1."""
+        held, lengths = self.weights, np.array([len(pieces) for pieces in texts])
+        edges = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.concatenate([np.arange(length) for length in lengths])
+        states = held["word"][np.concatenate(texts)] + held["place"][places] + held["type"][0]
         states = self._normed(states, "en")
         for n in range(self.layers):
-            states = self._passed(states, f"l{n}.")
-        mean = states.mean(axis=0)
-        out: Floats = mean / np.float32(max(float(np.linalg.norm(mean)), EPSILON))
+            states = self._passed(states, edges, f"l{n}.")
+        means = np.add.reduceat(states, edges[:-1], axis=0) / lengths[:, None].astype(np.float32)
+        out: Floats = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), np.float32(EPSILON))
         return out
 
-    def _passed(self, states: Floats, layer: str) -> Floats:
+    def _passed(self, states: Floats, edges: npt.NDArray[np.int64], layer: str) -> Floats:
         """Give what a layer makes of states: attention and a dense network, each added to what it was given."""
-        length = len(states)
-        q, k, v = (self._linear(states, f"{layer}{name}").reshape(length, self.heads, -1).transpose(1, 0, 2)
-                   for name in ("q", "k", "v"))  # fmt: skip
-        likeness = q @ k.transpose(0, 2, 1) / np.float32(math.sqrt(q.shape[-1]))
-        shares = np.exp(likeness - likeness.max(axis=-1, keepdims=True))
-        shares /= shares.sum(axis=-1, keepdims=True)
-        seen = (shares @ v).transpose(1, 0, 2).reshape(length, -1)
+        q, k, v = (self._linear(states, f"{layer}{name}") for name in ("q", "k", "v"))
+        seen = np.concatenate([self._attended(q[a:b], k[a:b], v[a:b]) for a, b in pairwise(edges.tolist())])
         states = self._normed(states + self._linear(seen, f"{layer}ao"), f"{layer}an")
         dense = self._linear(_gelu(self._linear(states, f"{layer}up")), f"{layer}down")
         return self._normed(states + dense, f"{layer}dn")
+
+    def _attended(self, *given: Floats) -> Floats:
+        """Give what the pieces of one text see of each other, by what they ask for, offer and say."""
+        q, k, v = (one.reshape(len(one), self.heads, -1).transpose(1, 0, 2) for one in given)
+        likeness = q @ k.transpose(0, 2, 1) / np.float32(math.sqrt(q.shape[-1]))
+        shares = np.exp(likeness - likeness.max(axis=-1, keepdims=True))
+        shares /= shares.sum(axis=-1, keepdims=True)
+        out: Floats = (shares @ v).transpose(1, 0, 2).reshape(q.shape[1], -1)
+        return out
 
     def _linear(self, given: Floats, name: str) -> Floats:
         out: Floats = given @ self.weights[f"{name}.w"].T + self.weights[f"{name}.b"]

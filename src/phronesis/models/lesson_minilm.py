@@ -28,6 +28,9 @@ LONGEST: Final = 160
 
 CHARACTERS: Final = 4000
 
+AT_ONCE: Final = 32
+"""Texts that go through the network together."""
+
 
 OWN_LETTERS: Final = 0.9
 """The share of a text's letters that English has, from which on it is taken for English: what else it may say is
@@ -72,7 +75,8 @@ class LessonMiniLM:
 
     def _placed(self, texts: list[str]) -> Floats:
         network, tokenizer = self._model
-        return np.stack([network.placed(tokenizer.numbers(text, longest=LONGEST)) for text in texts])
+        pieces = [tokenizer.numbers(text, longest=LONGEST) for text in texts]
+        return np.concatenate([network.placed(pieces[n : n + AT_ONCE]) for n in range(0, len(pieces), AT_ONCE)])
 
     def embed_query(self, text: str) -> Floats:
         """Give a float32 vector (384,), as `embed_documents` gives it for the same text."""

@@ -55,6 +55,19 @@ class Centre:
         return scaled
 
 
+def usual_cosine(vectors: Floats, unrelated: Floats) -> float:
+    """Give the mean cosine of two of some events or of texts known to be unrelated, each weighing as much as another.
+
+    Rows of zeros are left out; of fewer than two rows it is 0.
+    """
+    count, total = 0, np.zeros(unrelated.shape[1], np.float64)
+    for rows in (vectors, unrelated):
+        count += int(rows.any(axis=1).sum())
+        total += rows.sum(axis=0, dtype=np.float64)
+    # The square of the sum is all cosines, those of each with itself among them.
+    return (float(total @ total) - count) / (count * (count - 1)) if count > 1 else 0.0
+
+
 def _directions(unrelated: Floats, languages: Sequence[int]) -> Floats:
     """Give how the languages' means differ from the first one's, as rows of length 1 at right angles."""
     spoken = np.array(languages, dtype=np.int64)
