@@ -1,7 +1,7 @@
 """all-MiniLM-L6-v2, tuned to tell lessons apart in English: it learned from labelled events of many authors.
 
 Its weights come with this package and numpy runs them, so that it needs no other package and no network
-(docs/decisions/0055-an-encoder-of-english-lessons.md). ``phronesis bench lesson-minilm`` fits it.
+(docs/decisions/0055-an-encoder-of-english-lessons.md). ``phronesis bench lesson-encoder --minilm`` fits it.
 """
 
 from collections.abc import Sequence

@@ -6,7 +6,8 @@ things it says that they are different. Their mean vector, which took their plac
 near to that of an event which tells one part alone as to that of one which agrees in all three
 (docs/decisions/0044-parts-of-a-lesson.md). What two encoders take for the same is the same far sooner than what one
 does, since they err apart; and where a map was fitted to what these encoders see, it says what of it makes a lesson.
-So does an encoder that was taught it (docs/decisions/0053-an-encoder-of-lessons.md), which sees wholes alone.
+So do encoders that were taught it, which see wholes alone: one of all languages, and one that reads English
+(docs/decisions/0053-an-encoder-of-lessons.md, 0055-an-encoder-of-english-lessons.md).
 """
 
 from collections import Counter

