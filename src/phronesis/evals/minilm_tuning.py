@@ -76,8 +76,10 @@ def read_safetensors(path: Path) -> dict[str, Floats]:
     """Read the weights of a BERT of sentence-transformers (``model.safetensors``), by the names of `Bert`.
 
     The format: a length of 8 bytes, that many of JSON which tells where each tensor stands, and the tensors.
-    InputError: the file is none of that form, or has weights that are not float32.
+    InputError: there is no file, it is none of that form, or has weights that are not float32.
     """
+    if not path.is_file():
+        raise InputError(f"{path} is no file; the weights of all-MiniLM-L6-v2 are needed", field="base")
     image = path.read_bytes()
     try:
         begin = 8 + int.from_bytes(image[:8], "little")

