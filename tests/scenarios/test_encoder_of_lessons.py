@@ -8,6 +8,7 @@ import pytest
 from backwards import Backwards
 from lesson_patterns import ingested, patterns
 from phronesis import wiring
+from phronesis.core.experience.records import Pattern
 from phronesis.derive.experience import table
 from phronesis.derive.experience.meaning import TAUGHT
 from phronesis.derive.experience.table import MEANING
@@ -31,7 +32,7 @@ LATER = {"attempt": "Copied the archive beside the database", "result": "No room
 class Taught:
     """Puts what tells of a full disk in one place and every other text in one of its own."""
 
-    FULL = ("disk was full", "full disk")
+    FULL: tuple[str, ...] = ("disk was full", "full disk")
     name, dimension, prefix_scheme = "taught-1", 256, "none"
 
     def __init__(self) -> None:
@@ -112,6 +113,28 @@ def test_a_second_one_that_reads_english_alone_adds_to_it(monkeypatch: pytest.Mo
         monkeypatch.setattr(wiring, "load_embedders", lambda _, given=embedders: given)
         with Memory.open("sqlite://", tenant="acme") as memory:
             assert patterns(memory, ingested(memory, *LESSONS, *chinese)) == expected
+
+
+class Lean(Taught):
+    """Puts everything that is said of one file in one place, as encoders nearly do."""
+
+    FULL = ("Queue/Basic.lean",)
+
+
+def test_errors_of_two_kinds_are_two_lessons_however_alike_they_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = "\n".join(
+        f"error: Queue/Basic.lean:{line}:2: {said}"
+        for line, said in enumerate(["type mismatch", "maximum recursion depth has been reached"] * 2, start=14)
+    )
+    embedders = Embedders(HashingEmbedder(), beside=Backwards(), of_lessons=[Lean(), Lean()])
+    monkeypatch.setattr(wiring, "load_embedders", lambda _: embedders)
+    with Memory.open("sqlite://") as memory:
+        kind = {event.id: event.result for event, _ in memory.ingest_source(log, source_type="lean")}
+        memory.flush()
+        new = [one for one in memory.aggregate().new if isinstance(one, Pattern)]
+        found = [one for one in new if one.cluster_info["method"] == "average link"]  # and not one by a view
+        told = sorted(sorted({kind[event] for event, _ in one.members}) for one in found)
+        assert told == [["maximum recursion depth has been reached"], ["type mismatch"]]
 
 
 def test_it_stands_beside_the_encoder_that_it_was_loaded_with_alone() -> None:
