@@ -40,16 +40,6 @@ class Bert:
         """How many layers there are."""
         return len({name.split(".")[0] for name in self.weights if name.startswith("l")})
 
-    @property
-    def width(self) -> int:
-        """Numbers of a state, and of what comes out."""
-        return int(self.weights["word"].shape[1])
-
-    @property
-    def longest(self) -> int:
-        """Pieces of a text that have a place."""
-        return len(self.weights["place"])
-
     def placed(self, texts: Sequence[Sequence[int]]) -> Floats:
         """Give where texts lie, from the numbers of their pieces, at least one each: float32 (n, width), length 1."""
         held, lengths = self.weights, np.array([len(pieces) for pieces in texts])
