@@ -30,6 +30,7 @@ class ByResult:
     """Stands for a fitted map: puts events of a full disk in one place and all others in places of their own."""
 
     FULL = ("No room was left", "It filled up at once", "The disk was full")
+    dimension = 64
 
     def __init__(self, encoder: HashingEmbedder) -> None:
         self.full = np.stack([encoder.embed_query(text) for text in self.FULL])

@@ -2,7 +2,7 @@
 
 An event is a JSON object a line, in the form of tests/labelled/experience: the fields of an experience, ``id``,
 ``lang`` and ``patterns``, the names of the gold patterns that it belongs to. The events of a file are ingested into a
-store of their own and aggregated at once, and in another store a part at a time.
+store of their own and aggregated at once, and in another store most of them at once and the others one by one.
 
 A pair of events is gold when they have a pattern in common, and found when they are members of one pattern. Beside a
 file ``near_misses.json`` may name, by the file's stem, pairs of gold patterns that are easily taken for one.
@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
@@ -24,8 +24,10 @@ from phronesis.core.experience.records import PATTERN, Pattern
 from phronesis.errors import InputError
 
 NEAR: Final = "near_misses.json"
-PART: Final = 20
-"""Events that are ingested between two aggregations, when that is measured."""
+AT_ONCE: Final = 0.9
+PART: Final = 1
+"""When events that come later are measured: the share that is there before them, and how many come between two
+aggregations. With a tenth more events all are looked at anyway, so that of parts as large nothing is learned."""
 
 _FIELDS: Final = ("situation", "goal", "attempt", "result", "reflection", "label", "source_type", "source_ref")
 _MANY: Final = 1_000
@@ -120,7 +122,7 @@ def run_clusters(
 ) -> ClusterReport:
     """Cluster the events of each file, and compare. InputError names the line that cannot be read.
 
-    ``in_parts``: cluster them a second time, `PART` at a time.
+    ``in_parts``: cluster them a second time, `AT_ONCE` of them at first and the others `PART` at a time.
     """
     return ClusterReport(tuple(_scored(path, embedder, in_parts=in_parts) for path in data))
 
@@ -180,13 +182,14 @@ def clustered(events: Sequence[Mapping[str, Any]], embedder: str) -> tuple[list[
 
 
 def clustered_in_parts(
-    events: Sequence[Mapping[str, Any]], embedder: str, part: int = PART
+    events: Sequence[Mapping[str, Any]], embedder: str, *, at_once: float = AT_ONCE, part: int = PART
 ) -> tuple[list[list[int]], float | None]:
     """Give the patterns of events that were aggregated a part at a time, and the share that full clustering keeps."""
     with TemporaryDirectory() as folder, _opened(folder, embedder) as memory:
         places: dict[str, int] = {}
-        for begin in range(0, len(events), part):
-            places |= _ingested(memory, events[begin : begin + part], begin)
+        first = int(at_once * len(events))
+        for begin, end in pairwise([0, *range(first, len(events), part), len(events)]):
+            places |= _ingested(memory, events[begin:end], begin)
             memory.flush()
             memory.aggregate()
         before = _patterns(memory, places)

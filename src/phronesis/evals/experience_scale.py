@@ -10,9 +10,14 @@ from typing import Any, Final
 from phronesis import Memory
 from phronesis.errors import InputError
 from phronesis.evals.scale import WARM, Latency
+from phronesis.evals.stand_ins import stand_ins
 from phronesis.evals.stopwatch import Duration, Stopwatch
+from phronesis.models.embedders import Embedders
 from phronesis.models.hashing_embedder import HashingEmbedder
 
+ONE: Final = "one"
+ALL: Final = "auto"
+_TOLD: Final = {ONE: "hashing encoder", ALL: "stand-ins for the encoders that auto loads"}
 _TENANT: Final = "experience-scale"
 _BATCH: Final = 200
 _MATES: Final = 8  # events of one topic, on average
@@ -31,10 +36,11 @@ _SECOND: Final = 500  # the second ones of a word; the first ones are as many as
 class ExperienceReport:
     """What one run measured, on one database. ``added`` is one event more with its vector, and ``grouped`` its pattern.
 
-    ``together`` is both. Encoding is a hash, below a millisecond a text.
+    ``together`` is both. ``encoders`` says what compared the events; encoding is a hash, below a millisecond a text.
     """
 
     database: str
+    encoders: str
     events: int
     patterns: int
     ingest: Duration
@@ -46,7 +52,7 @@ class ExperienceReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain JSON values."""
-        plain: dict[str, Any] = {"database": self.database, "events": self.events, "patterns": self.patterns}
+        plain: dict[str, Any] = {name: getattr(self, name) for name in ("database", "encoders", "events", "patterns")}
         for name in ("ingest", "aggregate", "added", "grouped", "together", "query"):
             one = getattr(self, name)
             plain[name] = {part: getattr(one, part) for part in one.__slots__}
@@ -66,7 +72,7 @@ class ExperienceReport:
         )
         return "\n".join(
             (
-                f"{self.events:,} events on {self.database}; hashing encoder; no language model.",
+                f"{self.events:,} events on {self.database}; {_TOLD[self.encoders]}; no language model.",
                 "",
                 "| call | first ms | wall p50 / p95 ms | CPU p50 / p95 ms |",
                 "|---|---|---|---|",
@@ -83,19 +89,23 @@ def run_experience_scale(
     calls: int = 50,
     url: str | None = None,
     seed: int = 0,
+    encoders: str = ONE,
     on_progress: Callable[[str, int, int], object] = lambda *_: None,
 ) -> ExperienceReport:
     """Fill a store with ``events``, group them all; then time ``calls`` events more, and as many queries.
 
+    Events are compared by one hashing encoder (``one``), or by stand-ins for all that ``auto`` loads (``auto``).
     Without ``url``, in a SQLite file of its own that is deleted afterwards; a given database must hold no store of
-    this benchmark yet. InputError for counts that cannot be measured.
+    this benchmark yet. InputError for counts that cannot be measured, and for other encoders.
     """
+    if encoders not in _TOLD:
+        raise InputError(f"encoders: {encoders!r} is not one of {', '.join(_TOLD)}", field="encoders")
     if events < 1 or calls <= WARM:
         raise InputError(f"events must be 1 at least, calls more than {WARM}", field="events")
     made = Attempts(random.Random(seed), topics=max(1, events // _MATES))  # noqa: S311 - repeatable text, no secret
     with tempfile.TemporaryDirectory() as folder:
         where = url or f"sqlite:///{Path(folder) / 'experience.db'}"
-        with Memory.open(where, tenant=_TENANT, embedder=HashingEmbedder()) as memory:
+        with Memory.open(where, tenant=_TENANT, embedder=_compared_by(encoders)) as memory:
             watch = Stopwatch()
             for batch in made.batches(events):
                 memory.ingest(batch)
@@ -109,10 +119,15 @@ def run_experience_scale(
             added, grouped = _grow(memory, made, calls, on_progress)
             queries = _ask(memory, made, calls, on_progress)
     return ExperienceReport(
-        database=where.partition(":")[0], events=events, patterns=len(grouping.new), ingest=ingest, aggregate=aggregate,
-        added=Latency.of(added), grouped=Latency.of(grouped), query=Latency.of(queries),
+        database=where.partition(":")[0], encoders=encoders, events=events, patterns=len(grouping.new),
+        ingest=ingest, aggregate=aggregate, query=Latency.of(queries),
+        added=Latency.of(added), grouped=Latency.of(grouped),
         together=Latency.of([one + other for one, other in zip(added, grouped, strict=True)]),
     )  # fmt: skip
+
+
+def _compared_by(encoders: str) -> HashingEmbedder | Embedders:
+    return HashingEmbedder() if encoders == ONE else stand_ins()
 
 
 def _grow(

@@ -102,7 +102,7 @@ def open_memory(
     policy: PolicySource | None,
     tenant: str | None,
     clock: Callable[[], datetime] | None,
-    embedder: Embedder | None = None,
+    embedder: Embedder | Embedders | None = None,
     index: OutsideIndex | None = None,
 ) -> Memory:
     """Open a store and join the stages over it; see ``Memory.open``. ``index`` is asked instead of the policy's."""
@@ -158,7 +158,9 @@ def open_memory(
     return Memory(stages, settings.tenant)
 
 
-def _embedders(given: Embedder | None, policy: Policy) -> Embedders:
+def _embedders(given: Embedder | Embedders | None, policy: Policy) -> Embedders:
+    if isinstance(given, Embedders):
+        return given
     return load_embedders(policy.embedder) if given is None else Embedders(given)
 
 

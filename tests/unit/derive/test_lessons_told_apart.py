@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from phronesis.core.experience.similarity import Floats
-from phronesis.derive.experience.meaning import Apart, Placed
+from phronesis.core.experience.similarity import Floats, SideBySide
+from phronesis.derive.experience.meaning import Apart, Placed, held
 
 UNRELATED = np.eye(8, dtype=np.float32)[:4]
 
@@ -21,12 +21,10 @@ def leaning(count: int, share: float) -> Floats:
 
 
 def likeness(vectors: Floats, apart: Apart) -> Floats:
-    placed = Placed(apart)
-    placed.add(vectors)
-    placed.build(np.pad(UNRELATED, ((0, 0), (0, vectors.shape[1] - UNRELATED.shape[1]))))
-    term = placed.term("taught", 2.0)
-    out: Floats = term.weight * term.metric.matrix(np.arange(2), np.arange(len(vectors)))
-    return out
+    rows = held(vectors)
+    placed = Placed(apart, slice(0, rows.shape[1]))
+    placed.build(rows, np.pad(UNRELATED, ((0, 0), (0, vectors.shape[1] - UNRELATED.shape[1]))))
+    return SideBySide(rows, placed.weights(2.0)).matrix(np.arange(2))
 
 
 def test_what_two_have_anyway_says_nothing_where_all_are_alike() -> None:

@@ -102,12 +102,12 @@ def test_the_labelled_events_are_clustered_with_precision_by_words_alone() -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", [7, 40])
-def test_events_that_come_a_part_at_a_time_end_in_the_same_patterns(part: int) -> None:
+@pytest.mark.parametrize(("at_once", "part"), [(0.0, 7), (0.0, 40), (0.9, 1)])
+def test_events_that_come_a_part_at_a_time_end_in_the_same_patterns(at_once: float, part: int) -> None:
     events = load_events(DEV)[:150]
-    at_once, _ = clustered(events, "none")
-    in_parts, kept = clustered_in_parts(events, "none", part)
-    both = Agreement.of(pairs_of(in_parts), pairs_of(at_once))
+    together, _ = clustered(events, "none")
+    in_parts, kept = clustered_in_parts(events, "none", at_once=at_once, part=part)
+    both = Agreement.of(pairs_of(in_parts), pairs_of(together))
     assert both.f1 is not None
     assert kept is not None
     assert both.f1 >= 0.95

@@ -38,7 +38,10 @@ class SimilarityMetric(Protocol):
         ...
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-        """Give how alike each of ``rows`` is to each of ``others`` (default: to all), float32 (rows, others)."""
+        """Give how alike each of ``rows`` is to each of ``others`` (default: to all), float32 (rows, others).
+
+        The array is the caller's: it may write there.
+        """
         ...
 
 
@@ -60,15 +63,17 @@ class Cosine:
 
 
 @dataclass(frozen=True, slots=True)
-class CosineOver:
-    """The cosine of vectors less ``start``; 0 where one of two has none: there it says nothing for or against.
+class SideBySide:
+    """The products of vectors in which each number counts its weight: several cosines added up in one multiplication.
 
-    Rows have length 1 or 0, and one number more: 1 or 0 again. The start is taken off in the same multiplication.
+    ``vectors`` hold what each of them compares behind each other, ``weights`` what each number counts. A number that is
+    1 where an event has a vector, and 0 elsewhere, takes its weight off where both have one: there a cosine counts from
+    a start on, and where one of two has none it says nothing for or against.
     """
 
     vectors: Floats
-    start: float
-    name: str = "cosine_over"
+    weights: Floats
+    name: str = "side_by_side"
 
     @property
     def size(self) -> int:
@@ -76,10 +81,8 @@ class CosineOver:
         return len(self.vectors)
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-        """Give what is over the start."""
-        asked = self.vectors[rows]
-        asked[:, -1] *= np.float32(-self.start)
-        return _products(asked, self.vectors if others is None else self.vectors[others])
+        """Give the weighted sums. Weighed are the asked ones, which are few: of all with all that takes no pass."""
+        return _products(self.vectors[rows] * self.weights, self.vectors if others is None else self.vectors[others])
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +195,13 @@ class WeightedSum:
         return self.terms[0].metric.size
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-        """Give the weighted sums."""
-        out: Floats = np.zeros((len(rows), self.size if others is None else len(others)), np.float32)
-        part = np.empty_like(out)  # of 256 rows among 20,000 one more array is 20 MB
-        for term in self.terms:
-            out += np.multiply(term.metric.matrix(rows, others), np.float32(term.weight), out=part)
+        """Give the weighted sums, added up in place: of 256 rows among 20,000 one more array is 20 MB."""
+        first, *more = self.terms
+        out = first.metric.matrix(rows, others)
+        out *= np.float32(first.weight)
+        for term in more:
+            part = term.metric.matrix(rows, others)
+            part *= np.float32(term.weight)
+            out += part
         out -= np.float32(sum(term.weight * term.offset for term in self.terms))
         return out

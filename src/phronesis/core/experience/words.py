@@ -20,11 +20,6 @@ and its postings are most of the work."""
 
 FEW: Final = 500
 
-LATE: Final = 4
-LATE_SHARE: Final = 20
-"""Events that may be added before an index is built anew: 4, or a twentieth of it. Building takes a fifth of a second
-for 20,000 events."""
-
 MANY: Final = 300
 MANY_SHARE: Final = 15
 """With more others than 300 and a fifteenth of all, an event is compared by the postings of its terms instead of by the
@@ -84,7 +79,7 @@ class TermCosine:
 
     ``background`` are texts known to be unrelated, counted with the events: in a lane of five events that are all alike
     what they share would else seem to say nothing. Events that come later are added with the idf of those that were
-    there; `outgrown` says when to build anew.
+    there: as they become more, build anew (`built_of` says of how many it was).
     """
 
     name = "term_cosine"
@@ -118,10 +113,6 @@ class TermCosine:
     def idf(self, term: int) -> float:
         """Give how rare a term is; that of a new one where it came later."""
         return float(self._idf[term]) if term < len(self._idf) else float(self._new)
-
-    def outgrown(self, added: int) -> bool:
-        """Tell whether with so many more events document frequencies are no longer what they were."""
-        return self.size + added > self.built_of + max(LATE, self.built_of // LATE_SHARE)
 
     def add(self, bags: Bags) -> None:
         """Add events behind those that are there."""

@@ -5,7 +5,8 @@ weights and words. Applying makes, continues and retires patterns. What was look
 rollback takes the mark back too, and the next call looks at it again.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from math import log
 from threading import Lock
@@ -17,17 +18,18 @@ from phronesis.core.entries import Entry, Outcome
 from phronesis.core.experience.describing import describe
 from phronesis.core.experience.grouping import Bonds
 from phronesis.core.experience.neighbours import NOBODY
-from phronesis.core.experience.records import CROSSED, MEMBER_OF, PATTERN, event_of
+from phronesis.core.experience.records import CROSSED, PATTERN, event_of
 from phronesis.core.experience.similarity import Floats, Rows
 from phronesis.core.experience.viewing import view_of
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
-from phronesis.derive.experience.bonds import beside, bonds_among
+from phronesis.derive.experience.bonds import bonds_among
 from phronesis.derive.experience.marks import marked, returning
 from phronesis.derive.experience.meaning import Encoders
+from phronesis.derive.experience.reaching import JOINT, method_of, reach_of
 from phronesis.derive.experience.resembling import resembling
 from phronesis.derive.experience.table import EventTable, EventTables
-from phronesis.derive.experience.views import ViewTable, pairs_of_lists, view_table
+from phronesis.derive.experience.views import ALONE, ViewTable, pairs_of_lists, view_table
 from phronesis.derive.experience.wording import readable
 from phronesis.derive.handler import Bench
 from phronesis.models.embedder import Embedder
@@ -39,7 +41,7 @@ AGGREGATE: Final = "aggregate"
 CLUSTERS: Final = "clusters"
 """The role of the outcome: which groups there are, of the part that was looked at, and what is said of each."""
 
-MADE_BY: Final = "average-link/10"
+MADE_BY: Final = "average-link/11"
 """Rises when the same events would give other groups or words."""
 
 MIN_MEMBERS: Final = 2
@@ -51,7 +53,12 @@ FULLY: Final = 0.25
 """From this share of new events on, all are looked at: most patterns would be touched anyway."""
 
 GROWTH: Final = 1.1
-"""All events are looked at, too, each time that there are a tenth more: by then words are not as rare as they were."""
+CLOSE: Final = 1.01
+SMALL: Final = 200
+"""All events are looked at, too, each time that there are so many times as many: by then words are not as rare as they
+were. In a lane of up to `SMALL` events, where that takes a fifth of a second, and wherever events are compared by words
+alone, it is at `CLOSE`: by words, events that came one by one end in patterns whose pairs have an F1 of .97 and more
+against those of all at once, and .88 at `GROWTH`; with vectors .998 there (docs/benchmarks.md)."""
 
 COUNTER: Final = 0.5
 """How alike an event of the other outcome must be to a pattern's members, in units of the threshold and without shared
@@ -60,14 +67,30 @@ neighbours, which events of two outcomes do not have, to be its counterexample."
 MAX_COUNTER: Final = 5
 """Counterexamples that a pattern names, the most alike first."""
 
-JOINT: Final = "average link"
-"""The method of a group that is alike on the whole; one that is alike in one view, or in two, says in which."""
-
 _WEIGHED: Final = 32
 """Members that are compared with each other, for their weights."""
 _TYPICAL: Final = 3
 """Members that are compared with all events of the other outcome."""
 _AT_ONCE: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What of a lane is looked at: events by row, the patterns that may change, and what people said of the events.
+
+    ``rows`` are grouped as what they are on the whole; those of ``by_view`` by one view, and where two are crossed.
+    """
+
+    rows: Rows
+    by_view: Mapping[str, Rows]
+    touched: Sequence[str]
+    bonds: Bonds
+    returning: Sequence[str]
+
+    @property
+    def looked_at(self) -> Rows:
+        """All events that are looked at."""
+        return np.unique(np.concatenate([self.rows, *self.by_view.values()]))
 
 
 @dataclass(slots=True)
@@ -103,66 +126,53 @@ class Aggregating:
         own = self.embedders.serving(bench.tenant)
         encoders = None if own is None else Encoders(own, self.embedders.beside(own), self.embedders.of_lessons(own))
         table, _ = self.tables.of(view, encoders, before=before, fresh=again)
-        part = _everything(view, table, again=True) if again else _part(view, entry, table)
+        part = _everything(view, table, again=True) if again else self._part(view, entry, table)
         if part is None:
             return [Outcome(role=CLUSTERS, made_by=MADE_BY, body={"clusters": [], "touched": [], "looked_at": 0})]
         body = _grouped(view, table, part, own if table.model is not None else None)
         return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=body)]
 
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What of a lane is looked at: events by row, the patterns that may change, and what people said of the events."""
-
-    rows: Rows
-    touched: Sequence[str]
-    bonds: Bonds
-    returning: Sequence[str]
-
-
-def _part(view: LaneView, entry: Entry, table: EventTable) -> Part | None:
-    """Give what an aggregation looks at; None where nothing is new."""
-    last = marked(view)
-    news, back, held = table.changed_since(view, last), returning(view, last), len(table.alive)
-    if entry.payload.get("full") or last == 0 or len(news) > FULLY * held or _grown(held - len(news), held):
+    def _part(self, view: LaneView, entry: Entry, table: EventTable) -> Part | None:
+        """Give what an aggregation looks at; None where nothing is new."""
+        last = marked(view)
+        news, back = table.changed_since(view, last), returning(view, last)
         if not news and not entry.payload.get("full"):
             return None
-        return _everything(view, table, back=back)
-    if not news:
-        return None
+        if entry.payload.get("full") or last == 0 or len(news) > FULLY * len(table.alive) or _grown(table, len(news)):
+            self.tables.renew(table)
+            return _everything(view, table, back=back)
+        return _near(view, table, news, back)
+
+
+def _near(view: LaneView, table: EventTable, news: Sequence[str], back: Sequence[str]) -> Part:
+    """Give what some events reach."""
     near = set(news)
     fresh = table.rows(news)
     if table.neighbours is not None and len(fresh):
         nearest, _ = table.neighbours.lists(fresh)
-        met = np.union1d(nearest[nearest >= 0], table.neighbours.naming(fresh))
+        told = np.unique(nearest[nearest >= 0])
+        table.neighbours.lists(told)  # they are grouped anyway; in a table that was just read nobody names anybody yet
+        met = np.union1d(told, table.neighbours.naming(fresh))
         near |= {table.ids[row] for row in met.tolist()}
-    ids, patterns = _reached(view, near)
-    return Part(table.rows(ids), patterns, bonds_among(view, ids, table), back)
+    reached = reach_of(view, table, near)
+    by_view = {name: table.rows(sorted(ids)) for name, ids in reached.by_view.items()}
+    ids = sorted(set().union(reached.events, *reached.by_view.values()))
+    bonds = bonds_among(view, ids, table)
+    return Part(table.rows(sorted(reached.events)), by_view, reached.patterns, bonds, back)
 
 
-def _reached(view: LaneView, near: set[str]) -> tuple[list[str], list[str]]:
-    """Give the events that may be grouped anew with some, and their patterns.
-
-    Those are the members of the same patterns, and what people put together with any of them, and so on.
-    """
-    while True:
-        patterns = sorted({edge.to_id for edge in view.edges_from(sorted(near), MEMBER_OF)})
-        ids = near | {edge.from_id for edge in view.edges_to(patterns, MEMBER_OF)}
-        ids |= beside(view, ids)
-        if ids == near:
-            return sorted(ids), patterns
-        near = ids
-
-
-def _grown(before: int, now: int) -> bool:
-    """Tell whether a lane passed one of the sizes at which everything is looked at, each a tenth above the last."""
-    return int(log(max(1, now), GROWTH)) > int(log(max(1, before), GROWTH))
+def _grown(table: EventTable, news: int) -> bool:
+    """Tell whether a lane passed one of the sizes at which everything is looked at, each so much above the last."""
+    now = len(table.alive)
+    growth = CLOSE if table.model is None or now <= SMALL else GROWTH
+    return int(log(max(1, now), growth)) > int(log(max(1, now - news), growth))
 
 
 def _everything(view: LaneView, table: EventTable, *, again: bool = False, back: Sequence[str] = ()) -> Part:
     """Give all there is; of a lane that went on since, the patterns that ended meanwhile too."""
     touched = [item.id for item in view.find(kinds=(PATTERN,), live=not again)]
-    return Part(table.everything(), touched, bonds_among(view, table.ids, table), back)
+    everything = table.everything()
+    return Part(everything, dict.fromkeys(ALONE, everything), touched, bonds_among(view, table.ids, table), back)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +187,10 @@ class Found:
 
 
 def _grouped(view: LaneView, table: EventTable, part: Part, encoder: Embedder | None) -> dict[str, Any]:
-    events = view.items([table.ids[row] for row in part.rows.tolist()])
-    rows = [row for row in part.rows.tolist() if table.ids[row] in events]
-    views = view_table(view, table, encoder, {table.ids[row]: events[table.ids[row]] for row in rows})
+    looked_at = part.looked_at
+    events = view.items([table.ids[row] for row in looked_at.tolist()])
+    rows = {row for row in looked_at.tolist() if table.ids[row] in events}
+    views = view_table(view, table, encoder, {table.ids[row]: events[table.ids[row]] for row in sorted(rows)})
     made = _found(table, part, views, rows)
     members = [sorted(zip((table.ids[row] for row in found.rows), _weights(found.alike, len(found.rows)), strict=True),
                       key=_typical) for found in made]  # fmt: skip
@@ -194,18 +205,22 @@ def _grouped(view: LaneView, table: EventTable, part: Part, encoder: Embedder | 
     for body, others in zip(clusters, resembling(table, groups), strict=True):
         body["similar"] = [list(one) for one in others]
     return {
-        "clusters": clusters, "touched": list(part.touched), "looked_at": len(part.rows),
+        "clusters": clusters, "touched": list(part.touched), "looked_at": len(looked_at),
         "returning": list(part.returning),
     }  # fmt: skip
 
 
-def _found(table: EventTable, part: Part, views: ViewTable, rows: Sequence[int]) -> list[Found]:
-    """Give the groups that are alike on the whole, then those of one view only, then those of two crossed (EMB-08)."""
-    if not rows or table.neighbours is None:
+def _found(table: EventTable, part: Part, views: ViewTable, held: AbstractSet[int]) -> list[Found]:
+    """Give the groups that are alike on the whole, then those of one view only, then those of two crossed (EMB-08).
+
+    ``held`` are the rows whose events are there.
+    """
+    if not held or table.neighbours is None:
         return []
     grouper = table.grouper(part.bonds)
-    groups = grouper.groups(np.array(rows, dtype=np.int64))
+    groups = grouper.groups(np.array([row for row in part.rows.tolist() if row in held], dtype=np.int64))
     out = [Found(group, grouper.alike(np.array(group[:_WEIGHED], dtype=np.int64)), JOINT) for group in groups]
+    rows = sorted(held)
     nearest, _ = table.neighbours.lists(np.array(rows, dtype=np.int64))
     place = {row: views.places[table.ids[row]] for row in rows}
     row_at = {n: row for row, n in place.items()}
@@ -213,11 +228,12 @@ def _found(table: EventTable, part: Part, views: ViewTable, rows: Sequence[int])
     # Of events that people put together or apart, nothing is grouped by one view: they said how these belong.
     said = {place[row] for pair in (*part.bonds.together, *part.bonds.apart) for row in pair if row in place}
     pairs = [pair for pair in pairs if not said.intersection(pair)]
-    for names, group in views.groups(pairs, [[place[row] for row in known] for known in groups], ()):
+    among = {name: {place[row] for row in allowed.tolist() if row in held} for name, allowed in part.by_view.items()}
+    for names, group in views.groups(pairs, [[place[row] for row in known] for known in groups], among):
         there = np.array(group[:_WEIGHED], dtype=np.int64)
         alike = views.alike(names, there)
         crossed = names if len(names) > 1 else ()
-        out.append(Found([row_at[n] for n in group], alike, f"{JOINT} by {' and '.join(names)}", crossed))
+        out.append(Found([row_at[n] for n in group], alike, method_of(names), crossed))
     return out
 
 
@@ -239,20 +255,33 @@ def _counterexamples(table: EventTable, groups: Sequence[Sequence[int]]) -> list
 
     They are what speaks against a pattern. Many groups are compared at a time: one by one it takes ten times as long.
     """
-    out: list[list[tuple[str, float]]] = []
+    out: list[list[tuple[str, float]]] = [[] for _ in groups]
     outcomes = table.outcomes()
-    for begin in range(0, len(groups), _AT_ONCE):
-        typical = [group[:_TYPICAL] for group in groups[begin : begin + _AT_ONCE]]
-        rows = np.array([row for group in typical for row in group], dtype=np.int64)
-        alike = np.zeros((0, 0), np.float32) if table.neighbours is None else table.neighbours.metric.matrix(rows)
-        place = 0
-        for group in typical:
-            mean = alike[place : place + len(group)].mean(axis=0) / table.belonging.likeness_unit
-            place += len(group)
-            others = (mean >= COUNTER) & (outcomes != outcomes[group[0]]) & (outcomes != NOBODY)
-            best = sorted(np.flatnonzero(others).tolist(), key=lambda row: (-float(mean[row]), table.ids[row]))
-            out.append([(table.ids[row], round(float(mean[row]), WEIGHT_DIGITS)) for row in best[:MAX_COUNTER]])
+    of_group = np.array([outcomes[group[0]] for group in groups], dtype=np.int64)
+    for outcome in np.unique(of_group).tolist():
+        same = np.flatnonzero(of_group == outcome).tolist()
+        others = np.flatnonzero((outcomes != outcome) & (outcomes != NOBODY))
+        for begin in range(0, len(same) if len(others) else 0, _AT_ONCE):
+            asked = same[begin : begin + _AT_ONCE]
+            found = _speaking_against(table, [groups[n][:_TYPICAL] for n in asked], others)
+            for n, counter in zip(asked, found, strict=True):
+                out[n] = counter
     return out
+
+
+def _speaking_against(
+    table: EventTable, typical: Sequence[Sequence[int]], others: Rows
+) -> Iterator[list[tuple[str, float]]]:
+    """Give for each group's typical members those of some other events that are like them, the most alike first."""
+    assert table.neighbours is not None  # there are groups  # noqa: S101
+    alike = table.neighbours.metric.matrix(np.array([row for group in typical for row in group], np.int64), others)
+    place = 0
+    for group in typical:
+        mean = alike[place : place + len(group)].mean(axis=0) / table.belonging.likeness_unit
+        place += len(group)
+        like = [(table.ids[others[n]], float(mean[n])) for n in np.flatnonzero(mean >= COUNTER).tolist()]
+        best = sorted(like, key=lambda one: (-one[1], one[0]))[:MAX_COUNTER]
+        yield [(one, round(value, WEIGHT_DIGITS)) for one, value in best]
 
 
 def _body(

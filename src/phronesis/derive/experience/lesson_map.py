@@ -41,6 +41,11 @@ class LessonMap:
     centres: tuple[Floats, ...]
     weights: Floats
 
+    @property
+    def dimension(self) -> int:
+        """How many numbers say where an event lies."""
+        return int(self.weights.shape[1])
+
     def of(self, seen: Sequence[Floats]) -> Floats:
         """Give where events lie, rows of length 1, from the vectors of `PARTS` by each model in turn.
 

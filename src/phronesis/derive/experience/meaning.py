@@ -13,15 +13,15 @@ So do encoders that were taught it, which see wholes alone: one of all languages
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from phronesis.core.experience.centring import Centre, usual_cosine
 from phronesis.core.experience.growing import Growing
 from phronesis.core.experience.records import L1
-from phronesis.core.experience.similarity import Cosine, CosineOver, Floats, Term
+from phronesis.core.experience.similarity import Floats, SideBySide
 from phronesis.derive.experience.lesson_map import LessonMap, map_for
 from phronesis.derive.experience.unrelated import LANGUAGES, TEXTS
 from phronesis.index.experience import view_part
@@ -63,8 +63,6 @@ that other authors taught. What was taught is not centred, which takes part of i
 starts lie as far as over what two unlike events of those sets have, .47 and .38: 188 failures of one agent in one text
 game, of which two have .82, are one pattern of 151 without it, and with it seventeen of five and more."""
 
-_Halves = npt.NDArray[np.float16]
-
 
 @dataclass(frozen=True, slots=True)
 class Encoders:
@@ -105,95 +103,98 @@ class Encoders:
 
 @dataclass(slots=True)
 class Facet:
-    """The vectors of one kind, row by row, and the same centred. Halves, as they are stored."""
+    """The vectors of one kind, row by row, halves as they are stored; ``at``: where they stand, centred, in a row."""
 
     name: str
     encoder: Embedder
+    at: slice
     centre: Centre | None = None
     _raw: Growing[np.float16] = field(default_factory=lambda: Growing(np.float16))
-    _centred: Growing[np.float32] = field(default_factory=lambda: Growing(np.float32))
-
-    @property
-    def raw(self) -> _Halves:
-        """The vectors as they came."""
-        return self._raw.rows
-
-    @property
-    def centred(self) -> Floats:
-        """Less the centre, as far as there is one."""
-        return self._centred.rows
 
     def take(self, vectors: Floats) -> None:
         """Add rows behind those that are there."""
         self._raw.add(vectors)
 
-    def build(self, unrelated: Floats) -> None:
-        """Centre all rows anew."""
-        vectors = self.raw.astype(np.float32)
-        self.centre = Centre.of(vectors, unrelated, LANGUAGES)
-        self._centred = Growing(np.float32)
-        self._centred.add(self.centre.centred(vectors))
+    def repeat(self, rows: Sequence[int]) -> None:
+        """Add rows that are there once more."""
+        self._raw.add(self._raw.rows[list(rows)])
 
-    def extend(self) -> None:
-        """Centre the rows that came since."""
-        if self.centre is not None and len(self._centred) < len(self._raw):
-            self._centred.add(self.centre.centred(self.raw[len(self._centred) :].astype(np.float32)))
+    def build(self, unrelated: Floats) -> None:
+        """Find the centre anew."""
+        self.centre = Centre.of(self._raw.rows.astype(np.float32), unrelated, LANGUAGES)
+
+    def centred(self, first: int) -> Floats:
+        """Give the rows from ``first`` on less the centre, once there is one."""
+        assert self.centre is not None  # it is built  # noqa: S101
+        return self.centre.centred(self._raw.rows[first:].astype(np.float32))
+
+    def weights(self, weight: float) -> Floats:
+        """Give what each number counts: a cosine in units of how far unrelated texts are apart."""
+        assert self.centre is not None  # it is built  # noqa: S101
+        return np.full(self.encoder.dimension, weight / self.centre.spread, np.float32)
 
 
 @dataclass(slots=True)
 class Placed:
-    """Where lessons are told apart: vectors row by row, which events have one, and where cosines begin to speak."""
+    """Where lessons are told apart: ``at`` of a row, and where cosines begin to speak for one lesson."""
 
     apart: Apart
+    at: slice
     _start: float = field(init=False)
-    _held: Growing[np.float32] = field(default_factory=lambda: Growing(np.float32))
 
     def __post_init__(self) -> None:
         """Start where sets of many authors do, until the lane is known."""
         self._start = self.apart.start
 
-    def build(self, unrelated: Floats) -> None:
-        """Find where cosines begin to speak for one lesson, by how alike two of the lane are anyway."""
+    def build(self, held: Floats, unrelated: Floats) -> None:
+        """Find where cosines begin to speak for one lesson, by how alike two of the lane (`held`) are anyway."""
         if self.apart.over_usual is not None:
-            usual = usual_cosine(self._held.rows[:, :-1], unrelated)
+            usual = usual_cosine(held[:, :-1], unrelated)
             self._start = max(self.apart.start, usual + self.apart.over_usual)
 
-    def add(self, vectors: Floats) -> None:
-        """Add rows of length 1, or of 0 for an event in which its encoder sees nothing, behind those that are there."""
-        there = np.any(vectors, axis=1)[:, None]
-        self._held.add(np.concatenate([vectors, there], axis=1).astype(np.float32))
+    def weights(self, weight: float) -> Floats:
+        """Give what each number counts: what a cosine has over the start, in units of how far cosines are apart."""
+        out = np.full(self.at.stop - self.at.start, weight / self.apart.spread, np.float32)
+        out[-1] *= -self._start
+        return out
 
-    def repeat(self, rows: Sequence[int]) -> None:
-        """Add rows that are there once more."""
-        self._held.add(self._held.rows[list(rows)])
 
-    def term(self, name: str, weight: float) -> Term:
-        """Give the metric of what cosines have over the start, in units of how far they are apart."""
-        return Term(CosineOver(self._held.rows, self._start, name), weight / self.apart.spread)
+def held(vectors: Floats) -> Floats:
+    """Give rows of length 1, or of 0 for an event in which an encoder sees nothing, and whether it sees something."""
+    return np.concatenate([vectors, np.any(vectors, axis=1)[:, None]], axis=1).astype(np.float32)
 
 
 @dataclass(slots=True)
 class Meaning:
     """The vectors of a lane's events: wholes by each encoder, parts by the tenant's own; none without an encoder.
 
-    ``told_apart`` are where lessons are told apart, by the map and by the encoder that was taught, as far as there are.
+    ``told_apart`` are where lessons are told apart, by the map and by the encoders that were taught, as far as there
+    are. All that is compared of an event stands in one row, so that one multiplication compares it.
     """
 
     encoders: Encoders | None = None
     facets: Sequence[Facet] = field(init=False)
     map: LessonMap | None = field(init=False)
     told_apart: Mapping[str, Placed] = field(init=False)
+    _rows: Growing[np.float32] = field(init=False, default_factory=lambda: Growing(np.float32))
+    _width: int = field(init=False, default=0)
+    _centred: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         """Make room for what the encoders see: the wholes first, one for each encoder."""
-        self.map = None if self.encoders is None else self.encoders.map
-        mapped = [] if self.map is None else [LEARNED]
-        self.told_apart = {name: Placed(APART[name]) for name in (*mapped, *self.taught)}
+        self.map, self.facets, self.told_apart = None, [], {}
         if self.encoders is None:
-            self.facets = []
             return
-        wholes = [Facet(WHOLE, encoder) for encoder in self.encoders.general]
-        self.facets = [*wholes, *(Facet(name, self.encoders.own) for name in LESSON)]
+        self.map = self.encoders.map
+        seen = [(WHOLE, encoder) for encoder in self.encoders.general] + [(name, self.encoders.own) for name in LESSON]
+        placed = {} if self.map is None else {LEARNED: self.map.dimension}
+        placed |= {name: encoder.dimension for name, encoder in self.taught.items()}
+        ends = np.cumsum([0, *(one.dimension for _, one in seen), *(width + 1 for width in placed.values())]).tolist()
+        self._width = ends[-1]
+        spans = [slice(begin, end) for begin, end in pairwise(ends)]
+        self.facets = [Facet(name, encoder, at) for (name, encoder), at in zip(seen, spans, strict=False)]
+        self.told_apart = {name: Placed(APART[name], at)
+                           for name, at in zip(placed, spans[len(seen) :], strict=True)}  # fmt: skip
 
     @property
     def built(self) -> bool:
@@ -212,41 +213,48 @@ class Meaning:
 
     def take(self, seen: "Seen") -> None:
         """Add the vectors of new events."""
-        for facet in self.facets:
-            facet.take(seen[facet.encoder.name, facet.name])
         if self.encoders is None:
             return
+        for facet in self.facets:
+            facet.take(seen[facet.encoder.name, facet.name])
+        placed = {name: seen[encoder.name, WHOLE] for name, encoder in self.taught.items()}
         if self.map is not None:
             given = [seen[encoder.name, name] for encoder in self.encoders.general for name in (WHOLE, *LESSON)]
-            self.told_apart[LEARNED].add(self.map.of(given))
-        for name, encoder in self.taught.items():
-            self.told_apart[name].add(seen[encoder.name, WHOLE])
+            placed[LEARNED] = self.map.of(given)
+        new = np.zeros((len(seen[self.encoders.own.name, WHOLE]), self._width), np.float32)
+        for name, vectors in placed.items():
+            new[:, self.told_apart[name].at] = held(vectors)
+        self._rows.add(new)
 
     def repeat(self, rows: Sequence[int]) -> None:
         """Add rows that are there once more."""
         for facet in self.facets:
-            facet.take(facet.raw[list(rows)].astype(np.float32))
-        for placed in self.told_apart.values():
-            placed.repeat(rows)
+            facet.repeat(rows)
+        if self.facets:
+            self._rows.add(self._rows.rows[list(rows)])
 
     def build(self, unrelated_of: Callable[[Embedder], Floats]) -> None:
         """Centre everything, by the vectors of `TEXTS`."""
         for facet in self.facets:
             facet.build(unrelated_of(facet.encoder))
         for name, encoder in self.taught.items():
-            self.told_apart[name].build(unrelated_of(encoder))
+            placed = self.told_apart[name]
+            placed.build(self._rows.rows[:, placed.at], unrelated_of(encoder))
+        self._centred = 0
+        self.extend()
 
     def extend(self) -> None:
         """Centre what came since."""
         for facet in self.facets:
-            facet.extend()
+            self._rows.rows[self._centred :, facet.at] = facet.centred(self._centred)
+        self._centred = len(self._rows)
 
-    def terms(self, weights: Mapping[str, float]) -> list[Term]:
-        """Give the metrics in units of how far unrelated texts are apart, by what each counts; wholes share theirs."""
+    def metric(self, weights: Mapping[str, float]) -> SideBySide:
+        """Give what compares them all, each by what it counts; wholes share theirs."""
         alike = Counter(facet.name for facet in self.facets)
-        terms = [Term(Cosine(one.centred, one.name), weights[one.name] / (one.centre.spread * alike[one.name]))
-                 for one in self.facets if one.centre is not None]  # fmt: skip
-        return terms + [placed.term(name, weights[name]) for name, placed in self.told_apart.items()]
+        counts = [one.weights(weights[one.name] / alike[one.name]) for one in self.facets]
+        counts += [placed.weights(weights[name]) for name, placed in self.told_apart.items()]
+        return SideBySide(self._rows.rows, np.concatenate(counts), "meaning")
 
 
 Seen = Mapping[tuple[str, str], Floats]

@@ -102,6 +102,8 @@ class EventTable:
     recorded: list[int] = field(default_factory=list)
     alive: set[int] = field(default_factory=set)
     neighbours: Neighbours | None = None
+    methods: dict[str, str] = field(default_factory=dict)
+    """How patterns were made, as far as somebody asked."""
     _dead: set[int] = field(default_factory=set)
     _successes: AbstractSet[str] = frozenset()
     _documents: list[str] = field(default_factory=list)
@@ -182,11 +184,16 @@ class EventTable:
         gone = sorted(self._dead)
         groups[gone] = NOBODY
         self._dead.clear()
-        if self._words is None or self._words.outgrown(len(added)):
+        if self._words is None:
             self._build(groups, unrelated_of)
         else:
             self._extend(added, groups, gone)
         return added
+
+    def renew(self, unrelated_of: Callable[[Embedder], Floats]) -> None:
+        """See how rare words are, and how far texts are apart, from all there is by now."""
+        if self._words is not None and self._words.built_of < len(self.ids):
+            self._build(self._groups, unrelated_of)
 
     def _successful(self, view: LaneView, seen: int, fresh: Iterable[Item]) -> set[str]:
         """Give the events that are successes now: those of the last look, and what came and was relabelled since."""
@@ -268,7 +275,7 @@ class EventTable:
         if not self.meaning.built:
             return WeightedSum([Term(self._words, 1.0 / WORDS_UNIT, WORDS_OFFSET), *terms])
         shared_words = Term(self._words, WORDS_WEIGHT / WORDS_UNIT, WORDS_OFFSET)
-        return WeightedSum([*self.meaning.terms(MEANING), shared_words, *terms])
+        return WeightedSum([Term(self.meaning.metric(MEANING), 1.0), shared_words, *terms])
 
 
 def _marks_of(item: Item | None) -> frozenset[str]:
@@ -323,6 +330,10 @@ class EventTables:
     def forget(self, view: LaneView) -> None:
         """Have a lane's table made anew: how rare words are, and how far texts are apart, from all there is now."""
         self._tables.pop((view.unit.tenant, view.lane_id), None)
+
+    def renew(self, table: EventTable) -> None:
+        """Have a table see all that came since it was built as it sees the rest, where all of it is looked at."""
+        table.renew(self._vectors_of)
 
     def _vectors_of(self, encoder: Embedder) -> Floats:
         if encoder.name not in self._unrelated:

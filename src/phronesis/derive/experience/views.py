@@ -5,6 +5,7 @@ process holds.
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
@@ -67,15 +68,18 @@ class ViewTable:
         return out
 
     def groups(
-        self, pairs: Sequence[tuple[int, int]], known: Sequence[Sequence[int]], apart: Sequence[tuple[int, int]]
+        self, pairs: Sequence[tuple[int, int]], known: Sequence[Sequence[int]], among: Mapping[str, AbstractSet[int]]
     ) -> list[tuple[tuple[str, ...], list[int]]]:
-        """Give groups that are alike in one view, then in two, and no known ones, by place, each with its views."""
+        """Give groups that are alike in one view, then in two, and no known ones, by place, each with its views.
+
+        Those of one view are ``among`` the events that are named for it.
+        """
         by_view: dict[str, list[list[int]]] = {}
         out: list[tuple[tuple[str, ...], list[int]]] = []
         for view in ALONE:
-            there = self.having[view]
+            there = self.having[view] & among[view]
             joined = Listed([pair for pair in pairs if there.issuperset(pair)], self.threshold)
-            by_view[view] = view_groups(self.metrics[view], joined, threshold=self.threshold, apart=apart)
+            by_view[view] = view_groups(self.metrics[view], joined, threshold=self.threshold)
             found = beside(by_view[view], [*known, *(group for _, group in out)])
             out += [((view,), group) for group in found]
         for one, other in combinations(ALONE, 2):

@@ -178,7 +178,9 @@ def lesson_encoder(data: tuple[Path, ...], *, base: Path | None, out: Path | Non
 @click.command()
 @_labelled("--labelled", "Labelled events")
 @_embedder("Compare events by meaning as well.")
-@click.option("--in-parts", is_flag=True, help="Also cluster them a part at a time, and compare.")
+@click.option(
+    "--in-parts", is_flag=True, help="Also cluster nine tenths at once and the others one by one, and compare."
+)
 @AS_JSON
 def experience(labelled: tuple[Path, ...], *, embedder: str, in_parts: bool, as_json: bool) -> None:
     """How well events are clustered into patterns.

@@ -64,9 +64,16 @@ def reasoning(items: int, *, claims: int, runs: int, calls: int, url: str | None
 @click.command()
 @click.option("--events", type=int, default=20_000, show_default=True, help="Events of the experience base.")
 @click.option("--calls", type=int, default=50, show_default=True, help="Events more, and queries, that are timed.")
+@click.option(
+    "--encoders",
+    type=click.Choice(["one", "auto"]),
+    default="one",
+    show_default=True,
+    help="Compare them by one hashing encoder, or by stand-ins for all that auto loads.",
+)
 @URL
 @AS_JSON
-def patterns(events: int, *, calls: int, url: str | None, as_json: bool) -> None:
+def patterns(events: int, *, calls: int, encoders: str, url: str | None, as_json: bool) -> None:
     """Group and query with many events.
 
     The events are made up, in both languages. Tells how long all of them take to group, one more, and a query.
@@ -74,7 +81,7 @@ def patterns(events: int, *, calls: int, url: str | None, as_json: bool) -> None
     from phronesis.evals.experience_scale import run_experience_scale  # noqa: PLC0415 - numpy: not for --help
 
     with Progress() as progress:
-        report = run_experience_scale(events=events, calls=calls, url=url, on_progress=progress)
+        report = run_experience_scale(events=events, calls=calls, encoders=encoders, url=url, on_progress=progress)
     show(report, as_json=as_json)
 
 

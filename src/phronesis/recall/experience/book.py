@@ -55,10 +55,15 @@ class ExperienceBook:
             held = read_items(unit, get_lane(unit, entry.lane_id), list(made))
             items = [held[one] for one in made if one in held and held[one].kind == kind]
             records = as_records(unit, items)
-        new = [one for one in records if made[one.id].op == "create"]
-        retired = [one for one in records if one not in new and "ended" in made[one.id].patch]
-        gone = {one.id for one in (*new, *retired)}
-        changed = [one for one in records if one.id not in gone and _moved(made[one.id])]
+        new, retired, changed = [], [], []
+        for one in records:
+            delta = made[one.id]
+            if delta.op == "create":
+                new.append(one)
+            elif "ended" in delta.patch:
+                retired.append(one)
+            elif _moved(delta):
+                changed.append(one)
         mapping: dict[str, list[str]] = {}
         for one in (*new, *changed):
             for below in _below(one):

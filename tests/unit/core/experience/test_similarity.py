@@ -5,21 +5,22 @@ import pytest
 
 from phronesis.core.experience.similarity import (
     Cosine,
-    CosineOver,
     EditDistance,
     Sets,
+    SideBySide,
     SimilarityMetric,
     Term,
     WeightedSum,
 )
 
 VECTORS = np.array([[1, 0], [0, 1], [0.6, 0.8], [0, 0]], np.float32)
+BESIDE = np.concatenate([VECTORS, VECTORS.any(axis=1, keepdims=True), VECTORS], axis=1).astype(np.float32)
 METRICS = (
     Cosine(VECTORS),
     Sets([{"a", "b"}, {"b"}, set(), {"a", "b"}]),
     EditDistance(["simp", "simpa", "", "omega"]),
     WeightedSum([Term(Cosine(VECTORS), 2.0), Term(Sets([{"a"}, {"a"}, set(), {"b"}]), 3.0, 0.5)]),
-    CosineOver(np.concatenate([VECTORS, VECTORS.any(axis=1, keepdims=True)], axis=1).astype(np.float32), 0.5),
+    SideBySide(BESIDE, np.array([1, 1, -0.5, 2, 2], np.float32)),
 )
 
 
@@ -40,8 +41,13 @@ def test_the_cosine_of_what_has_no_vector_is_none() -> None:
 
 
 def test_what_has_no_vector_is_neither_over_nor_under() -> None:
-    assert METRICS[4].matrix(np.array([2]))[0].tolist() == pytest.approx([0.1, 0.3, 0.5, 0.0])
-    assert METRICS[4].matrix(np.array([3]), np.array([0, 3]))[0].tolist() == [0.0, 0.0]
+    over = SideBySide(BESIDE[:, :3], np.array([1, 1, -0.5], np.float32))
+    assert over.matrix(np.array([2]))[0].tolist() == pytest.approx([0.1, 0.3, 0.5, 0.0])
+    assert over.matrix(np.array([3]), np.array([0, 3]))[0].tolist() == [0.0, 0.0]
+
+
+def test_what_stands_side_by_side_is_weighed_and_added_up() -> None:
+    assert METRICS[4].matrix(np.array([2]))[0].tolist() == pytest.approx([1.3, 1.9, 2.5, 0.0])
 
 
 def test_sets_share_what_jaccard_says() -> None:

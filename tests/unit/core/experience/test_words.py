@@ -87,11 +87,6 @@ def test_a_word_of_most_events_is_passed_over_where_there_are_many() -> None:
     assert metric.matrix(np.array([0]))[0, [1, 300]].tolist() == pytest.approx([0.0, 1.0])
 
 
-def test_an_index_is_outgrown_by_a_twentieth() -> None:
-    metric = TermCosine(bags([[1]] * 200))
-    assert [metric.outgrown(added) for added in (10, 11)] == [False, True]
-
-
 def test_no_events_have_no_likeness() -> None:
     assert TermCosine(Bags.of([])).matrix(np.zeros(0, np.int64)).shape == (0, 0)
 

@@ -1,0 +1,86 @@
+"""How far something new reaches: to the groups of what it is on the whole, and not from view to view through a lane."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, cast
+
+import pytest
+
+from phronesis.core.relations import Edge
+from phronesis.derive.experience.meaning import Meaning
+from phronesis.derive.experience.reaching import JOINT, method_of, reach_of, views_of
+from phronesis.derive.experience.table import EventTable
+from phronesis.storage.lane_view import LaneView
+
+SITUATION, ATTEMPT = method_of(["situation"]), method_of(["attempt"])
+CROSSED = method_of(["situation", "attempt"])
+
+
+class _Pattern:
+    def __init__(self, method: str) -> None:
+        self.data = {"cluster_info": {"method": method}}
+
+
+class _Lane:
+    """Patterns by id, each with how it was made and its members; and what people put together."""
+
+    def __init__(self, together: Sequence[tuple[str, str]] = (), **patterns: tuple[str, str]) -> None:
+        self.patterns = patterns
+        self.drawn = [_edge("similar", one, other, "must_link") for one, other in together]
+        self.member_of = [_edge("member_of", event, one, None)
+                          for one, (_, events) in patterns.items() for event in events.split()]  # fmt: skip
+        self.read: list[str] = []
+
+    def items(self, ids: Collection[str]) -> Mapping[str, Any]:
+        self.read += ids
+        return {one: _Pattern(self.patterns[one][0]) for one in ids}
+
+    def edges_from(self, ids: Collection[str], kind: str) -> list[Edge]:
+        return [edge for edge in (*self.drawn, *self.member_of) if edge.type == kind and edge.from_id in ids]
+
+    def edges_to(self, ids: Collection[str], kind: str) -> list[Edge]:
+        return [edge for edge in (*self.drawn, *self.member_of) if edge.type == kind and edge.to_id in ids]
+
+
+def _edge(kind: str, one: str, other: str, grade: str | None) -> Edge:
+    return Edge(type=kind, from_kind="item", from_id=one, to_kind="item", to_id=other, entry_id="e", grade=grade)
+
+
+def reached(lane: _Lane, near: str) -> tuple[str, dict[str, str], str]:
+    """Give events, events by the views that matter here, and patterns, each as words in order."""
+    found = reach_of(cast("LaneView", lane), EventTable(1, 0, Meaning()), set(near.split()))
+    by_view = {name: " ".join(sorted(found.by_view[name])) for name in ("situation", "attempt")}
+    return " ".join(sorted(found.events)), by_view, " ".join(found.patterns)
+
+
+@pytest.mark.parametrize("views", [(), ("situation",), ("attempt", "result")])
+def test_a_method_says_its_views(views: tuple[str, ...]) -> None:
+    assert views_of(method_of(views)) == views
+
+
+def test_a_chain_of_views_is_not_followed() -> None:
+    lane = _Lane(
+        p=(JOINT, "a b"), q=(JOINT, "c d"), r=(JOINT, "e f"),
+        s=(SITUATION, "b c e"), t=(ATTEMPT, "d f g"), u=(SITUATION, "d h i"),
+    )  # fmt: skip
+    events, by_view, patterns = reached(lane, "a new")
+    assert (events, patterns) == ("a b new", "p")
+    assert by_view == {"situation": "a new", "attempt": "a b new"}  # b goes on in s, which stays as it is
+
+
+def test_what_is_near_is_grouped_with_all_its_own_patterns_of_a_view() -> None:
+    lane = _Lane(p=(JOINT, "a b"), q=(JOINT, "c d"), s=(SITUATION, "b c e"), t=(ATTEMPT, "c x y"), c=(CROSSED, "b e z"))
+    events, by_view, patterns = reached(lane, "b new")
+    assert (events, patterns) == ("a b new", "c p s")
+    assert by_view == {"situation": "a b c e new z", "attempt": "a b e new z"}
+
+
+def test_what_people_put_together_is_reached_with_its_groups() -> None:
+    lane = _Lane([("b", "c")], p=(JOINT, "a b"), q=(JOINT, "c d"), r=(JOINT, "e f"))
+    assert reached(lane, "a")[::2] == ("a b c d", "p q")
+
+
+def test_how_a_pattern_was_made_is_read_once() -> None:
+    lane, table = _Lane(p=(JOINT, "a b"), s=(SITUATION, "b c e")), EventTable(1, 0, Meaning())
+    for _ in range(2):
+        reach_of(cast("LaneView", lane), table, {"a"})
+    assert sorted(lane.read) == ["p", "s"]
