@@ -23,6 +23,10 @@ MAX_EDITED: Final = 400
 
 FEW: Final = 16
 
+COPIED: Final = 100
+"""Rows of 3,000 numbers that one is multiplied with in the time in which it is copied: where a few rows are compared
+with most of the others, they are compared with all."""
+
 
 class SimilarityMetric(Protocol):
     """Compares events by their row numbers."""
@@ -82,7 +86,12 @@ class SideBySide:
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
         """Give the weighted sums. Weighed are the asked ones, which are few: of all with all that takes no pass."""
-        return _products(self.vectors[rows] * self.weights, self.vectors if others is None else self.vectors[others])
+        asked = self.vectors[rows] * self.weights
+        if others is None:
+            return _products(asked, self.vectors)
+        if len(rows) * (self.size - len(others)) < COPIED * len(others):
+            return _products(asked, self.vectors)[:, others]
+        return _products(asked, self.vectors[others])
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from phronesis.core.experience.edge_building import AtLeast, Clusters, EdgeBuilder, Link, Listed, Nearest
+from phronesis.core.experience.edge_building import AT_ONCE, AtLeast, Clusters, EdgeBuilder, Link, Listed, Nearest
 from unit.core.experience.metrics import Given, drawn, rows
 
 METRIC = Given(np.array([[9, 5, 1, 5], [5, 9, 4, 0], [1, 4, 9, 2], [5, 0, 2, 9]], np.float32))
@@ -33,6 +33,14 @@ def test_edges_stay_among_the_rows(builder: EdgeBuilder) -> None:
         assert {link.first, link.second} <= {1, 4, 6}
         assert link.first < link.second
         assert link.weight == metric.alike[link.first, link.second]
+
+
+def test_many_pairs_are_compared_a_part_at_a_time() -> None:
+    metric = drawn(40, 3)
+    pairs = [(one, other) for one in range(40) for other in range(one)]
+    assert len(pairs) > 2 * AT_ONCE
+    every = rows(*range(40))
+    assert Listed(pairs, 2).build(metric, every) == AtLeast(2).build(metric, every)
 
 
 def test_a_cluster_of_which_one_member_is_asked_for_has_no_edge() -> None:

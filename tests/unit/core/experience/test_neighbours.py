@@ -1,11 +1,11 @@
 """Lists of neighbours are exact however events come, and tell what two events share."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phronesis.core.experience.grouping import shared_of
-from phronesis.core.experience.neighbours import KEPT, NOBODY, OWN, SHARED, Neighbours, candidate_pairs
+from phronesis.core.experience.neighbours import KEPT, NOBODY, OWN, SHARED, STRETCH, Neighbours, candidate_pairs
 from unit.core.experience.metrics import Given, drawn, rows
 
 
@@ -37,6 +37,15 @@ def test_lists_that_grew_are_those_made_from_scratch(size: int, seed: int, data:
         told = [n for n in nearest[row].tolist() if n != NOBODY]
         assert told == ([] if row in gone else expected(metric.alike, groups.tolist(), row))
         assert scores[row, : len(told)].tolist() == metric.alike[row, told].tolist()
+
+
+@given(st.integers(STRETCH * KEPT - 1, STRETCH * KEPT + 90), st.integers(0, 99))
+@settings(max_examples=10)
+def test_in_a_large_lane_the_nearest_are_the_same(size: int, seed: int) -> None:
+    metric, groups = drawn(size, seed), groups_of(size, seed)
+    nearest, _ = Neighbours(metric, groups.copy()).lists(np.arange(3))
+    for row in range(3):
+        assert nearest[row].tolist() == expected(metric.alike, groups.tolist(), row)
 
 
 @given(st.integers(2, 30), st.integers(0, 99))
