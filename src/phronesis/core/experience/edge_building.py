@@ -12,8 +12,7 @@ import numpy as np
 from phronesis.core.experience.similarity import Floats, Rows, SimilarityMetric
 
 AT_ONCE: Final = 256
-"""Pairs that are compared in one multiplication, of some 40 rows with some 200: one row with few others by itself takes
-ten times as long."""
+"""Pairs that are compared in one multiplication, of some 40 rows with some 200, instead of one row with few others."""
 
 
 class Link(NamedTuple):

@@ -58,7 +58,7 @@ SMALL: Final = 200
 """All events are looked at, too, each time that there are so many times as many: by then words are not as rare as they
 were. In a lane of up to `SMALL` events, where that takes a fifth of a second, and wherever events are compared by words
 alone, it is at `CLOSE`: by words, events that came one by one end in patterns whose pairs have an F1 of .97 and more
-against those of all at once, and .88 at `GROWTH`; with vectors .998 there (docs/benchmarks.md)."""
+against those of all at once, and .88 at `GROWTH`; with vectors .996 there (docs/benchmarks.md)."""
 
 COUNTER: Final = 0.5
 """How alike an event of the other outcome must be to a pattern's members, in units of the threshold and without shared

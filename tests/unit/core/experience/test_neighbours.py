@@ -1,7 +1,8 @@
 """Lists of neighbours are exact however events come, and tell what two events share."""
 
 import numpy as np
-from hypothesis import given, settings
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core.experience.grouping import shared_of
@@ -39,10 +40,10 @@ def test_lists_that_grew_are_those_made_from_scratch(size: int, seed: int, data:
         assert scores[row, : len(told)].tolist() == metric.alike[row, told].tolist()
 
 
-@given(st.integers(STRETCH * KEPT - 1, STRETCH * KEPT + 90), st.integers(0, 99))
-@settings(max_examples=10)
-def test_in_a_large_lane_the_nearest_are_the_same(size: int, seed: int) -> None:
-    metric, groups = drawn(size, seed), groups_of(size, seed)
+@pytest.mark.parametrize("size", [STRETCH * KEPT - 1, STRETCH * KEPT, STRETCH * KEPT + 90])
+@pytest.mark.parametrize("levels", [7, 9000])
+def test_in_a_large_lane_the_nearest_are_the_same(size: int, levels: int) -> None:
+    metric, groups = drawn(size, size, levels), groups_of(size, 1)
     nearest, _ = Neighbours(metric, groups.copy()).lists(np.arange(3))
     for row in range(3):
         assert nearest[row].tolist() == expected(metric.alike, groups.tolist(), row)

@@ -50,6 +50,14 @@ def test_what_stands_side_by_side_is_weighed_and_added_up() -> None:
     assert METRICS[4].matrix(np.array([2]))[0].tolist() == pytest.approx([1.3, 1.9, 2.5, 0.0])
 
 
+def test_a_few_among_many_are_compared_as_all_are() -> None:
+    vectors = np.random.default_rng(3).standard_normal((400, 5)).astype(np.float32)
+    metric = SideBySide(vectors, np.array([1, 2, 3, -1, 0.5], np.float32))
+    asked = np.arange(300)
+    for others in (np.array([7, 399]), np.arange(0, 400, 2)):
+        assert np.allclose(metric.matrix(asked, others), metric.matrix(asked)[:, others], atol=1e-4)
+
+
 def test_sets_share_what_jaccard_says() -> None:
     assert METRICS[1].matrix(np.array([0]))[0].tolist() == pytest.approx([1.0, 0.5, 0.0, 1.0])
 
