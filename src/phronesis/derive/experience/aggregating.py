@@ -53,12 +53,15 @@ FULLY: Final = 0.25
 """From this share of new events on, all are looked at: most patterns would be touched anyway."""
 
 GROWTH: Final = 1.1
+BY_WORDS: Final = 1.03
 CLOSE: Final = 1.01
 SMALL: Final = 200
-"""All events are looked at, too, each time that there are so many times as many: by then words are not as rare as they
-were. In a lane of up to `SMALL` events, where that takes a fifth of a second, and wherever events are compared by words
-alone, it is at `CLOSE`: by words, events that came one by one end in patterns whose pairs have an F1 of .97 and more
-against those of all at once, and .88 at `GROWTH`; with vectors .996 there (docs/benchmarks.md)."""
+WORDED: Final = 1_000
+"""All events are looked at, too, each time that there are `GROWTH` times as many, or `BY_WORDS` where they are compared
+by words alone: by then words are not as rare as they were. In a lane of up to `SMALL` events it is at `CLOSE`, by words
+of up to `WORDED`, where that takes two seconds at most. So events that came one by one end in patterns whose pairs have
+an F1 of .97 and more against those of all at once, with vectors .996; by words it was .88 at `GROWTH`
+(docs/benchmarks.md)."""
 
 COUNTER: Final = 0.5
 """How alike an event of the other outcome must be to a pattern's members, in units of the threshold and without shared
@@ -164,7 +167,8 @@ def _near(view: LaneView, table: EventTable, news: Sequence[str], back: Sequence
 def _grown(table: EventTable, news: int) -> bool:
     """Tell whether a lane passed one of the sizes at which everything is looked at, each so much above the last."""
     now = len(table.alive)
-    growth = CLOSE if table.model is None or now <= SMALL else GROWTH
+    beyond, small = (BY_WORDS, WORDED) if table.model is None else (GROWTH, SMALL)
+    growth = CLOSE if now <= small else beyond
     return int(log(max(1, now), growth)) > int(log(max(1, now - news), growth))
 
 
