@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from phronesis.core.experience.similarity import Floats, SideBySide
-from phronesis.derive.experience.meaning import Apart, Placed, held
+from phronesis.derive.experience.meaning import Apart, Placed, with_presence
 
 UNRELATED = np.eye(8, dtype=np.float32)[:4]
 
@@ -21,7 +21,7 @@ def leaning(count: int, share: float) -> Floats:
 
 
 def likeness(vectors: Floats, apart: Apart) -> Floats:
-    rows = held(vectors)
+    rows = with_presence(vectors)
     placed = Placed(apart, slice(0, rows.shape[1]))
     placed.build(rows, np.pad(UNRELATED, ((0, 0), (0, vectors.shape[1] - UNRELATED.shape[1]))))
     return SideBySide(rows, placed.weights(2.0)).matrix(np.arange(2))

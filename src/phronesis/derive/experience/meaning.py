@@ -147,7 +147,7 @@ class Placed:
         self._start = self.apart.start
 
     def build(self, held: Floats, unrelated: Floats) -> None:
-        """Find where cosines begin to speak for one lesson, by how alike two of the lane (`held`) are anyway."""
+        """Find where cosines begin to speak for one lesson, by how alike two of the lane (``held``) are anyway."""
         if self.apart.over_usual is not None:
             usual = usual_cosine(held[:, :-1], unrelated)
             self._start = max(self.apart.start, usual + self.apart.over_usual)
@@ -159,7 +159,7 @@ class Placed:
         return out
 
 
-def held(vectors: Floats) -> Floats:
+def with_presence(vectors: Floats) -> Floats:
     """Give rows of length 1, or of 0 for an event in which an encoder sees nothing, and whether it sees something."""
     return np.concatenate([vectors, np.any(vectors, axis=1)[:, None]], axis=1).astype(np.float32)
 
@@ -223,7 +223,7 @@ class Meaning:
             placed[LEARNED] = self.map.of(given)
         new = np.zeros((len(seen[self.encoders.own.name, WHOLE]), self._width), np.float32)
         for name, vectors in placed.items():
-            new[:, self.told_apart[name].at] = held(vectors)
+            new[:, self.told_apart[name].at] = with_presence(vectors)
         self._rows.add(new)
 
     def repeat(self, rows: Sequence[int]) -> None:
