@@ -7,8 +7,9 @@ import pytest
 
 from phronesis.core.relations import Edge
 from phronesis.derive.experience.meaning import Meaning
-from phronesis.derive.experience.reaching import JOINT, method_of, reach_of, views_of
+from phronesis.derive.experience.reaching import JOINT, Near, method_of, reach_of, views_of
 from phronesis.derive.experience.table import EventTable
+from phronesis.derive.experience.views import ALONE
 from phronesis.storage.lane_view import LaneView
 
 SITUATION, ATTEMPT = method_of(["situation"]), method_of(["attempt"])
@@ -45,9 +46,14 @@ def _edge(kind: str, one: str, other: str, grade: str | None) -> Edge:
     return Edge(type=kind, from_kind="item", from_id=one, to_kind="item", to_id=other, entry_id="e", grade=grade)
 
 
-def reached(lane: _Lane, near: str) -> tuple[str, dict[str, str], str]:
+def all_alike(near: str, **alike: str) -> Near:
+    """Give events that are near on the whole, and by each view those that are named for it, or all."""
+    return Near(set(near.split()), {name: set(alike.get(name, near).split()) for name in ALONE})
+
+
+def reached(lane: _Lane, near: str, **alike: str) -> tuple[str, dict[str, str], str]:
     """Give events, events by the views that matter here, and patterns, each as words in order."""
-    found = reach_of(cast("LaneView", lane), EventTable(1, 0, Meaning()), set(near.split()))
+    found = reach_of(cast("LaneView", lane), EventTable(1, 0, Meaning()), all_alike(near, **alike))
     by_view = {name: " ".join(sorted(found.by_view[name])) for name in ("situation", "attempt")}
     return " ".join(sorted(found.events)), by_view, " ".join(found.patterns)
 
@@ -74,6 +80,20 @@ def test_what_is_near_is_grouped_with_all_its_own_patterns_of_a_view() -> None:
     assert by_view == {"situation": "a b c e new z", "attempt": "a b e new z"}
 
 
+def test_by_a_view_only_the_patterns_of_those_that_are_alike_in_it_are_reached() -> None:
+    lane = _Lane(p=(JOINT, "a b"), q=(JOINT, "c d"), s=(SITUATION, "b c e"), t=(ATTEMPT, "b x y"))
+    events, by_view, patterns = reached(lane, "new", situation="b new", attempt="new")
+    assert (events, patterns) == ("a b new", "p s")
+    assert by_view == {"situation": "a b c e new", "attempt": "a new"}  # b goes on in t, which stays as it is
+
+
+def test_with_a_pattern_of_two_views_crossed_both_are_reached() -> None:
+    lane = _Lane(s=(SITUATION, "b c e"), t=(ATTEMPT, "b x y"), c=(CROSSED, "b x c"), u=(ATTEMPT, "c v w"))
+    _, by_view, patterns = reached(lane, "new", situation="b new", attempt="new")
+    assert patterns == "c s t"  # b is in c, which is of the attempt as well; c itself is not near
+    assert by_view == {"situation": "b c e new x", "attempt": "b c new x y"}
+
+
 def test_what_people_put_together_is_reached_with_its_groups() -> None:
     lane = _Lane([("b", "c")], p=(JOINT, "a b"), q=(JOINT, "c d"), r=(JOINT, "e f"))
     assert reached(lane, "a")[::2] == ("a b c d", "p q")
@@ -82,5 +102,5 @@ def test_what_people_put_together_is_reached_with_its_groups() -> None:
 def test_how_a_pattern_was_made_is_read_once() -> None:
     lane, table = _Lane(p=(JOINT, "a b"), s=(SITUATION, "b c e")), EventTable(1, 0, Meaning())
     for _ in range(2):
-        reach_of(cast("LaneView", lane), table, {"a"})
+        reach_of(cast("LaneView", lane), table, all_alike("a"))
     assert sorted(lane.read) == ["p", "s"]

@@ -125,6 +125,11 @@ class Grouper:
         alike, shared = self.neighbours.metric.matrix(rows, rows), self.neighbours.shared(rows, self.belonging.counts)
         return self.belonging.units(alike, shared, self.neighbours.metric.size)
 
+    def pairs(self, rows: Rows) -> Mapping[tuple[int, int], float]:
+        """Give the pairs of neighbours among ``rows``, the smaller row first, and how much they belong together."""
+        nearest, scores = self.neighbours.lists(rows)
+        return self._paired(rows, nearest, scores)
+
     def _split(self, rows: list[int]) -> list[list[int]]:
         members = np.array(rows, dtype=np.int64)
         if len(rows) == 1:
@@ -171,10 +176,8 @@ class Grouper:
         return float(alike[apart].mean())
 
     def _within_reach(self, rows: Rows) -> list[list[int]]:
-        nearest, scores = self.neighbours.lists(rows)
-        pairs = self._paired(rows, nearest, scores)
         out: list[list[int]] = []
-        waiting = [(rows.tolist(), pairs, REACH)]
+        waiting = [(rows.tolist(), self.pairs(rows), REACH)]
         while waiting:
             members, own, reach = waiting.pop()
             joined = [pair for pair, alike in own.items() if alike >= reach]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from phronesis.core.experience.similarity import Floats, Rows, SimilarityMetric
 
 KEPT: Final = 15
-"""Neighbours kept of an event: candidates for the same cluster."""
+"""Neighbours kept of an event: candidates for the same cluster, and as many for what speaks against it."""
 
 SHARED: Final = (3, 9)
 """How many of the nearest two events may share: a narrow list and a wide one, of which the mean counts. Compared by
@@ -37,25 +37,63 @@ NOBODY: Final = -1
 _Masks = npt.NDArray[np.bool_]
 
 
+class _Lists:
+    """For each event some others, the most alike first, and how alike they are."""
+
+    def __init__(self, size: int) -> None:
+        self.nearest = np.full((size, KEPT), NOBODY, np.int64)
+        self.scores: Floats = np.full((size, KEPT), -np.inf, np.float32)
+
+    def grow(self, count: int) -> None:
+        """Make room for so many events more."""
+        more = _Lists(count)
+        self.nearest = np.concatenate((self.nearest, more.nearest))
+        self.scores = np.concatenate((self.scores, more.scores))
+
+    def keep(self, rows: Rows, scores: Floats) -> None:
+        """Keep the nearest of some events by how alike all others are, who is left out less than any number."""
+        # Of equals the one that came first: a stable order over the few that may be among the nearest.
+        least = _reached_by(scores, KEPT)
+        for n, row in enumerate(rows.tolist()):
+            among = scores[n] >= least[n] if np.isfinite(least[n]) else np.isfinite(scores[n])
+            found = np.flatnonzero(among)
+            best = found[np.argsort(-scores[n][found], kind="stable")][:KEPT]
+            self.nearest[row], self.scores[row] = NOBODY, -np.inf
+            self.nearest[row, : len(best)], self.scores[row, : len(best)] = best, scores[n][best]
+
+    def tell(self, row: int, told: Rows, scores: Floats) -> None:
+        """Put an event into the lists of those in which it has a place, by how alike they are, behind its equals."""
+        fits = scores > self.scores[told, -1]
+        for other, score in zip(told[fits].tolist(), scores[fits].tolist(), strict=True):
+            place = int(np.searchsorted(-self.scores[other], -score, side="right"))
+            self.nearest[other, place + 1 :] = self.nearest[other, place:-1].copy()
+            self.scores[other, place + 1 :] = self.scores[other, place:-1].copy()
+            self.nearest[other, place], self.scores[other, place] = row, score
+
+    def naming(self, rows: Rows, asked: Rows) -> _Masks:
+        """Tell which of ``asked`` name one of ``rows``."""
+        return np.array(np.isin(self.nearest[asked], rows).any(axis=1), np.bool_)
+
+
 class Neighbours:
     """The nearest neighbours of events among those that may be compared: same ``group``, and ``alive``.
 
-    Lists are made when they are asked for, and kept; `grow` tells them of new events.
+    Beside them the nearest of the other groups, which speak against an event's cluster. Lists are made when they are
+    asked for, and kept; `grow` tells them of new events.
     """
 
     def __init__(self, metric: SimilarityMetric, groups: npt.NDArray[np.int64]) -> None:
         self.metric = metric
         self._groups = groups
-        self._nearest = np.full((len(groups), KEPT), NOBODY, np.int64)
-        self._scores: Floats = np.full((len(groups), KEPT), -np.inf, np.float32)
+        self._same, self._across = _Lists(len(groups)), _Lists(len(groups))
         self._known: _Masks = np.zeros(len(groups), np.bool_)
 
     def grow(self, metric: SimilarityMetric, groups: npt.NDArray[np.int64]) -> None:
         """Take in events that were added behind the others, and tell the lists that are known of them."""
         before, now = len(self._groups), len(groups)
         self.metric, self._groups = metric, groups
-        self._nearest = np.concatenate((self._nearest, np.full((now - before, KEPT), NOBODY, np.int64)))
-        self._scores = np.concatenate((self._scores, np.full((now - before, KEPT), -np.inf, np.float32)))
+        self._same.grow(now - before)
+        self._across.grow(now - before)
         self._known = np.concatenate((self._known, np.zeros(now - before, np.bool_)))
         told = np.flatnonzero(self._known)  # the new ones see each other in their own lists
         for row in range(before, now):
@@ -65,50 +103,56 @@ class Neighbours:
         """Leave events out from now on; lists that named them are made anew when they are asked for."""
         gone = np.array(sorted(rows), dtype=np.int64)
         self._groups[gone] = NOBODY
-        self._known &= ~np.isin(self._nearest, gone).any(axis=1)
+        known = np.flatnonzero(self._known)
+        self._known[known] = ~(self._same.naming(gone, known) | self._across.naming(gone, known))
         self._known[gone] = False
 
     def lists(self, rows: Rows) -> tuple[npt.NDArray[np.int64], Floats]:
         """Give the neighbours of some events, the nearest first (`NOBODY` where there are fewer), and how alike."""
-        missing = rows[~self._known[rows]]
+        self._make(rows)
+        return self._same.nearest[rows], self._same.scores[rows]
+
+    def across(self, rows: Rows) -> npt.NDArray[np.int64]:
+        """Give the nearest of other groups, the most alike first (`NOBODY` where there are fewer)."""
+        self._make(rows)
+        return self._across.nearest[rows]
+
+    def naming(self, rows: Rows) -> Rows:
+        """Give the events whose lists, as far as they are known, name one of some events."""
+        known = np.flatnonzero(self._known)
+        return known[self._same.naming(rows, known)]
+
+    def _make(self, rows: Rows) -> None:
+        missing = np.unique(rows[~self._known[rows]])
         for begin in range(0, len(missing), BLOCK):
             block = missing[begin : begin + BLOCK]
             self._keep(block, self.metric.matrix(block))
-        return self._nearest[rows], self._scores[rows]
-
-    def naming(self, rows: Rows) -> Rows:
-        """Give the events whose lists, as far as they are known, name one of some events where two may share it."""
-        known = np.flatnonzero(self._known)
-        return known[np.isin(self._nearest[known, : max(SHARED)], rows).any(axis=1)]
 
     def _comparable(self, rows: Rows) -> _Masks:
+        """Tell who is of an event's own group, beside itself."""
         same: _Masks = self._groups[rows][:, None] == self._groups[None, :]
         same &= (self._groups != NOBODY)[None, :]
         same[np.arange(len(rows)), rows] = False
         return same
 
+    def _opposite(self, rows: Rows) -> _Masks:
+        """Tell who is of another group."""
+        apart: _Masks = self._groups[rows][:, None] != self._groups[None, :]
+        apart &= (self._groups != NOBODY)[None, :] & (self._groups[rows] != NOBODY)[:, None]
+        return apart
+
     def _keep(self, rows: Rows, scores: Floats) -> None:
-        scores = np.where(self._comparable(rows), scores, -np.inf)
-        # Of equals the one that came first: a stable order over the few that may be among the nearest.
-        least = _reached_by(scores, KEPT)
-        for n, row in enumerate(rows.tolist()):
-            among = scores[n] >= least[n] if np.isfinite(least[n]) else np.isfinite(scores[n])
-            found = np.flatnonzero(among)
-            best = found[np.argsort(-scores[n][found], kind="stable")][:KEPT]
-            self._nearest[row], self._scores[row] = NOBODY, -np.inf
-            self._nearest[row, : len(best)], self._scores[row, : len(best)] = best, scores[n][best]
+        for lists, masks in ((self._same, self._comparable(rows)), (self._across, self._opposite(rows))):
+            lists.keep(rows, np.where(masks, scores, -np.inf))
         self._known[rows] = True
 
     def _join(self, row: int, told: Rows) -> None:
         rows = np.array([row], dtype=np.int64)
         scores = self.metric.matrix(rows)
         self._keep(rows, scores)
-        fits = self._comparable(rows)[0][told] & (scores[0][told] > self._scores[told, -1])
-        for other in told[fits].tolist():
-            place = int(np.searchsorted(-self._scores[other], -scores[0, other], side="right"))
-            self._nearest[other, place + 1 :] = self._nearest[other, place:-1].copy()
-            self._scores[other, place + 1 :] = self._scores[other, place:-1].copy()
-            self._nearest[other, place], self._scores[other, place] = row, scores[0, other]
+        for lists, masks in ((self._same, self._comparable(rows)), (self._across, self._opposite(rows))):
+            asked = told[masks[0][told]]
+            lists.tell(row, asked, scores[0][asked])
 
     def shared(self, rows: Rows, counts: Sequence[int] = SHARED) -> Floats:
         """Give how much the neighbourhoods of some events share, in [0, 1], as a square matrix.

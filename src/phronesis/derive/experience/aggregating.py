@@ -5,7 +5,7 @@ weights and words. Applying makes, continues and retires patterns. What was look
 rollback takes the mark back too, and the next call looks at it again.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from math import log
@@ -17,7 +17,6 @@ import numpy as np
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.experience.describing import describe
 from phronesis.core.experience.grouping import Bonds
-from phronesis.core.experience.neighbours import NOBODY
 from phronesis.core.experience.records import CROSSED, PATTERN, event_of
 from phronesis.core.experience.similarity import Floats, Rows
 from phronesis.core.experience.viewing import view_of
@@ -26,13 +25,13 @@ from phronesis.core.items import Item
 from phronesis.derive.experience.bonds import bonds_among
 from phronesis.derive.experience.marks import marked, returning
 from phronesis.derive.experience.meaning import Encoders
-from phronesis.derive.experience.reaching import JOINT, method_of, reach_of
+from phronesis.derive.experience.opposing import counterexamples
+from phronesis.derive.experience.reaching import JOINT, method_of, near_to, reach_of
 from phronesis.derive.experience.resembling import resembling
 from phronesis.derive.experience.table import EventTable, EventTables
-from phronesis.derive.experience.views import ALONE, ViewTable, pairs_of_lists, view_table
+from phronesis.derive.experience.views import ALONE, ViewReader, ViewTable, pairs_of_lists
 from phronesis.derive.experience.wording import readable
 from phronesis.derive.handler import Bench
-from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.storage.lane_view import LaneView
 
@@ -63,18 +62,8 @@ of up to `WORDED`, where that takes two seconds at most. So events that came one
 an F1 of .97 and more against those of all at once, with vectors .996; by words it was .88 at `GROWTH`
 (docs/benchmarks.md)."""
 
-COUNTER: Final = 0.5
-"""How alike an event of the other outcome must be to a pattern's members, in units of the threshold and without shared
-neighbours, which events of two outcomes do not have, to be its counterexample."""
-
-MAX_COUNTER: Final = 5
-"""Counterexamples that a pattern names, the most alike first."""
-
 _WEIGHED: Final = 32
 """Members that are compared with each other, for their weights."""
-_TYPICAL: Final = 3
-"""Members that are compared with all events of the other outcome."""
-_AT_ONCE: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +118,16 @@ class Aggregating:
         own = self.embedders.serving(bench.tenant)
         encoders = None if own is None else Encoders(own, self.embedders.beside(own), self.embedders.of_lessons(own))
         table, _ = self.tables.of(view, encoders, before=before, fresh=again)
-        part = _everything(view, table, again=True) if again else self._part(view, entry, table)
+        reader = ViewReader(view, table, own if table.model is not None else None)
+        part = _everything(view, table, again=True) if again else self._part(reader, entry)
         if part is None:
             return [Outcome(role=CLUSTERS, made_by=MADE_BY, body={"clusters": [], "touched": [], "looked_at": 0})]
-        body = _grouped(view, table, part, own if table.model is not None else None)
+        body = _grouped(reader, part)
         return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=body)]
 
-    def _part(self, view: LaneView, entry: Entry, table: EventTable) -> Part | None:
+    def _part(self, reader: ViewReader, entry: Entry) -> Part | None:
         """Give what an aggregation looks at; None where nothing is new."""
+        view, table = reader.view, reader.table
         last = marked(view)
         news, back = table.changed_since(view, last), returning(view, last)
         if not news and not entry.payload.get("full"):
@@ -144,20 +135,13 @@ class Aggregating:
         if entry.payload.get("full") or last == 0 or len(news) > FULLY * len(table.alive) or _grown(table, len(news)):
             self.tables.renew(table)
             return _everything(view, table, back=back)
-        return _near(view, table, news, back)
+        return _near(reader, news, back)
 
 
-def _near(view: LaneView, table: EventTable, news: Sequence[str], back: Sequence[str]) -> Part:
+def _near(reader: ViewReader, news: Sequence[str], back: Sequence[str]) -> Part:
     """Give what some events reach."""
-    near = set(news)
-    fresh = table.rows(news)
-    if table.neighbours is not None and len(fresh):
-        nearest, _ = table.neighbours.lists(fresh)
-        told = np.unique(nearest[nearest >= 0])
-        table.neighbours.lists(told)  # they are grouped anyway; in a table that was just read nobody names anybody yet
-        met = np.union1d(told, table.neighbours.naming(fresh))
-        near |= {table.ids[row] for row in met.tolist()}
-    reached = reach_of(view, table, near)
+    view, table = reader.view, reader.table
+    reached = reach_of(view, table, near_to(reader, news))
     by_view = {name: table.rows(sorted(ids)) for name, ids in reached.by_view.items()}
     ids = sorted(set().union(reached.events, *reached.by_view.values()))
     bonds = bonds_among(view, ids, table)
@@ -190,16 +174,16 @@ class Found:
     """The two views of which it is what groups have in common."""
 
 
-def _grouped(view: LaneView, table: EventTable, part: Part, encoder: Embedder | None) -> dict[str, Any]:
-    looked_at = part.looked_at
-    events = view.items([table.ids[row] for row in looked_at.tolist()])
+def _grouped(reader: ViewReader, part: Part) -> dict[str, Any]:
+    table, looked_at = reader.table, part.looked_at
+    events = reader.view.items([table.ids[row] for row in looked_at.tolist()])
     rows = {row for row in looked_at.tolist() if table.ids[row] in events}
-    views = view_table(view, table, encoder, {table.ids[row]: events[table.ids[row]] for row in sorted(rows)})
+    views = reader.of({table.ids[row]: events[table.ids[row]] for row in sorted(rows)})
     made = _found(table, part, views, rows)
     members = [sorted(zip((table.ids[row] for row in found.rows), _weights(found.alike, len(found.rows)), strict=True),
                       key=_typical) for found in made]  # fmt: skip
     groups = [[table.row_of[one] for one, _ in group] for group in members]
-    counters = _counterexamples(table, groups)
+    counters = counterexamples(table, groups)
     clusters = []
     for found, group, counter in zip(made, members, counters, strict=True):
         cohesions = views.cohesions([one for one, _ in group])
@@ -252,40 +236,6 @@ def _weights(alike: Floats, size: int) -> list[float]:
     means = np.clip(total / max(1, sampled - 1) / 2.0, 0.0, 1.0)
     out = [round(float(mean), WEIGHT_DIGITS) for mean in means]
     return out + [round(float(means.min()), WEIGHT_DIGITS)] * (size - sampled)
-
-
-def _counterexamples(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[tuple[str, float]]]:
-    """Give for each group the events of the other outcome that are like its most typical members, who stand first.
-
-    They are what speaks against a pattern. Many groups are compared at a time: one by one it takes ten times as long.
-    """
-    out: list[list[tuple[str, float]]] = [[] for _ in groups]
-    outcomes = table.outcomes()
-    of_group = np.array([outcomes[group[0]] for group in groups], dtype=np.int64)
-    for outcome in np.unique(of_group).tolist():
-        same = np.flatnonzero(of_group == outcome).tolist()
-        others = np.flatnonzero((outcomes != outcome) & (outcomes != NOBODY))
-        for begin in range(0, len(same) if len(others) else 0, _AT_ONCE):
-            asked = same[begin : begin + _AT_ONCE]
-            found = _speaking_against(table, [groups[n][:_TYPICAL] for n in asked], others)
-            for n, counter in zip(asked, found, strict=True):
-                out[n] = counter
-    return out
-
-
-def _speaking_against(
-    table: EventTable, typical: Sequence[Sequence[int]], others: Rows
-) -> Iterator[list[tuple[str, float]]]:
-    """Give for each group's typical members those of some other events that are like them, the most alike first."""
-    assert table.neighbours is not None  # there are groups  # noqa: S101
-    alike = table.neighbours.metric.matrix(np.array([row for group in typical for row in group], np.int64), others)
-    place = 0
-    for group in typical:
-        mean = alike[place : place + len(group)].mean(axis=0) / table.belonging.likeness_unit
-        place += len(group)
-        like = [(table.ids[others[n]], float(mean[n])) for n in np.flatnonzero(mean >= COUNTER).tolist()]
-        best = sorted(like, key=lambda one: (-one[1], one[0]))[:MAX_COUNTER]
-        yield [(one, round(value, WEIGHT_DIGITS)) for one, value in best]
 
 
 def _body(

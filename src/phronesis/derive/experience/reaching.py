@@ -10,10 +10,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
+from phronesis.core.experience.edge_building import Listed
+from phronesis.core.experience.grouping import Bonds
 from phronesis.core.experience.records import MEMBER_OF
 from phronesis.derive.experience.bonds import beside
 from phronesis.derive.experience.table import EventTable
-from phronesis.derive.experience.views import ALONE
+from phronesis.derive.experience.views import ALONE, ViewReader
 from phronesis.storage.lane_view import LaneView
 
 JOINT: Final = "average link"
@@ -34,6 +38,18 @@ def views_of(method: str) -> tuple[str, ...]:
     return tuple(names.split(_AND)) if by else ()
 
 
+NEAR: Final = 0.3
+"""How much of what belonging together needs two neighbours must have for one to be grouped anew with the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The ids of new events with those that they may belong together with: on the whole, and by each view."""
+
+    on_the_whole: AbstractSet[str]
+    by_view: Mapping[str, AbstractSet[str]]
+
+
 @dataclass(frozen=True, slots=True)
 class Reach:
     """The ids of events to be grouped on the whole, and by each view; and of the patterns that come of it or end."""
@@ -43,24 +59,66 @@ class Reach:
     patterns: Sequence[str]
 
 
-def reach_of(view: LaneView, table: EventTable, near: AbstractSet[str]) -> Reach:
-    """Give how far some events and their neighbours reach.
+def near_to(reader: ViewReader, news: Sequence[str]) -> Near:
+    """Give what some events may belong together with: neighbours, theirs or whose they are, that are alike enough."""
+    table = reader.table
+    whole, by_view = set(news), {name: set(news) for name in ALONE}
+    fresh = table.rows(news)
+    if table.neighbours is None or not len(fresh):
+        return Near(whole, by_view)
+    nearest, _ = table.neighbours.lists(fresh)
+    told = np.unique(nearest[nearest >= 0])
+    table.neighbours.lists(told)  # they are grouped anyway; in a table that was just read nobody names anybody yet
+    met = np.unique(np.concatenate((fresh, told, table.neighbours.naming(fresh))))
+    new = set(fresh.tolist())
+    pairs = {pair: alike for pair, alike in table.grouper(Bonds()).pairs(met).items() if not new.isdisjoint(pair)}
+    whole |= {table.ids[row] for pair, alike in pairs.items() if alike >= NEAR for row in pair}
+    views = reader.of(reader.view.items([table.ids[row] for row in met.tolist()]))
+    ids = {place: one for one, place in views.places.items()}
+    placed = [(views.places[table.ids[one]], views.places[table.ids[other]]) for one, other in pairs]
+    for name in ALONE:
+        both = [pair for pair in placed if views.having[name].issuperset(pair)]
+        links = Listed(both, views.threshold).build(views.metrics[name], np.arange(len(ids)))
+        by_view[name] |= {ids[place] for link in links for place in (link.first, link.second)}
+    return Near(whole, by_view)
+
+
+def reach_of(view: LaneView, table: EventTable, near: Near) -> Reach:
+    """Give how far some events and what is near them reach.
 
     On the whole they are grouped with the members of their patterns, with what people put together with any of these,
     and so on. By a view they are grouped with the members of their own patterns of that view, and with those of the
     others that are in no pattern of it, since all that are in one go on there.
     """
-    events, of_event = _on_the_whole(view, table, near)
-    own = sorted({one for event in near for one in of_event[event] if _views(table, one)})
+    events, of_event = _on_the_whole(view, table, set(near.on_the_whole).union(*near.by_view.values()))
+    alike = _crossing(table, near.by_view, of_event)
+    own = {name: {one for event in alike[name] for one in of_event[event] if name in _views(table, one)}
+           for name in ALONE}  # fmt: skip
+    members = _members(view, sorted(set().union(*own.values())))
     by_view: dict[str, set[str]] = {}
-    members = _members(view, own)
     for name in ALONE:
-        held = {one for one in own if name in _views(table, one)}
         free = {event for event, patterns in of_event.items()
                 if not any(name in _views(table, one) for one in patterns)}  # fmt: skip
-        by_view[name] = free.union(near, *(members[one] for one in held))
+        by_view[name] = free.union(alike[name], *(members[one] for one in own[name]))
     joint = {one for patterns in of_event.values() for one in patterns if not _views(table, one)}
-    return Reach(events, by_view, sorted({*own, *joint}))
+    return Reach(events, by_view, sorted(joint.union(*own.values())))
+
+
+def _crossing(
+    table: EventTable, by_view: Mapping[str, AbstractSet[str]], of_event: Mapping[str, AbstractSet[str]]
+) -> dict[str, set[str]]:
+    """Give what is near by each view; with a pattern of two views crossed, by the other one too."""
+    out = {name: set(events) for name, events in by_view.items()}
+    growing = True
+    while growing:
+        growing = False
+        for name in ALONE:
+            for event in sorted(out[name]):
+                for crossed in (_views(table, one) for one in of_event[event]):
+                    for other in crossed if name in crossed else ():
+                        growing |= event not in out[other]
+                        out[other].add(event)
+    return out
 
 
 def _on_the_whole(

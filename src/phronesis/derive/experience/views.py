@@ -1,16 +1,17 @@
 """The texts of a lane's events view by view, as arrays that can be compared (EMB-08).
 
-They are read for the events that an aggregation looks at and not kept: five vectors an event would be most of what a
-process holds.
+They are read for the events that an aggregation looks at and not kept: they would be half as much again as what a
+process holds of a lane.
 """
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from phronesis.core.experience.drafts import VIEWS
 from phronesis.core.experience.edge_building import Listed
@@ -19,7 +20,7 @@ from phronesis.core.experience.viewing import SEEN, beside, cohesion, crossed, f
 from phronesis.core.experience.words import Bags, TermCosine
 from phronesis.core.items import Item
 from phronesis.derive.experience.meaning import vectors_of
-from phronesis.derive.experience.table import WORDS_OFFSET, WORDS_UNIT, EventTable
+from phronesis.derive.experience.table import WORDS_OFFSET, WORDS_UNIT, Bag, EventTable
 from phronesis.index.experience import view_part
 from phronesis.index.projections import ALIKE
 from phronesis.models.embedder import Embedder
@@ -88,19 +89,67 @@ class ViewTable:
         return out
 
 
-def view_table(view: LaneView, table: EventTable, encoder: Embedder | None, items: Mapping[str, Item]) -> ViewTable:
-    """Give the views of some events; by words where the lane's table is."""
-    ids = sorted(items)
-    places = {one: n for n, one in enumerate(ids)}
-    texts = [{name: text for name in VIEWS if (text := items[one].data.get(name))} for one in ids]
-    having = {name: frozenset(n for n, told in enumerate(texts) if name in told) for name in VIEWS}
-    if encoder is None or not table.meaning.built:
-        metrics: dict[str, SimilarityMetric] = {
-            name: _by_words(table, [told.get(name, "") for told in texts]) for name in VIEWS
-        }
-        return ViewTable(places, metrics, having, BY_WORDS)
-    vectors = _vectors(view, encoder, ids, texts)
-    return ViewTable(places, {name: _by_meaning(table, vectors[name]) for name in VIEWS}, having, BY_MEANING)
+@dataclass(slots=True)
+class ViewReader:
+    """Reads the views of a lane's events, each event once; by words where the lane's table is."""
+
+    view: LaneView
+    table: EventTable
+    encoder: Embedder | None
+    _vectors: dict[str, npt.NDArray[np.float16]] = field(default_factory=dict)
+    """By the event's id: a row for each of `VIEWS`, halves as they are stored."""
+    _bags: dict[str, Bag] = field(default_factory=dict)
+    """By the text."""
+
+    def of(self, items: Mapping[str, Item]) -> ViewTable:
+        """Give the views of some events."""
+        ids = sorted(items)
+        places = {one: n for n, one in enumerate(ids)}
+        texts = [{name: text for name in VIEWS if (text := items[one].data.get(name))} for one in ids]
+        having = {name: frozenset(n for n, told in enumerate(texts) if name in told) for name in VIEWS}
+        metrics: dict[str, SimilarityMetric]
+        if self.encoder is None or not self.table.meaning.built:
+            metrics = {name: self._by_words([told.get(name, "") for told in texts]) for name in VIEWS}
+            return ViewTable(places, metrics, having, BY_WORDS)
+        self._read(self.encoder, {one: told for one, told in zip(ids, texts, strict=True) if one not in self._vectors})
+        held = [np.array([self._vectors[one][n] for one in ids], np.float32) for n in range(len(VIEWS))]
+        metrics = {name: self._by_meaning(seen.reshape(len(ids), self.encoder.dimension))
+                   for name, seen in zip(VIEWS, held, strict=True)}  # fmt: skip
+        return ViewTable(places, metrics, having, BY_MEANING)
+
+    def _by_words(self, texts: Sequence[str]) -> SimilarityMetric:
+        for text in texts:
+            if text not in self._bags:
+                self._bags[text] = self.table.bag_of(text)
+        terms = TermCosine(Bags.of([self._bags[text] for text in texts]), self.table.background())
+        return WeightedSum([Term(terms, 1.0 / WORDS_UNIT, WORDS_OFFSET)])
+
+    def _by_meaning(self, vectors: Floats) -> SimilarityMetric:
+        centre = self.table.meaning.tried.centre
+        assert centre is not None  # it is built  # noqa: S101
+        return WeightedSum([Term(Cosine(centre.centred(vectors)), 1.0 / centre.spread)])
+
+    def _read(self, encoder: Embedder, texts: Mapping[str, Mapping[str, str]]) -> None:
+        """Read the vectors of each view, a row of zeros where an event has none.
+
+        Of two views that say the same only the first is stored; an event of one text has its whole.
+        """
+        lane_id = self.view.lane_id
+        current = [row for row in documents_of_items(self.view.unit, lane_id, list(texts)) if row.current_to is None]
+        stored = {(row.item_id, row.part): row.id for row in current}
+        wanted: dict[tuple[str, int], str] = {}
+        for one, told in texts.items():
+            first: dict[str, str] = {}
+            for name, text in told.items():
+                part = view_part(first.setdefault(text, name))
+                document = stored.get((one, part)) or stored.get((one, ALIKE))
+                if document is not None:
+                    wanted[one, VIEWS.index(name)] = document
+        owners = {row.id: row.item_id for row in current}
+        vectors = vectors_of(self.view, lane_id, encoder, {one: owners[one] for one in wanted.values()})
+        self._vectors |= {one: np.zeros((len(VIEWS), encoder.dimension), np.float16) for one in texts}
+        for (one, n), document in wanted.items():
+            self._vectors[one][n] = vectors[document]
 
 
 def pairs_of_lists(place: Mapping[int, int], nearest: Mapping[int, Sequence[int]]) -> list[tuple[int, int]]:
@@ -108,39 +157,3 @@ def pairs_of_lists(place: Mapping[int, int], nearest: Mapping[int, Sequence[int]
     pairs = {(min(place[row], place[other]), max(place[row], place[other]))
              for row, others in nearest.items() for other in others if other in place}  # fmt: skip
     return sorted(pairs)
-
-
-def _by_words(table: EventTable, texts: Sequence[str]) -> SimilarityMetric:
-    terms = TermCosine(Bags.of([table.bag_of(text) for text in texts]), table.background())
-    return WeightedSum([Term(terms, 1.0 / WORDS_UNIT, WORDS_OFFSET)])
-
-
-def _by_meaning(table: EventTable, vectors: Floats) -> SimilarityMetric:
-    centre = table.meaning.tried.centre
-    assert centre is not None  # it is built  # noqa: S101
-    return WeightedSum([Term(Cosine(centre.centred(vectors)), 1.0 / centre.spread)])
-
-
-def _vectors(
-    view: LaneView, encoder: Embedder, ids: Sequence[str], texts: Sequence[Mapping[str, str]]
-) -> dict[str, Floats]:
-    """Give the vectors of each view, a row of zeros where an event has none.
-
-    Of two views that say the same only the first is stored; an event of one text has its whole.
-    """
-    current = [row for row in documents_of_items(view.unit, view.lane_id, ids) if row.current_to is None]
-    stored = {(row.item_id, row.part): row.id for row in current}
-    wanted: dict[tuple[str, int], str] = {}
-    for n, (one, told) in enumerate(zip(ids, texts, strict=True)):
-        first: dict[str, str] = {}
-        for name, text in told.items():
-            part = view_part(first.setdefault(text, name))
-            document = stored.get((one, part)) or stored.get((one, ALIKE))
-            if document is not None:
-                wanted[name, n] = document
-    owners = {row.id: row.item_id for row in current}
-    vectors = vectors_of(view, view.lane_id, encoder, {one: owners[one] for one in wanted.values()})
-    out = {name: np.zeros((len(ids), encoder.dimension), np.float32) for name in VIEWS}
-    for (name, n), document in wanted.items():
-        out[name][n] = vectors[document]
-    return out

@@ -91,6 +91,18 @@ def test_those_that_name_somebody_are_known() -> None:
     assert lists.naming(rows()).tolist() == []
 
 
+def test_the_nearest_of_the_other_group_stand_beside_and_grow_too() -> None:
+    alike = np.array([[0, 7, 5, 9], [7, 0, 2, 4], [5, 2, 0, 6], [9, 4, 6, 0]], dtype=np.float32)
+    groups = np.array([0, 1, 1, 1])
+    lists = Neighbours(Given(alike[:3, :3]), groups[:3])
+    assert lists.across(rows(0, 1))[:, :3].tolist() == [[1, 2, NOBODY], [0, NOBODY, NOBODY]]
+    lists.grow(Given(alike), groups)
+    assert lists.across(rows(0, 1, 3))[:, :3].tolist() == [[3, 1, 2], [0, NOBODY, NOBODY], [0, NOBODY, NOBODY]]
+    assert lists.lists(rows(0, 3))[0][:, :3].tolist() == [[NOBODY, NOBODY, NOBODY], [2, 1, NOBODY]]
+    lists.forget([3])
+    assert lists.across(rows(0, 3))[:, :3].tolist() == [[1, 2, NOBODY], [NOBODY, NOBODY, NOBODY]]
+
+
 def test_candidates_are_pairs_of_neighbours_once() -> None:
     assert candidate_pairs(rows(0, 1, 2), np.array([[1, 2], [0, NOBODY], [NOBODY, NOBODY]])) == [(0, 1), (0, 2)]
 
