@@ -186,16 +186,22 @@ class Compared(NamedTuple):
 
 def changed_parts(unit: Unit, lane_id: int, kind: str, part: str, *, after: int) -> list[Compared]:
     """Give the documents of one part of one kind that changed after entry ``after``, in the order of their items."""
-    documents = home_of(kind).documents
-    query: sa.Select[Any] = (
+    bound = {"t": unit.tenant, "l": lane_id, "k": kind, "part": part, "after": after}
+    return list(map(Compared._make, fetch(unit, _changed_parts(home_of(kind)), bound)))
+
+
+@cache
+def _changed_parts(home: Home) -> sa.Select[Any]:
+    documents = home.documents
+    return (
         sa.select(documents.c.id, documents.c.item_id, documents.c.terms, documents.c.current_to,
                   documents.c.changed_seq, items.c.recorded_at)
-        .join(items, sa.and_(items.c.tenant_id == unit.tenant, items.c.id == documents.c.item_id))
-        .where(documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.kind == kind,
-               documents.c.part == part, documents.c.changed_seq > after)
+        .join(items, sa.and_(items.c.tenant_id == sa.bindparam("t"), items.c.id == documents.c.item_id))
+        .where(documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"),
+               documents.c.kind == sa.bindparam("k"), documents.c.part == sa.bindparam("part"),
+               documents.c.changed_seq > sa.bindparam("after"))
         .order_by(items.c.recorded_at, documents.c.item_id)
     )  # fmt: skip
-    return [Compared(**row) for row in unit.run(query).mappings()]
 
 
 def labelled_ids(unit: Unit, lane_id: int, kind: str, label: str) -> set[str]:

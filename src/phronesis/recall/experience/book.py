@@ -51,7 +51,9 @@ class ExperienceBook:
     def came_to(self, tenant: str, entry: Entry, kind: str = PATTERN) -> Aggregation:
         """Give what an aggregation changed among patterns, or an abstraction among principles (``kind``)."""
         with self.database.transaction(tenant, "read") as unit:
-            made = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)}
+            # Whoever only got edges or lost some, as events do, is none of these, and not read.
+            made = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)
+                    if delta.op == "create" or _moved(delta)}  # fmt: skip
             held = read_items(unit, get_lane(unit, entry.lane_id), list(made))
             items = [held[one] for one in made if one in held and held[one].kind == kind]
             records = as_records(unit, items)
@@ -62,7 +64,7 @@ class ExperienceBook:
                 new.append(one)
             elif "ended" in delta.patch:
                 retired.append(one)
-            elif _moved(delta):
+            else:
                 changed.append(one)
         mapping: dict[str, list[str]] = {}
         for one in (*new, *changed):
