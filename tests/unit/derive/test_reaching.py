@@ -1,16 +1,20 @@
 """How far something new reaches: to the groups of what it is on the whole, and not from view to view through a lane."""
 
 from collections.abc import Collection, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
+from phronesis.core.experience.neighbours import Neighbours
 from phronesis.core.relations import Edge
 from phronesis.derive.experience.meaning import Meaning
-from phronesis.derive.experience.reaching import JOINT, Near, method_of, reach_of, views_of
+from phronesis.derive.experience.reaching import JOINT, Near, method_of, near_to, reach_of, views_of
 from phronesis.derive.experience.table import EventTable
-from phronesis.derive.experience.views import ALONE
+from phronesis.derive.experience.views import ALONE, ViewReader, ViewTable
 from phronesis.storage.lane_view import LaneView
+from unit.core.experience.metrics import Given
 
 SITUATION, ATTEMPT = method_of(["situation"]), method_of(["attempt"])
 CROSSED = method_of(["situation", "attempt"])
@@ -104,3 +108,44 @@ def test_how_a_pattern_was_made_is_read_once() -> None:
     for _ in range(2):
         reach_of(cast("LaneView", lane), table, all_alike("a"))
     assert sorted(lane.read) == ["p", "s"]
+
+
+def alike(size: int, *pairs: tuple[int, int, float]) -> Given:
+    """Give a metric by which some pairs are alike so much, and the others a little."""
+    out = np.full((size, size), 0.1, np.float32)
+    for one, other, value in pairs:
+        out[one, other] = out[other, one] = value
+    return Given(out)
+
+
+def reading(ids: str, whole: Given, threshold: float = 1.0, **by_view: Given) -> ViewReader:
+    """Give a reader of events that are alike so much, of which the last one is new; nobody is alike in other views."""
+    table = EventTable(1, 0, Meaning())
+    for row, one in enumerate(ids):
+        table.ids.append(one)
+        table.row_of[one] = row
+    table.alive = set(range(len(ids)))
+    table.neighbours = Neighbours(whole, np.zeros(len(ids), np.int64))
+    metrics = {name: by_view.get(name, alike(len(ids))) for name in ALONE}
+    places = {one: row for row, one in enumerate(sorted(ids))}
+    having = {name: frozenset(range(len(ids))) - ({places["d"]} if name == "result" else set()) for name in ALONE}
+    views = ViewTable(places, metrics, having, threshold)
+    lane = SimpleNamespace(items=dict.fromkeys)
+    return cast("ViewReader", SimpleNamespace(table=table, view=lane, of=lambda _: views))
+
+
+def test_near_is_who_is_alike_enough_on_the_whole_or_in_a_view() -> None:
+    reader = reading(
+        "abcdn", alike(5, (0, 4, 5.0), (1, 2, 5.0)),
+        situation=alike(5, (1, 4, 1.5), (2, 3, 9.0)), result=alike(5, (3, 4, 1.5)),
+    )  # fmt: skip
+    near = near_to(reader, ["n"])
+    assert near.on_the_whole == {"a", "n"}
+    assert near.by_view["situation"] == {"b", "n"}  # c and d are alike in it, of which neither is new
+    assert near.by_view["result"] == {"n"}  # d has no result
+    assert near.by_view["attempt"] == {"n"}
+
+
+def test_of_what_went_only_its_own_patterns_are_near() -> None:
+    near = near_to(reading("abcdn", alike(5, (0, 4, 5.0))), ["gone"])
+    assert near == Near({"gone"}, {name: {"gone"} for name in ALONE})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from phronesis.core.experience.similarity import Floats, Rows, SimilarityMetric
 
@@ -65,17 +66,18 @@ class Nearest:
 class Listed:
     """Joins those of some pairs that are alike enough: where lists of neighbours say whom to compare."""
 
-    pairs: Sequence[tuple[int, int]]
-    """Pairs of row numbers."""
+    pairs: Sequence[tuple[int, int]] | npt.NDArray[np.int64]
+    """Pairs of row numbers, in any order."""
     threshold: float
 
     def build(self, metric: SimilarityMetric, rows: Rows) -> list[Link]:
         """Give the pairs among ``rows`` with at least ``threshold``."""
-        wanted = set(rows.tolist())
-        pairs = sorted({(min(pair), max(pair)) for pair in self.pairs if wanted.issuperset(pair)})
+        pairs = np.sort(np.array(self.pairs, dtype=np.int64).reshape(-1, 2), axis=1)
+        pairs = pairs[np.isin(pairs, rows).all(axis=1)]
+        numbers = np.unique(pairs[:, 0] * metric.size + pairs[:, 1])
         out: list[Link] = []
-        for begin in range(0, len(pairs), AT_ONCE):
-            first, second = np.array(pairs[begin : begin + AT_ONCE], dtype=np.int64).T
+        for begin in range(0, len(numbers), AT_ONCE):
+            first, second = np.divmod(numbers[begin : begin + AT_ONCE], metric.size)
             (asked, one), (met, other) = (np.unique(rows, return_inverse=True) for rows in (first, second))
             alike = metric.matrix(asked, met)[one, other]
             out += [Link(int(first[n]), int(second[n]), float(alike[n]))

@@ -40,7 +40,7 @@ AGGREGATE: Final = "aggregate"
 CLUSTERS: Final = "clusters"
 """The role of the outcome: which groups there are, of the part that was looked at, and what is said of each."""
 
-MADE_BY: Final = "average-link/11"
+MADE_BY: Final = "average-link/12"
 """Rises when the same events would give other groups or words."""
 
 MIN_MEMBERS: Final = 2

@@ -14,6 +14,7 @@ import numpy as np
 
 from phronesis.core.experience.edge_building import Listed
 from phronesis.core.experience.grouping import Bonds
+from phronesis.core.experience.neighbours import NOBODY
 from phronesis.core.experience.records import MEMBER_OF
 from phronesis.derive.experience.bonds import beside
 from phronesis.derive.experience.table import EventTable
@@ -22,6 +23,11 @@ from phronesis.storage.lane_view import LaneView
 
 JOINT: Final = "average link"
 """The method of a group that is alike on the whole; one that is alike in one view, or in two, says in which."""
+
+NEAR: Final = 0.3
+"""How much of what belonging together needs two neighbours must have for one to be grouped anew with the other. Those
+with less are neighbours for want of nearer ones: without them events that come one by one are as near to all at once
+(docs/decisions/0057-what-a-new-event-may-belong-to.md)."""
 
 _BY: Final = " by "
 _AND: Final = " and "
@@ -36,10 +42,6 @@ def views_of(method: str) -> tuple[str, ...]:
     """Give the views of a method; none for `JOINT`."""
     _, by, names = method.partition(_BY)
     return tuple(names.split(_AND)) if by else ()
-
-
-NEAR: Final = 0.3
-"""How much of what belonging together needs two neighbours must have for one to be grouped anew with the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +77,9 @@ def near_to(reader: ViewReader, news: Sequence[str]) -> Near:
     whole |= {table.ids[row] for pair, alike in pairs.items() if alike >= NEAR for row in pair}
     views = reader.of(reader.view.items([table.ids[row] for row in met.tolist()]))
     ids = {place: one for one, place in views.places.items()}
-    placed = [(views.places[table.ids[one]], views.places[table.ids[other]]) for one, other in pairs]
+    placed = [[views.places.get(table.ids[row], NOBODY) for row in pair] for pair in pairs]
     for name in ALONE:
-        both = [pair for pair in placed if views.having[name].issuperset(pair)]
+        both = [(one, other) for one, other in placed if views.having[name].issuperset((one, other))]
         links = Listed(both, views.threshold).build(views.metrics[name], np.arange(len(ids)))
         by_view[name] |= {ids[place] for link in links for place in (link.first, link.second)}
     return Near(whole, by_view)
@@ -107,17 +109,15 @@ def reach_of(view: LaneView, table: EventTable, near: Near) -> Reach:
 def _crossing(
     table: EventTable, by_view: Mapping[str, AbstractSet[str]], of_event: Mapping[str, AbstractSet[str]]
 ) -> dict[str, set[str]]:
-    """Give what is near by each view; with a pattern of two views crossed, by the other one too."""
-    out = {name: set(events) for name, events in by_view.items()}
-    growing = True
-    while growing:
-        growing = False
-        for name in ALONE:
-            for event in sorted(out[name]):
-                for crossed in (_views(table, one) for one in of_event[event]):
-                    for other in crossed if name in crossed else ():
-                        growing |= event not in out[other]
-                        out[other].add(event)
+    """Give what is near by each view: who has a pattern of it and another one crossed is so by both."""
+    out: dict[str, set[str]] = {name: set() for name in ALONE}
+    for event in set().union(*by_view.values()):
+        near = {name for name in ALONE if event in by_view[name]}
+        crossed = [views for one in of_event[event] if len(views := _views(table, one)) > 1]
+        while more := {name for views in crossed if near.intersection(views) for name in views} - near:
+            near |= more
+        for name in near:
+            out[name].add(event)
     return out
 
 

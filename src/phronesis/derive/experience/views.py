@@ -77,9 +77,10 @@ class ViewTable:
         """
         by_view: dict[str, list[list[int]]] = {}
         out: list[tuple[tuple[str, ...], list[int]]] = []
+        every = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         for view in ALONE:
-            there = self.having[view] & among[view]
-            joined = Listed([pair for pair in pairs if there.issuperset(pair)], self.threshold)
+            there = np.array(sorted(self.having[view] & among[view]), dtype=np.int64)
+            joined = Listed(every[np.isin(every, there).all(axis=1)], self.threshold)
             by_view[view] = view_groups(self.metrics[view], joined, threshold=self.threshold)
             found = beside(by_view[view], [*known, *(group for _, group in out)])
             out += [((view,), group) for group in found]

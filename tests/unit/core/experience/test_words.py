@@ -102,3 +102,22 @@ def test_an_event_that_comes_later_is_compared_by_the_rarity_there_was() -> None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(words, "MANY", -1)  # by the postings, as among many
         assert np.allclose(metric.matrix(everybody, everybody[2:]), whole[:, 2:], atol=1e-6)
+
+
+def test_common_terms_are_multiplied_to_the_same_as_they_are_gone_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(3)
+    texts = [draw.integers(0, 40, size=9).tolist() for _ in range(200)]
+    later, every, few = [[1, 1, 50], [39, 51]], np.arange(202), np.arange(3, 9)
+    found = []
+    for dense in (0, 5, words.DENSE):
+        monkeypatch.setattr(words, "DENSE", dense)
+        metric = TermCosine(bags(texts), counted=False, scaled=0.5)
+        metric.add(bags(later))
+        found.append(metric.matrix(every))
+        assert np.allclose(metric.matrix(every, few), found[-1][:, few], atol=1e-5)  # by the terms of each
+        monkeypatch.setattr(words, "MANY", -20)
+        assert np.array_equal(metric.matrix(every, few), found[-1][:, few])  # by who holds them
+        monkeypatch.setattr(words, "MANY", 300)
+    assert found[0].max() > 0
+    for other in found[1:]:
+        assert np.allclose(other, found[0], atol=1e-6)
