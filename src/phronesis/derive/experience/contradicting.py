@@ -20,7 +20,7 @@ from phronesis.derive.experience.table import Bag
 from phronesis.derive.experience.unrelated import TEXTS
 from phronesis.index.projections import ALIKE
 from phronesis.index.tokens import term_hash, tokenize, unpack_terms
-from phronesis.storage.documents import changed_parts, labelled_ids
+from phronesis.storage.compared import changed_parts, labelled_ids
 from phronesis.storage.lane_view import LaneView
 
 TYPICAL: Final = 8

@@ -16,8 +16,8 @@ from phronesis.derive.experience.seeing import ABSTRACT
 from phronesis.derive.handler import FAILED_ROLE
 from phronesis.derive.writer import Writer
 from phronesis.index.projections import ALIKE
+from phronesis.storage.compared import changed_parts
 from phronesis.storage.database import Database
-from phronesis.storage.documents import changed_parts
 from phronesis.storage.lane_view import LaneView
 from phronesis.storage.lanes import Lane
 

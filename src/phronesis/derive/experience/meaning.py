@@ -26,7 +26,8 @@ from phronesis.derive.experience.lesson_map import LessonMap, map_for
 from phronesis.derive.experience.unrelated import LANGUAGES, TEXTS
 from phronesis.index.experience import view_part
 from phronesis.models.embedder import Embedder
-from phronesis.storage.documents import Compared, changed_parts, document_texts, read_vectors
+from phronesis.storage.compared import Compared, changed_parts
+from phronesis.storage.documents import document_texts, read_vectors
 from phronesis.storage.embedding_models import has_model
 from phronesis.storage.lane_view import LaneView
 

@@ -34,8 +34,8 @@ from phronesis.errors import ModelError
 from phronesis.index.projections import ALIKE
 from phronesis.index.tokens import pack_terms, term_hash, tokenize, unpack_terms
 from phronesis.models.embedder import Embedder
+from phronesis.storage.compared import Compared, changed_parts, labelled_ids
 from phronesis.storage.deltas import patches_since
-from phronesis.storage.documents import Compared, changed_parts, labelled_ids
 from phronesis.storage.lane_view import LaneView
 
 SUCCESS: Final = 0

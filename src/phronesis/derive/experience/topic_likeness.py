@@ -25,7 +25,8 @@ from phronesis.errors import ModelError
 from phronesis.index.projections import ALIKE
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
-from phronesis.storage.documents import changed_parts, document_texts, read_vectors
+from phronesis.storage.compared import changed_parts
+from phronesis.storage.documents import document_texts, read_vectors
 from phronesis.storage.embedding_models import active_model
 
 MEANT_UNIT: Final = 0.87
