@@ -1,5 +1,6 @@
 """Patterns of one view beside those of the whole, edges between patterns, and the same again when replayed."""
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -109,6 +110,30 @@ def test_a_success_is_in_no_pattern_of_failures(memory: Memory) -> None:
     for pattern in learned(memory):
         members = {member for member, _ in pattern.members}
         assert not (done in members and members & set(events))
+
+
+def test_one_failure_among_many_events_speaks_against_the_successes_that_it_is_like(memory: Memory) -> None:
+    draw = random.Random(4)
+    worn = ["".join(draw.choices("bdfglmnrst", k=5)) for _ in range(900)]
+    fill = [{"attempt": " ".join(draw.choices(worn, k=8)), "result": " ".join(draw.choices(worn, k=4)),
+             "label": ("failure", "success")[n % 2], "source_ref": "log"} for n in range(160)]  # fmt: skip
+    fine = [{"attempt": f"{RETRIED}, run {n}", "result": "merged", "label": "success", "source_ref": "log"}
+            for n in range(2)]  # fmt: skip
+    memory.ingest([*fill, *fine])
+    assert memory.aggregate().new
+    [before] = [one for one in learned(memory) if "browser" in one.content]
+    assert not before.counterexamples
+    failed = tell(memory, attempt=f"{RETRIED}, run 7", result="a race between two workers reached production")
+    changed = memory.aggregate().changed  # one event in 162: only what it reaches is looked at
+    assert [one.id for one in changed] == [before.id]
+    assert [one["id"] for one in changed[0].counterexamples] == [failed]
+    memory.feedback(failed, "label", value="success", reason="the race was another one", actor="bob")
+    memory.aggregate()
+    [now] = [one for one in learned(memory) if "browser" in one.content]
+    assert now.id == before.id
+    assert not now.counterexamples
+    assert failed in dict(now.members)
+    assert memory.rebuild(verify=True).equal
 
 
 def test_patterns_keep_their_ids_and_a_replay_gives_them_again(memory: Memory) -> None:

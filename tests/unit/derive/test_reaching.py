@@ -118,19 +118,22 @@ def alike(size: int, *pairs: tuple[int, int, float]) -> Given:
     return Given(out)
 
 
-def reading(ids: str, whole: Given, threshold: float = 1.0, **by_view: Given) -> ViewReader:
-    """Give a reader of events that are alike so much, of which the last one is new; nobody is alike in other views."""
+def reading(
+    ids: str, whole: Given, threshold: float = 1.0, other: str = "", edges: _Lane | None = None, **by_view: Given
+) -> ViewReader:
+    """Give a reader of events that are alike so much, some of ``other`` outcome; nobody is alike in other views."""
+    edges = edges or _Lane()
     table = EventTable(1, 0, Meaning())
     for row, one in enumerate(ids):
         table.ids.append(one)
         table.row_of[one] = row
     table.alive = set(range(len(ids)))
-    table.neighbours = Neighbours(whole, np.zeros(len(ids), np.int64))
+    table.neighbours = Neighbours(whole, np.array([one in other for one in ids], np.int64))
     metrics = {name: by_view.get(name, alike(len(ids))) for name in ALONE}
     places = {one: row for row, one in enumerate(sorted(ids))}
     having = {name: frozenset(range(len(ids))) - ({places["d"]} if name == "result" else set()) for name in ALONE}
     views = ViewTable(places, metrics, having, threshold)
-    lane = SimpleNamespace(items=dict.fromkeys)
+    lane = SimpleNamespace(items=dict.fromkeys, edges_from=edges.edges_from, edges_to=edges.edges_to)
     return cast("ViewReader", SimpleNamespace(table=table, view=lane, of=lambda _: views))
 
 
@@ -144,6 +147,19 @@ def test_near_is_who_is_alike_enough_on_the_whole_or_in_a_view() -> None:
     assert near.by_view["situation"] == {"b", "n"}  # c and d are alike in it, of which neither is new
     assert near.by_view["result"] == {"n"}  # d has no result
     assert near.by_view["attempt"] == {"n"}
+
+
+def test_whom_a_new_event_speaks_against_is_near_on_the_whole() -> None:
+    near = near_to(reading("abcdn", alike(5, (0, 4, 8.0), (1, 4, 7.0), (2, 4, 5.0)), other="abd"), ["n"])
+    assert near.on_the_whole == {"a", "c", "n"}  # half of 15 is asked; c is of its own outcome
+    assert not any("a" in events for events in near.by_view.values())
+
+
+def test_whom_it_spoke_against_before_is_near_too() -> None:
+    lane = _Lane(p=(JOINT, "a b"), q=(JOINT, "c d"))
+    lane.drawn.append(_edge("contradicts", "n", "p", None))
+    near = near_to(reading("abcdn", alike(5), other="n", edges=lane), ["n"])
+    assert near.on_the_whole == {"a", "b", "n"}
 
 
 def test_of_what_went_only_its_own_patterns_are_near() -> None:

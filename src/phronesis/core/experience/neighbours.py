@@ -122,6 +122,12 @@ class Neighbours:
         known = np.flatnonzero(self._known)
         return known[self._same.naming(rows, known)]
 
+    def against(self, rows: Rows, least: float) -> Rows:
+        """Give the events of other groups, as far as their lists are known, that name one of some events so alike."""
+        known = np.flatnonzero(self._known)
+        named = np.isin(self._across.nearest[known], rows) & (self._across.scores[known] >= least)
+        return known[named.any(axis=1)]
+
     def _make(self, rows: Rows) -> None:
         missing = np.unique(rows[~self._known[rows]])
         for begin in range(0, len(missing), BLOCK):

@@ -15,8 +15,9 @@ import numpy as np
 from phronesis.core.experience.edge_building import Listed
 from phronesis.core.experience.grouping import Bonds
 from phronesis.core.experience.neighbours import NOBODY
-from phronesis.core.experience.records import MEMBER_OF
+from phronesis.core.experience.records import CONTRADICTS, MEMBER_OF
 from phronesis.derive.experience.bonds import beside
+from phronesis.derive.experience.opposing import COUNTER
 from phronesis.derive.experience.table import EventTable
 from phronesis.derive.experience.views import ALONE, ViewReader
 from phronesis.storage.lane_view import LaneView
@@ -62,15 +63,22 @@ class Reach:
 
 
 def near_to(reader: ViewReader, news: Sequence[str]) -> Near:
-    """Give what some events may belong together with: neighbours, theirs or whose they are, that are alike enough."""
+    """Give what some events may belong together with: neighbours, theirs or whose they are, that are alike enough.
+
+    On the whole those are near, too, that they speak against, or did.
+    """
     table = reader.table
     whole, by_view = set(news), {name: set(news) for name in ALONE}
+    contradicted = sorted({edge.to_id for edge in reader.view.edges_from(news, CONTRADICTS)})
+    whole |= set().union(*_members(reader.view, contradicted).values())
     fresh = table.rows(news)
     if table.neighbours is None or not len(fresh):
         return Near(whole, by_view)
     nearest, _ = table.neighbours.lists(fresh)
-    told = np.unique(nearest[nearest >= 0])
-    table.neighbours.lists(told)  # they are grouped anyway; in a table that was just read nobody names anybody yet
+    told, opposite = (np.unique(named[named != NOBODY]) for named in (nearest, table.neighbours.across(fresh)))
+    table.neighbours.lists(np.union1d(told, opposite))  # in a table that was just read nobody names anybody yet
+    against = table.neighbours.against(fresh, COUNTER * table.belonging.likeness_unit)
+    whole |= {table.ids[row] for row in against.tolist()}
     met = np.unique(np.concatenate((fresh, told, table.neighbours.naming(fresh))))
     new = set(fresh.tolist())
     pairs = {pair: alike for pair, alike in table.grouper(Bonds()).pairs(met).items() if not new.isdisjoint(pair)}

@@ -99,6 +99,9 @@ def test_the_nearest_of_the_other_group_stand_beside_and_grow_too() -> None:
     lists.grow(Given(alike), groups)
     assert lists.across(rows(0, 1, 3))[:, :3].tolist() == [[3, 1, 2], [0, NOBODY, NOBODY], [0, NOBODY, NOBODY]]
     assert lists.lists(rows(0, 3))[0][:, :3].tolist() == [[NOBODY, NOBODY, NOBODY], [2, 1, NOBODY]]
+    assert lists.against(rows(1), 7).tolist() == [0]
+    assert lists.against(rows(1), 8).tolist() == lists.against(rows(), 0).tolist() == []
+    assert lists.against(rows(0), 5).tolist() == [1, 3]  # the list of 2 was not asked for
     lists.forget([3])
     assert lists.across(rows(0, 3))[:, :3].tolist() == [[1, 2, NOBODY], [NOBODY, NOBODY, NOBODY]]
 
