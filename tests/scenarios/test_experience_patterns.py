@@ -124,9 +124,10 @@ def test_one_failure_among_many_events_speaks_against_the_successes_that_it_is_l
     [before] = [one for one in learned(memory) if "browser" in one.content]
     assert not before.counterexamples
     failed = tell(memory, attempt=f"{RETRIED}, run 7", result="a race between two workers reached production")
-    changed = memory.aggregate().changed  # one event in 162: only what it reaches is looked at
-    assert [one.id for one in changed] == [before.id]
-    assert [one["id"] for one in changed[0].counterexamples] == [failed]
+    [changed] = memory.aggregate().changed  # one event in 162: only what it reaches is looked at
+    assert isinstance(changed, Pattern)
+    assert changed.id == before.id
+    assert [one["id"] for one in changed.counterexamples] == [failed]
     memory.feedback(failed, "label", value="success", reason="the race was another one", actor="bob")
     memory.aggregate()
     [now] = [one for one in learned(memory) if "browser" in one.content]

@@ -118,9 +118,7 @@ def alike(size: int, *pairs: tuple[int, int, float]) -> Given:
     return Given(out)
 
 
-def reading(
-    ids: str, whole: Given, threshold: float = 1.0, other: str = "", edges: _Lane | None = None, **by_view: Given
-) -> ViewReader:
+def reading(ids: str, whole: Given, *, other: str = "", edges: _Lane | None = None, **by_view: Given) -> ViewReader:
     """Give a reader of events that are alike so much, some of ``other`` outcome; nobody is alike in other views."""
     edges = edges or _Lane()
     table = EventTable(1, 0, Meaning())
@@ -132,7 +130,7 @@ def reading(
     metrics = {name: by_view.get(name, alike(len(ids))) for name in ALONE}
     places = {one: row for row, one in enumerate(sorted(ids))}
     having = {name: frozenset(range(len(ids))) - ({places["d"]} if name == "result" else set()) for name in ALONE}
-    views = ViewTable(places, metrics, having, threshold)
+    views = ViewTable(places, metrics, having, threshold=1.0)
     lane = SimpleNamespace(items=dict.fromkeys, edges_from=edges.edges_from, edges_to=edges.edges_to)
     return cast("ViewReader", SimpleNamespace(table=table, view=lane, of=lambda _: views))
 
