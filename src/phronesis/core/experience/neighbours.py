@@ -147,17 +147,19 @@ class Neighbours:
         apart &= (self._groups != NOBODY)[None, :] & (self._groups[rows] != NOBODY)[:, None]
         return apart
 
-    def _keep(self, rows: Rows, scores: Floats) -> None:
-        for lists, masks in ((self._same, self._comparable(rows)), (self._across, self._opposite(rows))):
-            lists.keep(rows, np.where(masks, scores, -np.inf))
+    def _keep(self, rows: Rows, scores: Floats) -> tuple[_Masks, _Masks]:
+        """Keep both lists of some events; gives who is of their own group, and who is of another."""
+        same, across = self._comparable(rows), self._opposite(rows)
+        self._same.keep(rows, np.where(same, scores, -np.inf))
+        self._across.keep(rows, np.where(across, scores, -np.inf))
         self._known[rows] = True
+        return same, across
 
     def _join(self, row: int, told: Rows) -> None:
         rows = np.array([row], dtype=np.int64)
         scores = self.metric.matrix(rows)
-        self._keep(rows, scores)
-        for lists, masks in ((self._same, self._comparable(rows)), (self._across, self._opposite(rows))):
-            asked = told[masks[0][told]]
+        for lists, mask in zip((self._same, self._across), self._keep(rows, scores), strict=True):
+            asked = told[mask[0][told]]
             lists.tell(row, asked, scores[0][asked])
 
     def shared(self, rows: Rows, counts: Sequence[int] = SHARED) -> Floats:

@@ -248,7 +248,8 @@ def _body(
     outcome = outcome_of(item.label for item in held)
     described = describe(events, outcome, terms_of=readable, rarity=rarity)
     return {
-        "members": [list(one) for one in members], "counter": [list(one) for one in counter],
+        "members": [list(one) for one in members],
+        "counter": [[one, round(alike, WEIGHT_DIGITS)] for one, alike in counter],
         "outcome": outcome, "summary": described.summary,
         "signature": described.signature, "recommendation": described.recommendation, "content": described.content,
     }  # fmt: skip

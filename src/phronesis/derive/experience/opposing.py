@@ -15,14 +15,15 @@ neighbours, which events of two outcomes do not have, to be its counterexample."
 MAX_COUNTER: Final = 5
 """Counterexamples that a pattern names, the most alike first."""
 
-DIGITS: Final = 4
-
 _TYPICAL: Final = 3
 """Members that are compared with those of the other outcome that are nearest to one of them."""
 
 
 def counterexamples(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[tuple[str, float]]]:
-    """Give for each group the events of the other outcome that are like its most typical members, who stand first."""
+    """Give for each group, whose most typical members stand first, the events of the other outcome that are like these.
+
+    They come with how alike they are, in units of what belonging together needs, the most alike first.
+    """
     out = []
     for group in groups:
         assert table.neighbours is not None  # there are groups  # noqa: S101
@@ -31,6 +32,5 @@ def counterexamples(table: EventTable, groups: Sequence[Sequence[int]]) -> list[
         met = met[met != NOBODY]
         mean = table.neighbours.metric.matrix(typical, met).mean(axis=0) / table.belonging.likeness_unit
         like = [(table.ids[met[n]], float(mean[n])) for n in np.flatnonzero(mean >= COUNTER).tolist()]
-        best = sorted(like, key=lambda one: (-one[1], one[0]))[:MAX_COUNTER]
-        out.append([(one, round(value, DIGITS)) for one, value in best])
+        out.append(sorted(like, key=lambda one: (-one[1], one[0]))[:MAX_COUNTER])
     return out

@@ -1,7 +1,7 @@
 """The texts of a lane's events view by view, as arrays that can be compared (EMB-08).
 
-They are read for the events that an aggregation looks at and not kept: they would be half as much again as what a
-process holds of a lane.
+They are read for the events that an aggregation looks at and not kept: as halves they would be a fifth more than what a
+process holds of a lane with all encoders, two fifths more with one.
 """
 
 from collections.abc import Mapping, Sequence
