@@ -14,17 +14,19 @@ from phronesis.core.canonical import rounded
 from phronesis.core.changes import Changes, Delta, Settled
 from phronesis.core.conversation import ConversationRows, MessageRow, RefRow, SessionRow, ToolCallRow, TurnRow
 from phronesis.core.entities import Entity, Mention
+from phronesis.core.experience.records import L1
 from phronesis.core.instants import from_micros
 from phronesis.core.items import Item, Trust
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.scope import LaneName
 from phronesis.errors import StorageRefused
-from phronesis.storage import conversations, documents, embedding_models, relations, schema
+from phronesis.storage import compared, conversations, documents, embedding_models, relations, schema
 from phronesis.storage.compare import differences, make_equal, snapshot
 from phronesis.storage.database import Database, Unit, connect
 from phronesis.storage.deltas import deltas_of_entry, deltas_of_items, find_delta, insert_deltas
 from phronesis.storage.derived import clear_lane, write_settled
 from phronesis.storage.documents import DocumentRow
+from phronesis.storage.experience import Head, read_heads
 from phronesis.storage.items import insert_items, lane_of_item, read_items, read_where, update_items
 from phronesis.storage.lanes import Lane, ensure_lane
 from phronesis.storage.scratch import open_scratch
@@ -224,6 +226,8 @@ def test_vectors_are_halves_and_can_be_replaced(database: Database, lane: Lane) 
     with database.transaction("t", "read") as unit:
         found = {row.document_id: row.embedding for row in documents.read_vectors(unit, lane.lane_id, "m")}
         some = documents.read_vectors(unit, lane.lane_id, "m", ["d3", "missing"])
+        ids, stored = compared.read_halves(unit, lane.lane_id, L1, "m", ["d7", "missing", "d0"])
+        none = compared.read_halves(unit, lane.lane_id, L1, "m", ["missing"])
         assert embedding_models.active_model(unit) == ("m", 384)
         assert documents.read_vectors(unit, lane.lane_id, "other")[0].embedding.tolist() == [1, 1, 1]
     assert found["d0"].dtype == np.float32
@@ -231,11 +235,26 @@ def test_vectors_are_halves_and_can_be_replaced(database: Database, lane: Lane) 
     for n in range(1, 40):
         np.testing.assert_array_equal(found[f"d{n}"], halves[n])
     np.testing.assert_array_equal(documents.stacked(some), halves[3:4])
+    assert stored.dtype == np.float16
+    np.testing.assert_array_equal(stored, halves[[{"d7": 7, "d0": 1}[one] for one in ids]])
+    assert list(none.document_ids) == []
     with database.transaction("t", "derive") as unit:
         embedding_models.drop_other_models(unit, {"other"})
         assert documents.read_vectors(unit, lane.lane_id, "m") == []
         documents.delete_stray_vectors(unit, lane.lane_id)
         assert documents.read_vectors(unit, lane.lane_id, "other") == []
+
+
+def test_heads_are_what_is_known_of_items_without_what_they_say(database: Database, lane: Lane) -> None:
+    ended = dataclasses.replace(BARE, id="i9", ended="retracted", label="failure")
+    with database.transaction("t", "derive") as unit:
+        insert_items(unit, lane.lane_id, [BARE, ended])
+        found = {head.id: head for head in read_heads(unit, lane.lane_id, [BARE.id, "i9", "missing", "i9"])}
+        assert read_heads(unit, lane.lane_id + 1, ["i9"]) == []
+    assert found == {
+        BARE.id: Head(BARE.id, BARE.kind, BARE.label, None, None),
+        "i9": Head("i9", ended.kind, "failure", "retracted", None),
+    }
 
 
 def test_documents_wait_for_their_vectors(database: Database, lane: Lane) -> None:

@@ -1,14 +1,17 @@
 """What is compared with others of its kind: documents of one part, as they changed, and which items bear a label."""
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
 from phronesis.storage.database import Unit
+from phronesis.storage.halfvec import Halves, halves, sent_bytes
 from phronesis.storage.homes import Home, home_of
 from phronesis.storage.prepared import fetch
 from phronesis.storage.schema import items
+from phronesis.storage.statements import batches, list_value, listed
 
 
 class Compared(NamedTuple):
@@ -39,6 +42,33 @@ def _changed_parts(home: Home) -> sa.Select[Any]:
                documents.c.kind == sa.bindparam("k"), documents.c.part == sa.bindparam("part"),
                documents.c.changed_seq > sa.bindparam("after"))
         .order_by(items.c.recorded_at, documents.c.item_id)
+    )  # fmt: skip
+
+
+class StoredHalves(NamedTuple):
+    """Vectors of documents, a row for each of ``document_ids``, halves as they are stored."""
+
+    document_ids: Sequence[str]
+    rows: Halves
+
+
+def read_halves(unit: Unit, lane_id: int, kind: str, model_id: str, document_ids: Sequence[str]) -> StoredHalves:
+    """Give the vectors of some documents of items of one kind, those that are stored."""
+    ids, sent = list[str](), list[bytes]()
+    for batch in batches(document_ids):
+        bound = {"t": unit.tenant, "l": lane_id, "m": model_id, "ids": list_value(unit.dialect, batch)}
+        for document_id, vector in fetch(unit, _halves(home_of(kind), unit.dialect), bound):
+            ids.append(document_id)
+            sent.append(vector)
+    return StoredHalves(ids, halves(sent, unit.dialect))
+
+
+@cache
+def _halves(home: Home, dialect: str) -> sa.Select[Any]:
+    vectors = home.vectors
+    return sa.select(vectors.c.document_id, sent_bytes(vectors.c.embedding)).where(
+        vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
+        vectors.c.model_id == sa.bindparam("m"), listed(vectors.c.document_id, dialect),
     )  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """A column of half-precision vectors: ``halfvec`` under PostgreSQL (pgvector), little-endian bytes under SQLite."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 Vector = NDArray[np.float32]
+Halves = NDArray[np.float16]
 
 
 class HalfVector(sa.types.TypeDecorator[Vector]):
@@ -60,10 +62,10 @@ _SENT_BEFORE = 4
 """Bytes before the numbers: two int16 (pgvector, ``halfvec_send``)."""
 
 
-class half_bytes(FunctionElement[Vector]):  # noqa: N801 - a function of SQL
+class half_bytes(FunctionElement[Any]):  # noqa: N801 - a function of SQL
     """A column of half vectors as bytes. PostgreSQL would send each as text: reading a text takes ten times as long."""
 
-    type = _Sent()
+    type: sa.types.TypeEngine[Any] = _Sent()
     inherit_cache = True
 
 
@@ -75,3 +77,20 @@ def _as_stored(element: Any, compiler: Any, **more: Any) -> str:
 @compiles(half_bytes, "postgresql")
 def _as_sent(element: Any, compiler: Any, **more: Any) -> str:
     return f"halfvec_send({_as_stored(element, compiler, **more)})"
+
+
+class sent_bytes(half_bytes):  # noqa: N801 - a function of SQL
+    """A column of half vectors as bytes, which many rows together are made of (`halves`)."""
+
+    type = sa.LargeBinary()
+    inherit_cache = True
+
+
+def halves(sent: Sequence[bytes], dialect: str) -> Halves:
+    """Give vectors of one length as rows, from what `sent_bytes` gave of them: as they are stored, in one go."""
+    if not sent:
+        return np.zeros((0, 0), np.float16)
+    rows = np.frombuffer(b"".join(sent), np.uint8).reshape(len(sent), -1)
+    if dialect == "postgresql":
+        return np.ascontiguousarray(rows[:, _SENT_BEFORE:]).view(">f2").astype(np.float16)
+    return rows.view("<f2").astype(np.float16)

@@ -1,6 +1,7 @@
 """How far something new reaches: to the groups of what it is on the whole, and not from view to view through a lane."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -59,7 +60,7 @@ def reached(lane: _Lane, near: str, **alike: str) -> tuple[str, dict[str, str], 
     """Give events, events by the views that matter here, and patterns, each as words in order."""
     found = reach_of(cast("LaneView", lane), EventTable(1, 0, Meaning()), all_alike(near, **alike))
     by_view = {name: " ".join(sorted(found.by_view[name])) for name in ("situation", "attempt")}
-    return " ".join(sorted(found.events)), by_view, " ".join(found.patterns)
+    return " ".join(sorted(found.events)), by_view, " ".join(sorted(found.patterns))
 
 
 @pytest.mark.parametrize("views", [(), ("situation",), ("attempt", "result")])
@@ -132,7 +133,7 @@ def reading(ids: str, whole: Given, *, other: str = "", edges: _Lane | None = No
     having = {name: frozenset(range(len(ids))) - ({places["d"]} if name == "result" else set()) for name in ALONE}
     views = ViewTable(places, metrics, having, threshold=1.0)
     lane = SimpleNamespace(items=dict.fromkeys, edges_from=edges.edges_from, edges_to=edges.edges_to)
-    return cast("ViewReader", SimpleNamespace(table=table, view=lane, of=lambda _: views))
+    return cast("ViewReader", SimpleNamespace(table=table, view=lane, of=lambda *_: views))
 
 
 def test_near_is_who_is_alike_enough_on_the_whole_or_in_a_view() -> None:
@@ -147,19 +148,32 @@ def test_near_is_who_is_alike_enough_on_the_whole_or_in_a_view() -> None:
     assert near.by_view["attempt"] == {"n"}
 
 
-def test_whom_a_new_event_speaks_against_is_near_on_the_whole() -> None:
-    near = near_to(reading("abcdn", alike(5, (0, 4, 8.0), (1, 4, 7.0), (2, 4, 5.0)), other="abd"), ["n"])
-    assert near.on_the_whole == {"a", "c", "n"}  # half of 15 is asked; c is of its own outcome
+def test_whom_a_new_event_speaks_against_is_not_near() -> None:
+    lane = _Lane(p=(JOINT, "a b"), q=(JOINT, "c d"))
+    near = near_to(reading("abcdn", alike(5, (0, 4, 8.0), (1, 4, 7.0), (2, 4, 5.0)), other="abd", edges=lane), ["n"])
+    assert near.on_the_whole == {"c", "n"}  # of its own outcome
+    assert near.opposed == ["p"]  # half of 15 is asked on average
     assert not any("a" in events for events in near.by_view.values())
 
 
-def test_whom_it_spoke_against_before_is_near_too() -> None:
+def test_whom_it_spoke_against_before_is_opposed_too() -> None:
     lane = _Lane(p=(JOINT, "a b"), q=(JOINT, "c d"))
     lane.drawn.append(_edge("contradicts", "n", "p", None))
-    near = near_to(reading("abcdn", alike(5), other="n", edges=lane), ["n"])
-    assert near.on_the_whole == {"a", "b", "n"}
+    assert near_to(reading("abcdn", alike(5), other="n", edges=lane), ["n"]).opposed == ["p"]
+    assert near_to(reading("abcd", alike(4), edges=lane), ["n"]).opposed == ["p"]  # it is there no more
 
 
 def test_of_what_went_only_its_own_patterns_are_near() -> None:
     near = near_to(reading("abcdn", alike(5, (0, 4, 5.0))), ["gone"])
-    assert near == Near({"gone"}, {name: {"gone"} for name in ALONE})
+    assert near == Near({"gone"}, {name: {"gone"} for name in ALONE}, [])
+
+
+def test_what_is_opposed_comes_with_its_events_the_most_typical_first() -> None:
+    lane = _Lane(p=(JOINT, "a b"), q=(JOINT, "c d"), s=(SITUATION, "b c e"))
+    lane.member_of = [replace(edge, weight=0.9) if edge.from_id == "c" else edge for edge in lane.member_of]
+    near = Near({"a", "new"}, dict.fromkeys(ALONE, frozenset({"new"})), ["p", "s"])
+    table = EventTable(1, 0, Meaning())
+    found = reach_of(cast("LaneView", lane), table, near)
+    assert found.patterns == {"p": ["a", "b"]}
+    assert found.opposed == {"p": ["a", "b"], "s": ["b", "e", "c"]}
+    assert table.methods == {"p": JOINT, "s": SITUATION}

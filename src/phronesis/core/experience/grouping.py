@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from phronesis.core.clustering import components
 from phronesis.core.experience.linking import average_link
-from phronesis.core.experience.neighbours import NOBODY, OWN, SHARED, Neighbours, candidate_pairs, weights_of
+from phronesis.core.experience.neighbours import NOBODY, OWN, SHARED, Neighbours, Pairs, candidate_pairs, weights_of
 from phronesis.core.experience.similarity import Floats, Rows
 
 REACH: Final = 0.6
@@ -125,10 +125,13 @@ class Grouper:
         alike, shared = self.neighbours.metric.matrix(rows, rows), self.neighbours.shared(rows, self.belonging.counts)
         return self.belonging.units(alike, shared, self.neighbours.metric.size)
 
-    def pairs(self, rows: Rows) -> Mapping[tuple[int, int], float]:
+    def pairs(self, rows: Rows) -> tuple[Pairs, Floats]:
         """Give the pairs of neighbours among ``rows``, the smaller row first, and how much they belong together."""
         nearest, scores = self.neighbours.lists(rows)
-        return self._paired(rows, nearest, scores)
+        pairs = candidate_pairs(rows, np.where(np.isin(nearest, rows), nearest, NOBODY))
+        alike = _scores_of(pairs, rows, nearest, scores)
+        shared = shared_of(pairs, rows, nearest, scores, self.belonging.counts)
+        return pairs, self.belonging.units(alike, shared, self.neighbours.metric.size)
 
     def _split(self, rows: list[int]) -> list[list[int]]:
         members = np.array(rows, dtype=np.int64)
@@ -177,31 +180,19 @@ class Grouper:
 
     def _within_reach(self, rows: Rows) -> list[list[int]]:
         out: list[list[int]] = []
-        waiting = [(rows.tolist(), self.pairs(rows), REACH)]
+        waiting = [(rows, *self.pairs(rows), REACH)]
         while waiting:
-            members, own, reach = waiting.pop()
-            joined = [pair for pair, alike in own.items() if alike >= reach]
-            inside = set(members)
+            members, pairs, alike, reach = waiting.pop()
+            joined = list(map(tuple, pairs[alike >= reach].tolist()))
+            inside = set(members.tolist())
             joined += [pair for pair in self.bonds.together if inside.issuperset(pair)]
-            for part in components(members, joined):
+            for part in components(sorted(inside), joined):
                 if len(part) <= MAX_COMPARED or reach > CLOSEST:
                     out.append(part)
                     continue
-                held = set(part)
-                left = {pair: alike for pair, alike in own.items() if held.issuperset(pair)}
-                waiting.append((part, left, reach * STEP))
+                within = np.isin(pairs, part).all(axis=1)
+                waiting.append((np.array(part, dtype=np.int64), pairs[within], alike[within], reach * STEP))
         return out
-
-    def _paired(self, rows: Rows, nearest: npt.NDArray[np.int64], scores: Floats) -> Mapping[tuple[int, int], float]:
-        """Give how much neighbours belong together, in units of the threshold."""
-        inside = np.isin(nearest, rows) & (nearest != NOBODY)
-        pairs = np.array(candidate_pairs(rows, np.where(inside, nearest, NOBODY)), dtype=np.int64).reshape(-1, 2)
-        if not len(pairs):
-            return {}
-        alike = _scores_of(pairs, rows, nearest, scores)
-        shared = shared_of(pairs, rows, nearest, scores, self.belonging.counts)
-        total = self.belonging.units(alike, shared, self.neighbours.metric.size)
-        return {(one, other): value for (one, other), value in zip(pairs.tolist(), total.tolist(), strict=True)}
 
 
 def _touching(owner: Mapping[int, int], neighbours: Neighbours) -> list[tuple[tuple[int, int], float]]:
@@ -217,7 +208,7 @@ def _touching(owner: Mapping[int, int], neighbours: Neighbours) -> list[tuple[tu
     return sorted(closest.items())
 
 
-def _scores_of(pairs: npt.NDArray[np.int64], rows: Rows, nearest: npt.NDArray[np.int64], scores: Floats) -> Floats:
+def _scores_of(pairs: Pairs, rows: Rows, nearest: npt.NDArray[np.int64], scores: Floats) -> Floats:
     """Give how alike the two of each pair are, as one of their lists says."""
     places = np.searchsorted(rows, pairs)
     out = np.full(len(pairs), -np.inf, np.float32)
@@ -228,7 +219,7 @@ def _scores_of(pairs: npt.NDArray[np.int64], rows: Rows, nearest: npt.NDArray[np
 
 
 def shared_of(
-    pairs: npt.NDArray[np.int64],
+    pairs: Pairs,
     rows: Rows,
     nearest: npt.NDArray[np.int64],
     scores: Floats,

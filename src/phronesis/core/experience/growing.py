@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 SPARE: Final = 16
-"""With a copy comes room for one more row of so many: the memory for a sixteenth, and as few copies."""
+"""With rows comes room for one more of so many: memory that is taken when they come, and as few copies."""
 
 Number = TypeVar("Number", np.float16, np.float32)
 
@@ -29,11 +29,15 @@ class Growing(Generic[Number]):
 
     def add(self, rows: npt.NDArray[Any]) -> None:
         """Put rows behind those that are there; the first ones say how long a row is."""
-        end = self._count + len(rows)
-        if end > len(self._held) or not self._count:
-            held = np.empty((end + (end // SPARE if self._count else 0), rows.shape[1]), self._held.dtype)
-            if self._count:
-                held[: self._count] = self.rows
+        self.room(len(rows), rows.shape[1])[:] = rows
+
+    def room(self, count: int, width: int) -> npt.NDArray[Number]:
+        """Put so many rows behind those that are there, and give them to be written: they hold anything yet."""
+        begin, end = self._count, self._count + count
+        if end > len(self._held) or not begin:
+            held = np.empty((end + end // SPARE, width), self._held.dtype)
+            if begin:
+                held[:begin] = self.rows
             self._held = held
-        self._held[self._count : end] = rows
         self._count = end
+        return self._held[begin:end]

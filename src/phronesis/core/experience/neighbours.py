@@ -29,10 +29,16 @@ other share something."""
 BLOCK: Final = 256
 """Rows compared with all others at a time."""
 
+STRIP: Final = 512
+"""Rows compared with those behind them at a time, where all lists are made."""
+
 STRETCH: Final = 64
 """Scores of which the highest stands for all, where the nearest are sought."""
 
 NOBODY: Final = -1
+
+Pairs = npt.NDArray[np.int64]
+"""Pairs of rows, one below the other."""
 
 _Masks = npt.NDArray[np.bool_]
 
@@ -50,16 +56,25 @@ class _Lists:
         self.nearest = np.concatenate((self.nearest, more.nearest))
         self.scores = np.concatenate((self.scores, more.scores))
 
-    def keep(self, rows: Rows, scores: Floats) -> None:
-        """Keep the nearest of some events by how alike all others are, who is left out less than any number."""
-        # Of equals the one that came first: a stable order over the few that may be among the nearest.
-        least = _reached_by(scores, KEPT)
-        for n, row in enumerate(rows.tolist()):
-            among = scores[n] >= least[n] if np.isfinite(least[n]) else np.isfinite(scores[n])
-            found = np.flatnonzero(among)
-            best = found[np.argsort(-scores[n][found], kind="stable")][:KEPT]
-            self.nearest[row], self.scores[row] = NOBODY, -np.inf
-            self.nearest[row, : len(best)], self.scores[row, : len(best)] = best, scores[n][best]
+    def empty(self, rows: Rows) -> None:
+        """Have the lists of some events name nobody."""
+        self.nearest[rows], self.scores[rows] = NOBODY, -np.inf
+
+    def meet(self, rows: Rows, others: Rows, scores: Floats) -> None:
+        """Put events into the lists of those in which they have a place, by how alike they are, behind their equals.
+
+        None of ``others`` is in these lists yet, and those that are come before them; minus infinity is left out.
+        """
+        least = np.maximum(_reached_by(scores, KEPT), np.nextafter(self.scores[rows, -1], np.float32(np.inf)))
+        place, other = np.nonzero(_reaching(scores, least))
+        owners, own = np.unique(place, return_inverse=True)
+        owned = np.concatenate((np.repeat(np.arange(len(owners)), KEPT), own))
+        named = np.concatenate((self.nearest[rows[owners]].ravel(), others[other]))
+        alike = np.concatenate((self.scores[rows[owners]].ravel(), scores[place, other]))
+        order = np.argsort(_falling(owned, alike), kind="stable")
+        counts = np.bincount(owned, minlength=len(owners))
+        best = order[np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts) < KEPT].reshape(-1, KEPT)
+        self.nearest[rows[owners]], self.scores[rows[owners]] = named[best], alike[best]
 
     def tell(self, row: int, told: Rows, scores: Floats) -> None:
         """Put an event into the lists of those in which it has a place, by how alike they are, behind its equals."""
@@ -130,36 +145,56 @@ class Neighbours:
 
     def _make(self, rows: Rows) -> None:
         missing = np.unique(rows[~self._known[rows]])
+        if len(missing) > BLOCK and np.array_equal(missing, np.flatnonzero(self._groups != NOBODY)):
+            self._make_all(missing)
+            return
+        everybody = np.arange(len(self._groups))
         for begin in range(0, len(missing), BLOCK):
             block = missing[begin : begin + BLOCK]
-            self._keep(block, self.metric.matrix(block))
+            self._empty(block)
+            self._meet(block, everybody, self.metric.matrix(block))
 
-    def _comparable(self, rows: Rows) -> _Masks:
-        """Tell who is of an event's own group, beside itself."""
-        same: _Masks = self._groups[rows][:, None] == self._groups[None, :]
-        same &= (self._groups != NOBODY)[None, :]
-        same[np.arange(len(rows)), rows] = False
-        return same
+    def _make_all(self, rows: Rows) -> None:
+        """Make the lists of all events there are, each pair compared once."""
+        self._empty(rows)
+        for begin in range(0, len(rows), STRIP):
+            strip, rest = rows[begin : begin + STRIP], rows[begin:]
+            self._meet(strip, rest, self.metric.matrix(strip, rest), both=True)
 
-    def _opposite(self, rows: Rows) -> _Masks:
-        """Tell who is of another group."""
-        apart: _Masks = self._groups[rows][:, None] != self._groups[None, :]
-        apart &= (self._groups != NOBODY)[None, :] & (self._groups[rows] != NOBODY)[:, None]
-        return apart
-
-    def _keep(self, rows: Rows, scores: Floats) -> tuple[_Masks, _Masks]:
-        """Keep both lists of some events; gives who is of their own group, and who is of another."""
-        same, across = self._comparable(rows), self._opposite(rows)
-        self._same.keep(rows, np.where(same, scores, -np.inf))
-        self._across.keep(rows, np.where(across, scores, -np.inf))
+    def _empty(self, rows: Rows) -> None:
+        self._same.empty(rows)
+        self._across.empty(rows)
         self._known[rows] = True
-        return same, across
+
+    def _meet(self, rows: Rows, others: Rows, scores: Floats, *, both: bool = False) -> None:
+        """Put others into the lists of some events; and these, with ``both``, into those of the others behind them.
+
+        These begin with the events themselves then.
+        """
+        groups, of_others = self._groups[rows], self._groups[others]
+        for group in np.unique(groups[groups != NOBODY]):
+            here = np.flatnonzero(groups == group)
+            for lists, there in (
+                (self._same, np.flatnonzero(of_others == group)),
+                (self._across, np.flatnonzero((of_others != group) & (of_others != NOBODY))),
+            ):
+                alike = scores[np.ix_(here, there)]
+                alike[rows[here][:, None] == others[there][None, :]] = -np.inf
+                lists.meet(rows[here], others[there], alike)
+                if both:
+                    behind = int(np.searchsorted(there, len(rows)))
+                    lists.meet(others[there[behind:]], rows[here], alike[:, behind:].T)
 
     def _join(self, row: int, told: Rows) -> None:
         rows = np.array([row], dtype=np.int64)
         scores = self.metric.matrix(rows)
-        for lists, mask in zip((self._same, self._across), self._keep(rows, scores), strict=True):
-            asked = told[mask[0][told]]
+        self._empty(rows)
+        self._meet(rows, np.arange(len(self._groups)), scores)
+        groups = self._groups[told]
+        for lists, asked in (
+            (self._same, told[groups == self._groups[row]]),
+            (self._across, told[groups != self._groups[row]]),
+        ):
             lists.tell(row, asked, scores[0][asked])
 
     def shared(self, rows: Rows, counts: Sequence[int] = SHARED) -> Floats:
@@ -190,14 +225,36 @@ def _reached_by(scores: Floats, count: int) -> Floats:
     Of so many stretches of a row the highest scores are compared, not all: sorting 20,000 in part takes five times as
     long.
     """
-    size = scores.shape[1]
-    if size >= STRETCH * count:
-        whole = size // STRETCH * STRETCH
-        highest = scores[:, :whole].reshape(len(scores), -1, STRETCH).max(axis=2)
-        scores = np.concatenate((highest, scores[:, whole:]), axis=1)
-    kth = scores.shape[1] - min(count, size)
-    out: Floats = np.partition(scores, kth, axis=1)[:, kth]
+    if not scores.shape[1]:
+        return np.full(len(scores), -np.inf, np.float32)
+    stretch = max(1, min(STRETCH, scores.shape[1] // count))
+    highest = np.maximum.reduceat(scores, np.arange(0, scores.shape[1], stretch), axis=1)
+    kth = highest.shape[1] - min(count, highest.shape[1])
+    out: Floats = np.partition(highest, kth, axis=1)[:, kth]
     return out
+
+
+def _reaching(scores: Floats, least: Floats) -> _Masks:
+    """Tell which of each row reach its ``least``; of many that are just as much the first ones.
+
+    By words alone most pairs share nothing, and are all as alike.
+    """
+    out: _Masks = scores >= least[:, None]
+    crowded = np.flatnonzero(out.sum(axis=1) > KEPT * STRETCH)
+    if len(crowded):
+        equal = scores[crowded] == least[crowded][:, None]
+        out[crowded] &= ~equal | (equal.cumsum(axis=1, dtype=np.int32) <= KEPT)
+    return out
+
+
+def _falling(owners: Rows, scores: Floats) -> npt.NDArray[np.int64]:
+    """Give numbers that rise with the owner, and within one fall as the scores rise.
+
+    The bits of a float of 32 rise with it as an unsigned number where it is positive, and fall where it is negative.
+    """
+    bits = (scores + np.float32(0.0)).view(np.uint32)  # minus zero is zero
+    rising = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
+    return (owners << 32) | (~rising).astype(np.int64)
 
 
 def weights_of(nearest: npt.NDArray[np.int64], scores: Floats, count: int) -> Floats:
@@ -207,8 +264,10 @@ def weights_of(nearest: npt.NDArray[np.int64], scores: Floats, count: int) -> Fl
     return out
 
 
-def candidate_pairs(rows: Rows, nearest: npt.NDArray[np.int64]) -> Sequence[tuple[int, int]]:
-    """Give each pair of an event of ``rows`` and one of its neighbours once, the smaller row first."""
-    pairs = {(min(row, other), max(row, other)) for row, others in zip(rows.tolist(), nearest.tolist(), strict=True)
-             for other in others if other != NOBODY}  # fmt: skip
-    return sorted(pairs)
+def candidate_pairs(rows: Rows, nearest: npt.NDArray[np.int64]) -> Pairs:
+    """Give each pair of an event of ``rows`` and one of its neighbours once, in order, the smaller row first."""
+    named = nearest != NOBODY
+    one, other = np.repeat(rows, named.sum(axis=1)), nearest[named]
+    size = max(one.max(initial=0), other.max(initial=0)) + 1
+    numbers = np.unique(np.minimum(one, other) * size + np.maximum(one, other))
+    return np.stack(np.divmod(numbers, size), axis=1)

@@ -24,8 +24,8 @@ MAX_EDITED: Final = 400
 FEW: Final = 16
 
 COPIED: Final = 100
-"""Rows of 3,000 numbers that one is multiplied with in the time in which it is copied: where a few rows are compared
-with most of the others, they are compared with all."""
+"""Rows of 3,000 numbers that one is multiplied with in the time in which it is copied: where rows are compared with
+most of those from one to another, they are compared with all of these."""
 
 
 class SimilarityMetric(Protocol):
@@ -63,7 +63,7 @@ class Cosine:
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
         """Give cosines."""
-        return _products(self.vectors[rows], self.vectors if others is None else self.vectors[others])
+        return _products(self.vectors[rows], self.vectors if others is None else self.vectors[in_a_row(others)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,9 @@ class SideBySide:
         asked = self.vectors[rows] * self.weights
         if others is None:
             return _products(asked, self.vectors)
-        if len(rows) * (self.size - len(others)) < COPIED * len(others):
-            return _products(asked, self.vectors)[:, others]
+        first, end = (int(others.min()), int(others.max()) + 1) if len(others) else (0, 0)
+        if len(rows) * (end - first - len(others)) < COPIED * len(others):
+            return _products(asked, self.vectors[first:end])[:, in_a_row(others - first)]
         return _products(asked, self.vectors[others])
 
 
@@ -163,6 +164,13 @@ class Unlike:
         return out
 
 
+def in_a_row(rows: Rows) -> "slice | Rows":
+    """Give rows that follow each other as a slice: taken so they are not copied."""
+    if len(rows) and (np.diff(rows) == 1).all():
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
+
+
 def _products(asked: Floats, against: Floats) -> Floats:
     """Give the products of rows. A few with many are multiplied twice as fast from the side of the many."""
     out: Floats = (against @ asked.T).T if 1 < len(asked) <= FEW else asked @ against.T
@@ -207,7 +215,8 @@ class WeightedSum:
         """Give the weighted sums, added up in place: of 256 rows among 20,000 one more array is 20 MB."""
         first, *more = self.terms
         out = first.metric.matrix(rows, others)
-        out *= np.float32(first.weight)
+        if first.weight != 1.0:
+            out *= np.float32(first.weight)
         for term in more:
             part = term.metric.matrix(rows, others)
             part *= np.float32(term.weight)

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.core.experience.similarity import Floats, Rows
+from phronesis.core.experience.similarity import Floats, Rows, in_a_row
 
 MAX_SHARE: Final = 0.2
 """A term that more than a fifth of all events hold is passed over where there are more than `FEW`: its weight is small,
@@ -133,7 +133,8 @@ class TermCosine:
         if others is None:
             found = self._with_all(rows)
         elif len(others) > MANY + self.size // MANY_SHARE:
-            found = self._with_all(rows)[:, others]
+            first = int(others.min())
+            found = self._with_all(rows, first)[:, in_a_row(others - first)]
         else:
             found = np.array(self._among(rows, others), dtype=np.float32).reshape(len(rows), len(others))
         np.clip(found, 0.0, 1.0, out=found)
@@ -164,14 +165,16 @@ class TermCosine:
         begin, end = self._bags.starts[row], self._bags.starts[row + 1]
         return self._bags.terms[begin:end], self._weights[begin:end]
 
-    def _with_all(self, rows: Rows) -> Floats:
+    def _with_all(self, rows: Rows, first: int = 0) -> Floats:
+        """Give the cosines with all from one on."""
         held = [self._held(row) for row in rows.tolist()]
-        found = np.zeros((len(rows), self.size), np.float32)
-        found[:, : self.built_of] = self._common.shared(held)
+        found = np.zeros((len(rows), self.size - first), np.float32)
+        if first < self.built_of:
+            found[:, : self.built_of - first] = self._common.shared(held, first)
         for own, (terms, weights) in zip(found, held, strict=True):
             for postings in (self._main, self._tail):
                 if postings is not None:
-                    postings.add_to(own, terms, weights)
+                    postings.add_to(own, terms, weights, first)
         return found
 
     def _among(self, rows: Rows, others: Rows) -> list[Floats]:
@@ -217,46 +220,56 @@ class _Common:
         out: Floats = np.where(self.place[bags.terms] >= 0, np.float32(0.0), weights)
         return out
 
-    def shared(self, held: Sequence[tuple[Terms, Floats]]) -> Floats:
-        """Give what rows, each by its terms and what they weigh there, have in common with all by the common terms."""
+    def shared(self, held: Sequence[tuple[Terms, Floats]], first: int) -> Floats:
+        """Give what rows, by their terms and what these weigh there, share of common terms with all from one on."""
         asked = np.zeros((len(held), len(self.weights)), np.float32)
         for own, (terms, weights) in zip(asked, held, strict=True):
             known = terms < len(self.place)
             places = self.place[terms[known]]
             own[places[places >= 0]] = weights[known][places >= 0]
         used = np.flatnonzero(asked.any(axis=0))
-        out: Floats = asked[:, used] @ self.weights[used]
+        out: Floats = asked[:, used] @ self.weights[used, first:]
         return out
 
 
 @dataclass(frozen=True, slots=True)
 class _Postings:
-    """Which rows hold a term, and how heavy it is there: ``first[t]`` is where those of term t begin."""
+    """Which rows hold a term, and how heavy it is there: ``first[t]`` is where those of term t begin.
+
+    ``keys`` rise: a term times ``size``, more than which no row is, and the row that holds it.
+    """
 
     first: npt.NDArray[np.int64]
     holders: Terms
     weights: Floats
+    keys: npt.NDArray[np.int64]
+    size: int
 
     @classmethod
     def of(cls, bags: Bags, weights: Floats, *, first: int) -> "_Postings":
         owners = np.repeat(np.arange(bags.size), np.diff(bags.starts)) + first
         kept = np.flatnonzero(weights > 0)
         order = kept[np.argsort(bags.terms[kept], kind="stable")]
-        width = int(bags.terms.max(initial=-1)) + 1
-        begins = np.searchsorted(bags.terms[order], np.arange(width + 1))
-        return cls(begins, owners[order].astype(np.int32), weights[order])
+        width, size = int(bags.terms.max(initial=-1)) + 1, bags.size + first
+        terms, holders = bags.terms[order], owners[order]
+        begins = np.searchsorted(terms, np.arange(width + 1))
+        return cls(begins, holders.astype(np.int32), weights[order], terms * np.int64(size) + holders, size)
 
-    def add_to(self, found: Floats, terms: Terms, weights: Floats) -> None:
-        """Add what rows that hold the terms have in common with a row in which the terms weigh so much."""
+    def add_to(self, found: Floats, terms: Terms, weights: Floats, first: int) -> None:
+        """Add what rows from ``first`` on that hold the terms share with a row in which the terms weigh so much."""
         there = (terms < len(self.first) - 1) & (weights != 0)
         terms, weights = terms[there], weights[there]
-        begins = self.first[terms]
+        begins = (
+            np.searchsorted(self.keys, terms * np.int64(self.size) + min(first, self.size))
+            if first
+            else self.first[terms]
+        )
         counts = self.first[terms + 1] - begins
         total = int(counts.sum())
         if total > len(found):  # common terms: term by term takes less than to gather all that hold one
             for begin, count, weight in zip(begins.tolist(), counts.tolist(), weights.tolist(), strict=True):
-                found[self.holders[begin : begin + count]] += weight * self.weights[begin : begin + count]
+                found[self.holders[begin : begin + count] - first] += weight * self.weights[begin : begin + count]
             return
         places = np.arange(total) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
         shares = self.weights[places] * np.repeat(weights, counts)
-        found += np.bincount(self.holders[places], weights=shares, minlength=len(found))
+        found += np.bincount(self.holders[places] - first, weights=shares, minlength=len(found))

@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 
 from phronesis.core.experience.similarity import Floats
+from phronesis.storage.halfvec import Halves
 
 PARTS: Final = {"whole": 1.0, "attempt": 0.6, "result": 0.4, "reflection": 0.5}
 """What of an event the map is given, by each encoder in turn, and how long the vector of each is made."""
@@ -49,7 +50,7 @@ class LessonMap:
         """How many numbers say where an event lies."""
         return int(self.weights.shape[1])
 
-    def of(self, seen: Sequence[Floats]) -> Floats:
+    def of(self, seen: Sequence[Floats | Halves]) -> Floats:
         """Give where events lie, rows of length 1, from the vectors of `PARTS` by each model in turn.
 
         A row of zeros is a part that an event does not have.
@@ -71,7 +72,7 @@ class LessonMap:
         return out.getvalue()
 
 
-def laid_out(seen: Sequence[Floats], centres: Sequence[Floats]) -> Floats:
+def laid_out(seen: Sequence[Floats | Halves], centres: Sequence[Floats]) -> Floats:
     """Give one row an event: each part less its model's centre, as long as `PARTS` says, behind each other."""
     rows = []
     for n, vectors in enumerate(seen):

@@ -26,9 +26,9 @@ from phronesis.derive.experience.lesson_map import LessonMap, map_for
 from phronesis.derive.experience.unrelated import LANGUAGES, TEXTS
 from phronesis.index.experience import view_part
 from phronesis.models.embedder import Embedder
-from phronesis.storage.compared import Compared, changed_parts
-from phronesis.storage.documents import document_texts, read_vectors
-from phronesis.storage.embedding_models import has_model
+from phronesis.storage.compared import Compared, changed_parts, read_halves
+from phronesis.storage.documents import document_texts
+from phronesis.storage.halfvec import Halves
 from phronesis.storage.lane_view import LaneView
 
 WHOLE: Final = "whole"
@@ -112,7 +112,7 @@ class Facet:
     centre: Centre | None = None
     _raw: Growing[np.float16] = field(default_factory=lambda: Growing(np.float16))
 
-    def take(self, vectors: Floats) -> None:
+    def take(self, vectors: Halves) -> None:
         """Add rows behind those that are there."""
         self._raw.add(vectors)
 
@@ -160,7 +160,7 @@ class Placed:
         return out
 
 
-def with_presence(vectors: Floats) -> Floats:
+def with_presence(vectors: Floats | Halves) -> Floats:
     """Give rows of length 1, or of 0 for an event in which an encoder sees nothing, and whether it sees something."""
     return np.concatenate([vectors, np.any(vectors, axis=1)[:, None]], axis=1).astype(np.float32)
 
@@ -218,14 +218,13 @@ class Meaning:
             return
         for facet in self.facets:
             facet.take(seen[facet.encoder.name, facet.name])
-        placed = {name: seen[encoder.name, WHOLE] for name, encoder in self.taught.items()}
+        placed: dict[str, Floats | Halves] = {name: seen[encoder.name, WHOLE] for name, encoder in self.taught.items()}
         if self.map is not None:
             given = [seen[encoder.name, name] for encoder in self.encoders.general for name in (WHOLE, *LESSON)]
             placed[LEARNED] = self.map.of(given)
-        new = np.zeros((len(seen[self.encoders.own.name, WHOLE]), self._width), np.float32)
-        for name, vectors in placed.items():
+        new = self._rows.room(len(seen[self.encoders.own.name, WHOLE]), self._width)
+        for name, vectors in placed.items():  # the facets' are written when they are centred
             new[:, self.told_apart[name].at] = with_presence(vectors)
-        self._rows.add(new)
 
     def repeat(self, rows: Sequence[int]) -> None:
         """Add rows that are there once more."""
@@ -258,7 +257,7 @@ class Meaning:
         return SideBySide(self._rows.rows, np.concatenate(counts), "meaning")
 
 
-Seen = Mapping[tuple[str, str], Floats]
+Seen = Mapping[tuple[str, str], Halves]
 """Vectors of events by the encoder's name and the view's, `WHOLE` or one of `LESSON`: a row an event."""
 
 
@@ -270,7 +269,7 @@ def read_vectors_of(
     An event of one text has no views, and what was tried is that text. The parts by the encoder beside are given where
     a map asks for them. ModelError: the encoder's server is away.
     """
-    seen: dict[tuple[str, str], Floats] = {}
+    seen: dict[tuple[str, str], Halves] = {}
     if encoders is None:
         return seen
     for encoder in encoders.all:
@@ -284,33 +283,38 @@ def read_vectors_of(
     return seen
 
 
-def _wholes(view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[Compared]) -> Floats:
+def _wholes(view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[Compared]) -> Halves:
     """Give the wholes of events by one encoder."""
-    found = vectors_of(view, lane_id, encoder, {one.id: one.item_id for one in fresh})
-    return np.stack([found[one.id] for one in fresh]) if fresh else np.zeros((0, encoder.dimension), np.float32)
+    return vectors_of(view, lane_id, encoder, {one.id: one.item_id for one in fresh})
 
 
 def _parts(
     view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[Compared], name: str, *, after: int
-) -> Floats:
+) -> Halves:
     """Give one view of events, a row of zeros where an event has none."""
     place = {document.item_id: n for n, document in enumerate(fresh)}
     changed = changed_parts(view.unit, lane_id, L1, view_part(name), after=after) if fresh else []
     owners = {one.id: one.item_id for one in changed if one.current_to is None and one.item_id in place}
-    out = np.zeros((len(fresh), encoder.dimension), np.float32)
-    for document, vector in vectors_of(view, lane_id, encoder, owners).items():
-        out[place[owners[document]]] = vector
+    out = np.zeros((len(fresh), encoder.dimension), np.float16)
+    out[[place[item] for item in owners.values()]] = vectors_of(view, lane_id, encoder, owners)
     return out
 
 
-def vectors_of(view: LaneView, lane_id: int, encoder: Embedder, owners: Mapping[str, str]) -> dict[str, Floats]:
-    """Give the vectors of documents, whose items' ids stand beside them; those that are not stored yet are made."""
-    out: dict[str, Floats] = {}
-    if owners and has_model(view.unit, encoder.name):
-        out = {row.document_id: row.embedding for row in read_vectors(view.unit, lane_id, encoder.name, list(owners))}
-    missing = {one: item for one, item in owners.items() if one not in out}
-    texts = document_texts(view.unit, missing)
-    return out | {one: encoder.embed_query(texts.get(one, "")) for one in missing}
+def vectors_of(view: LaneView, lane_id: int, encoder: Embedder, owners: Mapping[str, str]) -> Halves:
+    """Give the vectors of documents of events, whose ids stand beside them, a row each in their order.
+
+    Those that are not stored yet are made.
+    """
+    stored = read_halves(view.unit, lane_id, L1, encoder.name, list(owners))
+    place = {document: n for n, document in enumerate(owners)}
+    out = np.zeros((len(owners), encoder.dimension), np.float16)
+    if stored.document_ids:
+        out[[place[one] for one in stored.document_ids]] = stored.rows
+    missing = place.keys() - stored.document_ids
+    texts = document_texts(view.unit, {one: owners[one] for one in sorted(missing)})
+    for one in sorted(missing):
+        out[place[one]] = encoder.embed_query(texts.get(one, ""))
+    return out
 
 
 def unrelated_vectors(encoder: Embedder) -> Floats:

@@ -21,6 +21,7 @@ from phronesis.core.items import DEFAULT_IMPORTANCE, Item
 from phronesis.core.relations import Edge, EvidenceRow, Polarity
 from phronesis.derive.experience.aggregating import AGGREGATE, CLUSTERS, MIN_MEMBERS
 from phronesis.derive.experience.bonds import SIMILAR, TOGETHER
+from phronesis.derive.experience.finding import STAYS
 from phronesis.derive.experience.marks import mark
 from phronesis.derive.experience.resembling import drawn_anew
 from phronesis.derive.handler import Handler, Outcomes, Prepare
@@ -66,15 +67,18 @@ def apply_aggregate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes
     patterns = {one: item for one, item in view.items(said.body["touched"]).items() if item.live}
     back = view.items(said.body.get("returning", ()))
     patterns |= {one: item for one, item in back.items() if item.ended == "retired" and not is_forgotten(item)}
-    groups = _groups(view, said.body["clusters"])
+    clusters = said.body["clusters"]
+    groups = _groups(view, clusters)
     evidence = view.evidence(patterns)
     ids = _continued(groups, _memberships(view, patterns, evidence), patterns)
     marks, moved = mark(view, entry)
     work = _Work(view, entry, evidence, view.evidence(one for group in groups for one in group.events))
+    work.placed |= _staying(view, clusters)
     for n, group in enumerate(groups):
         work.place(ids.get(n), group)
     work.retire([one for one, item in patterns.items() if item.live and one not in set(ids.values())])
-    drawn, undrawn = drawn_anew(view, entry, sorted({*patterns, *work.placed.values()}), work.resembling(groups))
+    resembling = _resembling(clusters, work.placed)
+    drawn, undrawn = drawn_anew(view, entry, sorted({*patterns, *work.placed.values()}), resembling)
     return Changes(
         items=[*work.items, *marks], patches=[*work.patches, *moved], edges=[*work.edges, *drawn],
         dropped_edges=[*work.dropped_edges, *undrawn], evidence=work.evidence, dropped_evidence=work.dropped_evidence,
@@ -83,15 +87,35 @@ def apply_aggregate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes
 
 def _groups(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> list[Group]:
     """Give the groups as far as their events are still there and live; one that is too small by then falls away."""
-    named = [one for body in clusters for one, _ in (*body["members"], *body["counter"])]
+    named = [one for body in clusters if STAYS not in body for one, _ in (*body["members"], *body["counter"])]
     events = {one: item for one, item in view.items(named).items() if item.kind == L1 and item.live}
     out = []
     for number, body in enumerate(clusters):
+        if STAYS in body:
+            continue
         weights = {one: weight for one, weight in body["members"] if one in events}
         against = {one: weight for one, weight in body["counter"] if one in events}
         if len(weights) >= MIN_MEMBERS:
             out.append(Group(body, {one: events[one] for one in weights}, weights,
                              {one: events[one] for one in against}, against, number))  # fmt: skip
+    return out
+
+
+def _staying(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+    """Give the patterns that stay as they are, by their places among the groups."""
+    named = {number: body[STAYS] for number, body in enumerate(clusters) if STAYS in body}
+    live = {one for one, item in view.items(named.values()).items() if item.live}
+    return {number: one for number, one in named.items() if one in live}
+
+
+def _resembling(clusters: Sequence[Mapping[str, Any]], placed: Mapping[int, str]) -> dict[tuple[str, str], float]:
+    """Give the pairs of patterns that the outcome says are like each other, the smaller id first."""
+    out = {}
+    for number, body in enumerate(clusters):
+        for other, weight in body["similar"]:
+            if number in placed and other in placed:
+                first, second = sorted((placed[number], placed[other]))
+                out[first, second] = weight
     return out
 
 
@@ -208,16 +232,6 @@ class _Work:
         self.evidence += [replace(row, entry_id=self._entry.id, recorded_at=self._entry.recorded_at)
                           for key, row in echoed.items() if not _same_word(held.get(key), row)]  # fmt: skip
         self.dropped_evidence += [row for key, row in held.items() if not _same_word(row, echoed.get(key))]
-
-    def resembling(self, groups: Sequence[Group]) -> dict[tuple[str, str], float]:
-        """Give the pairs of patterns that the outcome says are like each other, the smaller id first."""
-        out = {}
-        for group in groups:
-            for other, weight in group.body["similar"]:
-                if other in self.placed:
-                    first, second = sorted((self.placed[group.number], self.placed[other]))
-                    out[first, second] = weight
-        return out
 
     def retire(self, patterns: Sequence[str]) -> None:
         """End patterns of which no group is left; what they were is in their history."""

@@ -15,9 +15,9 @@ import numpy as np
 from phronesis.core.experience.edge_building import Listed
 from phronesis.core.experience.grouping import Bonds
 from phronesis.core.experience.neighbours import NOBODY
-from phronesis.core.experience.records import CONTRADICTS, MEMBER_OF
+from phronesis.core.experience.records import MEMBER_OF
 from phronesis.derive.experience.bonds import beside
-from phronesis.derive.experience.opposing import COUNTER
+from phronesis.derive.experience.opposing import members_of, spoken_against
 from phronesis.derive.experience.table import EventTable
 from phronesis.derive.experience.views import ALONE, ViewReader
 from phronesis.storage.lane_view import LaneView
@@ -51,46 +51,47 @@ class Near:
 
     on_the_whole: AbstractSet[str]
     by_view: Mapping[str, AbstractSet[str]]
+    opposed: Sequence[str] = ()
+    """The ids of patterns that they speak against, or did."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The ids of events to be grouped on the whole, and by each view; and of the patterns that come of it or end."""
+    """The ids of events to be grouped on the whole, and by each view; and of the patterns that may end or go on."""
 
     events: AbstractSet[str]
     by_view: Mapping[str, AbstractSet[str]]
-    patterns: Sequence[str]
+    patterns: Mapping[str, Sequence[str]]
+    """With their events as they are, the most typical first."""
+    opposed: Mapping[str, Sequence[str]]
+    """Patterns of which something else is to be said, whether or not they are among those that may end."""
 
 
 def near_to(reader: ViewReader, news: Sequence[str]) -> Near:
-    """Give what some events may belong together with: neighbours, theirs or whose they are, that are alike enough.
-
-    On the whole those are near, too, that they speak against, or did.
-    """
+    """Give what some events may belong together with: neighbours, theirs or whose they are, that are alike enough."""
     table = reader.table
     whole, by_view = set(news), {name: set(news) for name in ALONE}
-    contradicted = sorted({edge.to_id for edge in reader.view.edges_from(news, CONTRADICTS)})
-    whole |= set().union(*_members(reader.view, contradicted).values())
+    opposed = spoken_against(reader.view, table, news)
     fresh = table.rows(news)
     if table.neighbours is None or not len(fresh):
-        return Near(whole, by_view)
+        return Near(whole, by_view, opposed)
     nearest, _ = table.neighbours.lists(fresh)
-    told, opposite = (np.unique(named[named != NOBODY]) for named in (nearest, table.neighbours.across(fresh)))
-    table.neighbours.lists(np.union1d(told, opposite))  # in a table that was just read nobody names anybody yet
-    against = table.neighbours.against(fresh, COUNTER * table.belonging.likeness_unit)
-    whole |= {table.ids[row] for row in against.tolist()}
+    told = np.unique(nearest[nearest != NOBODY])
+    table.neighbours.lists(told)  # in a table that was just read nobody names anybody yet
     met = np.unique(np.concatenate((fresh, told, table.neighbours.naming(fresh))))
-    new = set(fresh.tolist())
-    pairs = {pair: alike for pair, alike in table.grouper(Bonds()).pairs(met).items() if not new.isdisjoint(pair)}
-    whole |= {table.ids[row] for pair, alike in pairs.items() if alike >= NEAR for row in pair}
-    views = reader.of(reader.view.items([table.ids[row] for row in met.tolist()]))
-    ids = {place: one for one, place in views.places.items()}
-    placed = [[views.places.get(table.ids[row], NOBODY) for row in pair] for pair in pairs]
+    pairs, alike = table.grouper(Bonds()).pairs(met)
+    of_news = np.flatnonzero(np.isin(pairs, fresh).any(axis=1))
+    pairs, alike = pairs[of_news], alike[of_news]
+    whole |= {table.ids[row] for row in np.unique(pairs[alike >= NEAR]).tolist()}
+    ids = [table.ids[row] for row in np.unique(pairs).tolist()]
+    views = reader.of(reader.view.items(ids), dict.fromkeys(ALONE, frozenset(ids)))
+    held = {place: one for one, place in views.places.items()}
+    placed = [[views.places.get(table.ids[row], NOBODY) for row in pair] for pair in pairs.tolist()]
     for name in ALONE:
         both = [(one, other) for one, other in placed if views.having[name].issuperset((one, other))]
-        links = Listed(both, views.threshold).build(views.metrics[name], np.arange(len(ids)))
-        by_view[name] |= {ids[place] for link in links for place in (link.first, link.second)}
-    return Near(whole, by_view)
+        links = Listed(both, views.threshold).build(views.metrics[name], np.arange(len(held)))
+        by_view[name] |= {held[place] for link in links for place in (link.first, link.second)}
+    return Near(whole, by_view, opposed)
 
 
 def reach_of(view: LaneView, table: EventTable, near: Near) -> Reach:
@@ -100,18 +101,26 @@ def reach_of(view: LaneView, table: EventTable, near: Near) -> Reach:
     and so on. By a view they are grouped with the members of their own patterns of that view, and with those of the
     others that are in no pattern of it, since all that are in one go on there.
     """
-    events, of_event = _on_the_whole(view, table, set(near.on_the_whole).union(*near.by_view.values()))
+    events, of_event, members = _on_the_whole(view, table, set(near.on_the_whole).union(*near.by_view.values()))
     alike = _crossing(table, near.by_view, of_event)
     own = {name: {one for event in alike[name] for one in of_event[event] if name in _views(table, one)}
            for name in ALONE}  # fmt: skip
-    members = _members(view, sorted(set().union(*own.values())))
+    members |= members_of(view, sorted(set().union(*own.values())))
     by_view: dict[str, set[str]] = {}
     for name in ALONE:
         free = {event for event, patterns in of_event.items()
                 if not any(name in _views(table, one) for one in patterns)}  # fmt: skip
         by_view[name] = free.union(alike[name], *(members[one] for one in own[name]))
-    joint = {one for patterns in of_event.values() for one in patterns if not _views(table, one)}
-    return Reach(events, by_view, sorted(joint.union(*own.values())))
+    return Reach(events, by_view, members, _opposed(view, table, near.opposed, members))
+
+
+def _opposed(
+    view: LaneView, table: EventTable, patterns: Sequence[str], known: Mapping[str, Sequence[str]]
+) -> dict[str, Sequence[str]]:
+    """Give the events of some patterns, and note how these were made."""
+    _learn_methods(view, table, set(patterns))
+    read = members_of(view, [one for one in patterns if one not in known])
+    return {one: known.get(one) or read[one] for one in patterns}
 
 
 def _crossing(
@@ -131,17 +140,18 @@ def _crossing(
 
 def _on_the_whole(
     view: LaneView, table: EventTable, near: AbstractSet[str]
-) -> tuple[set[str], dict[str, AbstractSet[str]]]:
-    """Give the events that are grouped on the whole with some, and the patterns of each."""
-    events, of_event = set(near), dict[str, AbstractSet[str]]()
+) -> tuple[set[str], dict[str, AbstractSet[str]], dict[str, list[str]]]:
+    """Give the events that are grouped on the whole with some, the patterns of each, and the events of those."""
+    events, of_event, members = set(near), dict[str, AbstractSet[str]](), dict[str, list[str]]()
     while missing := events - of_event.keys():
         found = _patterns_of(view, missing)
         of_event |= found
-        _learn_methods(view, table, {one for patterns in found.values() for one in patterns})
-        joint = sorted({one for patterns in found.values() for one in patterns if not _views(table, one)})
-        events |= set().union(*_members(view, joint).values())
+        patterns = {one for named in found.values() for one in named}
+        _learn_methods(view, table, patterns)
+        members |= members_of(view, sorted(one for one in patterns if not _views(table, one)))
+        events = events.union(*members.values())
         events |= beside(view, events)
-    return events, of_event
+    return events, of_event, members
 
 
 def _patterns_of(view: LaneView, events: Iterable[str]) -> dict[str, AbstractSet[str]]:
@@ -149,13 +159,6 @@ def _patterns_of(view: LaneView, events: Iterable[str]) -> dict[str, AbstractSet
     for edge in view.edges_from(list(out), MEMBER_OF):
         out[edge.from_id].add(edge.to_id)
     return dict(out)
-
-
-def _members(view: LaneView, patterns: Sequence[str]) -> dict[str, set[str]]:
-    out: dict[str, set[str]] = {one: set() for one in patterns}
-    for edge in view.edges_to(patterns, MEMBER_OF):
-        out[edge.to_id].add(edge.from_id)
-    return out
 
 
 def _learn_methods(view: LaneView, table: EventTable, patterns: AbstractSet[str]) -> None:

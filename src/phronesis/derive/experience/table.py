@@ -132,6 +132,10 @@ class EventTable:
         found = (self.row_of.get(one) for one in ids)
         return np.array(sorted({row for row in found if row is not None and row in self.alive}), dtype=np.int64)
 
+    def document_of(self, item_id: str) -> str:
+        """Give the document that is compared with others, the whole of an event that is there."""
+        return self._documents[self.row_of[item_id]]
+
     def everything(self) -> Rows:
         """Give the rows of all events that are alive."""
         return np.array(sorted(self.alive), dtype=np.int64)
@@ -203,8 +207,8 @@ class EventTable:
         labels = {item.id: item.label for item in fresh}
         labels |= {item_id: patch["label"][-1] for item_id, patch in patches
                    if "label" in patch and item_id in self.row_of}  # fmt: skip
-        stays = {one for one in self._successes if labels.get(one, "success") == "success"}
-        return stays | {one for one, label in labels.items() if label == "success"}
+        now = {one for one, label in labels.items() if label == "success"}
+        return set((self._successes - labels.keys()) | now)
 
     def _documents_changed(self, view: LaneView, before: int) -> list[Compared]:
         fresh: list[Compared] = []

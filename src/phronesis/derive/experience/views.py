@@ -11,10 +11,11 @@ from itertools import combinations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from phronesis.core.experience.drafts import VIEWS
 from phronesis.core.experience.edge_building import Listed
+from phronesis.core.experience.growing import Growing
+from phronesis.core.experience.neighbours import Pairs
 from phronesis.core.experience.similarity import Cosine, Floats, Rows, SimilarityMetric, Term, WeightedSum
 from phronesis.core.experience.viewing import SEEN, beside, cohesion, crossed, finer, view_groups
 from phronesis.core.experience.words import Bags, TermCosine
@@ -22,9 +23,9 @@ from phronesis.core.items import Item
 from phronesis.derive.experience.meaning import vectors_of
 from phronesis.derive.experience.table import WORDS_OFFSET, WORDS_UNIT, Bag, EventTable
 from phronesis.index.experience import view_part
-from phronesis.index.projections import ALIKE
 from phronesis.models.embedder import Embedder
-from phronesis.storage.documents import documents_of_items
+from phronesis.storage.experience import views_of
+from phronesis.storage.halfvec import Halves
 from phronesis.storage.lane_view import LaneView
 
 BY_MEANING: Final = 5.5
@@ -69,7 +70,7 @@ class ViewTable:
         return out
 
     def groups(
-        self, pairs: Sequence[tuple[int, int]], known: Sequence[Sequence[int]], among: Mapping[str, AbstractSet[int]]
+        self, pairs: Pairs, known: Sequence[Sequence[int]], among: Mapping[str, AbstractSet[int]]
     ) -> list[tuple[tuple[str, ...], list[int]]]:
         """Give groups that are alike in one view, then in two, and no known ones, by place, each with its views.
 
@@ -77,10 +78,9 @@ class ViewTable:
         """
         by_view: dict[str, list[list[int]]] = {}
         out: list[tuple[tuple[str, ...], list[int]]] = []
-        every = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         for view in ALONE:
             there = np.array(sorted(self.having[view] & among[view]), dtype=np.int64)
-            joined = Listed(every[np.isin(every, there).all(axis=1)], self.threshold)
+            joined = Listed(pairs[np.isin(pairs, there).all(axis=1)], self.threshold)
             by_view[view] = view_groups(self.metrics[view], joined, threshold=self.threshold)
             found = beside(by_view[view], [*known, *(group for _, group in out)])
             out += [((view,), group) for group in found]
@@ -91,32 +91,50 @@ class ViewTable:
 
 
 @dataclass(slots=True)
+class _Read:
+    """The vectors of one view that were read, halves as they are stored, and in which row those of each event are."""
+
+    row_of: dict[str, int] = field(default_factory=dict)
+    rows: Growing[np.float16] = field(default_factory=lambda: Growing(np.float16))
+
+    def take(self, ids: Sequence[str], vectors: Halves) -> None:
+        self.row_of |= {one: len(self.rows) + n for n, one in enumerate(ids)}
+        self.rows.add(vectors)
+
+    def of(self, ids: Sequence[str]) -> Floats:
+        return self.rows.rows[[self.row_of[one] for one in ids]].astype(np.float32)
+
+
+@dataclass(slots=True)
 class ViewReader:
-    """Reads the views of a lane's events, each event once; by words where the lane's table is."""
+    """Reads the views of a lane's events, each once; by words where the lane's table is."""
 
     view: LaneView
     table: EventTable
     encoder: Embedder | None
-    _vectors: dict[str, npt.NDArray[np.float16]] = field(default_factory=dict)
-    """By the event's id: a row for each of `VIEWS`, halves as they are stored."""
+    _read: Mapping[str, _Read] = field(default_factory=lambda: {name: _Read() for name in VIEWS})
+    """By the view."""
     _bags: dict[str, Bag] = field(default_factory=dict)
     """By the text."""
+    _worded: ViewTable | None = None
+    """The last events by words, of which all are compared: they say how rare words are."""
 
-    def of(self, items: Mapping[str, Item]) -> ViewTable:
-        """Give the views of some events."""
+    def of(self, items: Mapping[str, Item], wanted: Mapping[str, AbstractSet[str]]) -> ViewTable:
+        """Give the views of some events; by meaning only those that are ``wanted`` of a view can be compared in it."""
         ids = sorted(items)
-        places = {one: n for n, one in enumerate(ids)}
         texts = [{name: text for name in VIEWS if (text := items[one].data.get(name))} for one in ids]
         having = {name: frozenset(n for n, told in enumerate(texts) if name in told) for name in VIEWS}
-        metrics: dict[str, SimilarityMetric]
+        places = {one: n for n, one in enumerate(ids)}
         if self.encoder is None or not self.table.meaning.built:
-            metrics = {name: self._by_words([told.get(name, "") for told in texts]) for name in VIEWS}
-            return ViewTable(places, metrics, having, BY_WORDS)
-        self._read(self.encoder, {one: told for one, told in zip(ids, texts, strict=True) if one not in self._vectors})
-        held = [np.array([self._vectors[one][n] for one in ids], np.float32) for n in range(len(VIEWS))]
-        metrics = {name: self._by_meaning(seen.reshape(len(ids), self.encoder.dimension))
-                   for name, seen in zip(VIEWS, held, strict=True)}  # fmt: skip
-        return ViewTable(places, metrics, having, BY_MEANING)
+            if self._worded is None or self._worded.places != places:
+                metrics = {name: self._by_words([told.get(name, "") for told in texts]) for name in VIEWS}
+                self._worded = ViewTable(places, metrics, having, BY_WORDS)
+            return self._worded
+        asked = {name: [n for n in sorted(having[name]) if ids[n] in wanted.get(name, ())] for name in VIEWS}
+        self._take_in(self.encoder, dict(zip(ids, texts, strict=True)),
+                      {name: [ids[n] for n in there] for name, there in asked.items()})  # fmt: skip
+        seen = {name: self._by_meaning(ids, name, there) for name, there in asked.items()}
+        return ViewTable(places, seen, having, BY_MEANING)
 
     def _by_words(self, texts: Sequence[str]) -> SimilarityMetric:
         for text in texts:
@@ -125,36 +143,31 @@ class ViewReader:
         terms = TermCosine(Bags.of([self._bags[text] for text in texts]), self.table.background())
         return WeightedSum([Term(terms, 1.0 / WORDS_UNIT, WORDS_OFFSET)])
 
-    def _by_meaning(self, vectors: Floats) -> SimilarityMetric:
+    def _by_meaning(self, ids: Sequence[str], name: str, there: Sequence[int]) -> SimilarityMetric:
         centre = self.table.meaning.tried.centre
         assert centre is not None  # it is built  # noqa: S101
-        return WeightedSum([Term(Cosine(centre.centred(vectors)), 1.0 / centre.spread)])
+        vectors: Floats = np.zeros((len(ids), len(centre.mean)), np.float32)
+        if there:
+            vectors[there] = centre.centred(self._read[name].of([ids[n] for n in there]))
+        return WeightedSum([Term(Cosine(vectors), 1.0 / centre.spread)])
 
-    def _read(self, encoder: Embedder, texts: Mapping[str, Mapping[str, str]]) -> None:
-        """Read the vectors of each view, a row of zeros where an event has none.
-
-        Of two views that say the same only the first is stored; an event of one text has its whole.
-        """
+    def _take_in(
+        self, encoder: Embedder, texts: Mapping[str, Mapping[str, str]], asked: Mapping[str, Sequence[str]]
+    ) -> None:
+        """Read the vectors of views that are not there yet."""
+        missing = {name: [one for one in ids if one not in self._read[name].row_of] for name, ids in asked.items()}
         lane_id = self.view.lane_id
-        current = [row for row in documents_of_items(self.view.unit, lane_id, list(texts)) if row.current_to is None]
-        stored = {(row.item_id, row.part): row.id for row in current}
-        wanted: dict[tuple[str, int], str] = {}
-        for one, told in texts.items():
-            first: dict[str, str] = {}
-            for name, text in told.items():
-                part = view_part(first.setdefault(text, name))
-                document = stored.get((one, part)) or stored.get((one, ALIKE))
-                if document is not None:
-                    wanted[one, VIEWS.index(name)] = document
-        owners = {row.id: row.item_id for row in current}
-        vectors = vectors_of(self.view, lane_id, encoder, {one: owners[one] for one in wanted.values()})
-        self._vectors |= {one: np.zeros((len(VIEWS), encoder.dimension), np.float16) for one in texts}
-        for (one, n), document in wanted.items():
-            self._vectors[one][n] = vectors[document]
+        parts = views_of(self.view.unit, lane_id, {one for ids in missing.values() for one in ids})
+        stored = {(row.item_id, row.part): row.id for row in parts}
+        wanted = {(one, name): self._document(stored, one, texts[one], name)
+                  for name, ids in missing.items() for one in ids}  # fmt: skip
+        owners = {document: one for (one, _), document in wanted.items()}
+        vectors = vectors_of(self.view, lane_id, encoder, owners)
+        place = {document: n for n, document in enumerate(owners)}
+        for name, ids in missing.items():
+            self._read[name].take(ids, vectors[[place[wanted[one, name]] for one in ids]])
 
-
-def pairs_of_lists(place: Mapping[int, int], nearest: Mapping[int, Sequence[int]]) -> list[tuple[int, int]]:
-    """Give the pairs of places of which one is a neighbour of the other; ``place`` and ``nearest`` are by row."""
-    pairs = {(min(place[row], place[other]), max(place[row], place[other]))
-             for row, others in nearest.items() for other in others if other in place}  # fmt: skip
-    return sorted(pairs)
+    def _document(self, stored: Mapping[tuple[str, str], str], one: str, texts: Mapping[str, str], name: str) -> str:
+        """Give the document that holds a view: of two that say the same the first is stored, of one alone the whole."""
+        first = next(view for view in VIEWS if texts.get(view) == texts[name])
+        return stored.get((one, view_part(first))) or self.table.document_of(one)

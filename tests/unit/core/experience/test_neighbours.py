@@ -5,8 +5,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phronesis.core.experience import neighbours
 from phronesis.core.experience.grouping import shared_of
-from phronesis.core.experience.neighbours import KEPT, NOBODY, OWN, SHARED, STRETCH, Neighbours, candidate_pairs
+from phronesis.core.experience.neighbours import (
+    BLOCK,
+    KEPT,
+    NOBODY,
+    OWN,
+    SHARED,
+    STRETCH,
+    STRIP,
+    Neighbours,
+    candidate_pairs,
+)
+from phronesis.core.experience.similarity import Floats, Rows
 from unit.core.experience.metrics import Given, drawn, rows
 
 
@@ -38,6 +50,54 @@ def test_lists_that_grew_are_those_made_from_scratch(size: int, seed: int, data:
         told = [n for n in nearest[row].tolist() if n != NOBODY]
         assert told == ([] if row in gone else expected(metric.alike, groups.tolist(), row))
         assert scores[row, : len(told)].tolist() == metric.alike[row, told].tolist()
+
+
+@given(st.integers(9, 60), st.integers(0, 99), st.integers(5, 20), st.data())
+def test_lists_that_are_made_in_one_go_are_those_made_one_by_one(
+    size: int, seed: int, strip: int, data: st.DataObject
+) -> None:
+    metric, groups = drawn(size, seed), groups_of(size, seed)
+    groups[sorted(data.draw(st.sets(st.integers(0, size - 1))))] = NOBODY
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neighbours, "BLOCK", 3)
+        patch.setattr(neighbours, "STRIP", strip)
+        lists = Neighbours(metric, groups.copy())
+        everybody = np.flatnonzero(groups != NOBODY)
+        nearest, scores = lists.lists(everybody)
+        across = lists.across(everybody)
+    alone = Neighbours(metric, groups.copy())
+    for n, row in enumerate(everybody.tolist()):
+        own, alike = alone.lists(rows(row))
+        assert nearest[n].tolist() == own[0].tolist()
+        assert [one for one in own[0].tolist() if one != NOBODY] == expected(metric.alike, groups.tolist(), row)
+        assert scores[n].tolist() == alike[0].tolist()
+        assert across[n].tolist() == alone.across(rows(row))[0].tolist()
+
+
+def test_of_many_that_are_just_as_alike_the_first_ones_are_named() -> None:
+    size = KEPT * STRETCH + 200
+    alike = np.zeros((size, size), np.float32)
+    pairs = ((2, 900), (2, 1100), (5, 6), (1000, 7), (1158, 1159))
+    for one, other in pairs:
+        alike[one, other] = alike[other, one] = 2.0
+    groups = np.zeros(size, np.int64)
+    nearest, _ = Neighbours(Given(alike), groups.copy()).lists(np.arange(size))
+    for row in (0, 2, 5, 7, 600, 900, 1000, 1158, 1159):
+        assert nearest[row].tolist() == expected(alike, groups.tolist(), row)
+        assert Neighbours(Given(alike), groups.copy()).lists(rows(row))[0][0].tolist() == nearest[row].tolist()
+
+
+def test_of_all_events_each_pair_is_compared_once() -> None:
+    size = STRIP + BLOCK
+    asked: list[tuple[int, int]] = []
+
+    class Counted(Given):
+        def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+            asked.append((len(rows), self.size if others is None else len(others)))
+            return Given.matrix(self, rows, others)
+
+    Neighbours(Counted(drawn(size, 2).alike), groups_of(size, 1)).lists(np.arange(size))
+    assert asked == [(STRIP, size), (BLOCK, BLOCK)]
 
 
 @pytest.mark.parametrize("size", [STRETCH * KEPT - 1, STRETCH * KEPT, STRETCH * KEPT + 90])
@@ -107,7 +167,9 @@ def test_the_nearest_of_the_other_group_stand_beside_and_grow_too() -> None:
 
 
 def test_candidates_are_pairs_of_neighbours_once() -> None:
-    assert candidate_pairs(rows(0, 1, 2), np.array([[1, 2], [0, NOBODY], [NOBODY, NOBODY]])) == [(0, 1), (0, 2)]
+    named = np.array([[5, 7], [2, NOBODY], [NOBODY, NOBODY]])
+    assert candidate_pairs(rows(2, 5, 7), named).tolist() == [[2, 5], [2, 7]]
+    assert candidate_pairs(rows(), named[:0]).shape == (0, 2)
 
 
 def test_an_event_that_comes_takes_its_place_in_the_lists_and_one_that_goes_leaves_them() -> None:

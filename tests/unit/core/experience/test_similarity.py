@@ -21,6 +21,7 @@ METRICS = (
     EditDistance(["simp", "simpa", "", "omega"]),
     WeightedSum([Term(Cosine(VECTORS), 2.0), Term(Sets([{"a"}, {"a"}, set(), {"b"}]), 3.0, 0.5)]),
     SideBySide(BESIDE, np.array([1, 1, -0.5, 2, 2], np.float32)),
+    WeightedSum([Term(Cosine(VECTORS), 1.0, 0.25)], "one_alone"),
 )
 
 
@@ -31,8 +32,9 @@ def test_some_rows_are_compared_as_all_are(metric: SimilarityMetric) -> None:
     assert metric.size == 4 == len(whole)
     assert whole.dtype == np.float32
     assert np.allclose(whole, whole.T)
-    some, others = np.array([3, 0]), np.array([1, 2])
-    assert np.allclose(metric.matrix(some, others), whole[np.ix_(some, others)])
+    some = np.array([3, 0])
+    for others in (np.array([1, 2]), np.array([2, 1]), np.array([1]), np.array([], np.int64)):
+        assert np.allclose(metric.matrix(some, others), whole[np.ix_(some, others)])
     assert np.allclose(metric.matrix(some), whole[some])
 
 
@@ -54,7 +56,7 @@ def test_a_few_among_many_are_compared_as_all_are() -> None:
     vectors = np.random.default_rng(3).standard_normal((400, 5)).astype(np.float32)
     metric = SideBySide(vectors, np.array([1, 2, 3, -1, 0.5], np.float32))
     asked = np.arange(300)
-    for others in (np.array([7, 399]), np.arange(0, 400, 2)):
+    for others in (np.array([7, 399]), np.arange(0, 400, 2), np.arange(3, 399), np.array([5])):
         assert np.allclose(metric.matrix(asked, others), metric.matrix(asked)[:, others], atol=1e-4)
 
 

@@ -115,8 +115,9 @@ def test_common_terms_are_multiplied_to_the_same_as_they_are_gone_through(monkey
         metric.add(bags(later))
         found.append(metric.matrix(every))
         assert np.allclose(metric.matrix(every, few), found[-1][:, few], atol=1e-5)  # by the terms of each
-        monkeypatch.setattr(words, "MANY", -20)
-        assert np.array_equal(metric.matrix(every, few), found[-1][:, few])  # by who holds them
+        monkeypatch.setattr(words, "MANY", -300)
+        for others in (few, few[::2], *(np.arange(first, 202) for first in (0, 3, 150, 199, 200, 201))):
+            assert np.allclose(metric.matrix(every, others), found[-1][:, others], atol=1e-6)  # by who holds them
         monkeypatch.setattr(words, "MANY", 300)
     assert found[0].max() > 0
     for other in found[1:]:
