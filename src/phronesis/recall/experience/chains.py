@@ -65,54 +65,59 @@ class Chains:
             found = evidence_at(self.graph.unit, lane.lane_id, ids, moment) if ids else {}
             self._rows.update((one, found.get(one, ())) for one in ids)
         named = [_first(_typical_first(self._rows[item.id], side)) for item in items for side in ("support", "contra")]
-        self.graph.then([row.source_key for rows in named for row in rows])  # all at once: one by one takes longer
+        self.graph.heads([row.source_key for rows in named for row in rows])  # all at once: one by one takes longer
 
     def _pattern(self, item: Item) -> Chain:
-        rows = self._rows[item.id]
-        record = pattern_of(item, [(row.source_key, row.weight) for row in rows if row.polarity == "support"])
-        members = self._standing(_typical_first(rows, "support"))
-        stands = [row for row in members if self._agrees(row, item)]
-        contra = self._standing(_typical_first(rows, "contra"))
-        against = [row for row in members if row not in stands] + [row for row in contra if not self._agrees(row, item)]
-        latest = max(stands, key=lambda row: (_when(row), row.source_key), default=None)
+        support, contra = (_typical_first(self._rows[item.id], side) for side in ("support", "contra"))
+        record = pattern_of(item, [(row.source_key, row.weight) for row in self._rows[item.id]
+                                   if row.polarity == "support"])  # fmt: skip
+        members, opposing = self._standing(support), self._standing(contra)
+        heads = self.graph.heads([row.source_key for row in (*members, *opposing)])
+        # An event's label may have been given anew since it came to be for or against the pattern.
+        agree = {one for one, head in heads.items() if (head.label == "success") == (item.label == "success")}
+        stands = [row for row in members if row.source_key in agree]
+        against = [row for row in (*members, *opposing) if row.source_key not in agree]
+        latest = max(stands, key=_latest, default=None)
         return Chain(
             record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(map(_reference, against)),
-            _share(rows), stands[0].source_key if stands else None, None if latest is None else latest.source_key,
+            _share(support, contra), stands[0].source_key if stands else None,
+            None if latest is None else latest.source_key,
         )  # fmt: skip
 
     def _principle(self, item: Item, patterns: Iterable[str]) -> Chain:
-        rows, known = self._rows[item.id], set(patterns)
-        support = [row.source_key for row in _typical_first(rows, "support")]
-        counter = [row.source_key for row in _typical_first(rows, "contra")]
+        known = set(patterns)
+        pro, contra = (_typical_first(self._rows[item.id], side) for side in ("support", "contra"))
+        support, counter = [row.source_key for row in pro], [row.source_key for row in contra]
         record = principle_of(item, patterns=support, counter=counter)
-        direct = self._standing([row for row in _typical_first(rows, "support") if row.source_key not in known])
+        direct = self._standing([row for row in pro if row.source_key not in known])
         stands = _each_in_turn([
             direct, *(self._standing(_typical_first(self._rows[one], "support")) for one in support if one in known)
         ])[:SHOWN_SOURCES]  # fmt: skip
-        opposing = [row for row in _typical_first(rows, "contra") if row.source_key not in known]
+        opposing = [row for row in contra if row.source_key not in known]
         against = [Reference(one) for one in counter if one in known] + [*map(_reference, self._standing(opposing))]
         against += [_reference(row) for one in counter if one in known
                     for row in self._standing(_typical_first(self._rows[one], "support"))[:2]]  # fmt: skip
-        return Chain(record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(against), _share(rows))
+        return Chain(
+            record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(against), _share(pro, contra)
+        )
 
     def _standing(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
         """Give the rows whose events still stand: the most typical, and the latest. Archived ones can be looked up."""
         return self._held(_first(rows)) or self._held(rows)[:SHOWN_SOURCES]
 
-    def _agrees(self, row: EvidenceRow, pattern: Item) -> bool:
-        """Tell whether an event came out as its pattern did: its label may have been given anew since."""
-        [event] = self.graph.then([row.source_key]).values()
-        return (event.label == "success") == (pattern.label == "success")
-
     def _held(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
-        found = self.graph.then([row.source_key for row in rows])
-        stands = {one for one, item in found.items() if item.kind == L1 and item.ended is None}
+        found = self.graph.heads([row.source_key for row in rows])
+        stands = {one for one, head in found.items() if head.kind == L1 and head.ended is None}
         return [row for row in rows if row.source_key in stands and row.source_ref]
+
+
+def _latest(row: EvidenceRow) -> tuple[int, str]:
+    return (_when(row), row.source_key)
 
 
 def _first(rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
     """Give the most typical, and the latest."""
-    latest = max(rows, key=lambda row: (_when(row), row.source_key), default=None)
+    latest = max(rows, key=_latest, default=None)
     first = [*rows[: SHOWN_SOURCES - 1], *([latest] if latest is not None else [])]
     return list({row.source_key: row for row in first}.values())
 
@@ -124,10 +129,10 @@ def _typical_first(rows: Sequence[EvidenceRow], polarity: str) -> list[EvidenceR
     )
 
 
-def _share(rows: Sequence[EvidenceRow]) -> float:
-    contra, support = (sum(row.weight for row in _typical_first(rows, side)) for side in ("contra", "support"))
-    total = contra + support
-    return contra / total if total > 0 else 0.0
+def _share(support: Sequence[EvidenceRow], contra: Sequence[EvidenceRow]) -> float:
+    against = sum(row.weight for row in contra)
+    total = against + sum(row.weight for row in support)
+    return against / total if total > 0 else 0.0
 
 
 def _when(row: EvidenceRow) -> int:
