@@ -27,10 +27,7 @@ OWN: Final = 0.2
 other share something."""
 
 BLOCK: Final = 256
-"""Rows compared with all others at a time."""
-
-STRIP: Final = 512
-"""Rows compared with those behind them at a time, where all lists are made."""
+"""Rows compared with all others at a time; with those behind them where all lists are made."""
 
 STRETCH: Final = 64
 """Scores of which the highest stands for all, where the nearest are sought."""
@@ -157,9 +154,9 @@ class Neighbours:
     def _make_all(self, rows: Rows) -> None:
         """Make the lists of all events there are, each pair compared once."""
         self._empty(rows)
-        for begin in range(0, len(rows), STRIP):
-            strip, rest = rows[begin : begin + STRIP], rows[begin:]
-            self._meet(strip, rest, self.metric.matrix(strip, rest), both=True)
+        for begin in range(0, len(rows), BLOCK):
+            block, rest = rows[begin : begin + BLOCK], rows[begin:]
+            self._meet(block, rest, self.metric.matrix(block, rest), both=True)
 
     def _empty(self, rows: Rows) -> None:
         self._same.empty(rows)

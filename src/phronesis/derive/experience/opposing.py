@@ -48,19 +48,16 @@ def spoken_against(view: LaneView, table: EventTable, news: Sequence[str]) -> li
     if table.neighbours is None or not len(fresh):
         return sorted(did)
     opposite = table.neighbours.across(fresh)
-    table.neighbours.lists(
-        np.unique(opposite[opposite != NOBODY])
-    )  # in a table that was just read nobody names anybody
+    table.neighbours.lists(np.unique(opposite[opposite != NOBODY]))  # of a table that was just read nobody's are known
     least = COUNTER * table.belonging.likeness_unit
     naming = table.neighbours.against(fresh, least)
     named = {edge.to_id for edge in view.edges_from([table.ids[row] for row in naming.tolist()], MEMBER_OF)}
     does = []
     for one, members in members_of(view, sorted(named - did)).items():
         typical = table.rows(members[:_TYPICAL])
-        if (
-            np.isin(typical, naming).any()
-            and (table.neighbours.metric.matrix(typical, fresh).mean(axis=0) >= least).any()
-        ):
+        if not np.isin(typical, naming).any():
+            continue
+        if table.neighbours.metric.matrix(typical, fresh).mean(axis=0).max() >= least:
             does.append(one)
     return sorted({*did, *does})
 

@@ -120,7 +120,7 @@ def _opposed(
     """Give the events of some patterns, and note how these were made."""
     _learn_methods(view, table, set(patterns))
     read = members_of(view, [one for one in patterns if one not in known])
-    return {one: known.get(one) or read[one] for one in patterns}
+    return {one: known[one] if one in known else read[one] for one in patterns}
 
 
 def _crossing(

@@ -14,7 +14,6 @@ from phronesis.core.experience.neighbours import (
     OWN,
     SHARED,
     STRETCH,
-    STRIP,
     Neighbours,
     candidate_pairs,
 )
@@ -52,15 +51,14 @@ def test_lists_that_grew_are_those_made_from_scratch(size: int, seed: int, data:
         assert scores[row, : len(told)].tolist() == metric.alike[row, told].tolist()
 
 
-@given(st.integers(9, 60), st.integers(0, 99), st.integers(5, 20), st.data())
+@given(st.integers(9, 60), st.integers(0, 99), st.integers(2, 20), st.data())
 def test_lists_that_are_made_in_one_go_are_those_made_one_by_one(
-    size: int, seed: int, strip: int, data: st.DataObject
+    size: int, seed: int, block: int, data: st.DataObject
 ) -> None:
     metric, groups = drawn(size, seed), groups_of(size, seed)
     groups[sorted(data.draw(st.sets(st.integers(0, size - 1))))] = NOBODY
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neighbours, "BLOCK", 3)
-        patch.setattr(neighbours, "STRIP", strip)
+        patch.setattr(neighbours, "BLOCK", block)
         lists = Neighbours(metric, groups.copy())
         everybody = np.flatnonzero(groups != NOBODY)
         nearest, scores = lists.lists(everybody)
@@ -88,7 +86,7 @@ def test_of_many_that_are_just_as_alike_the_first_ones_are_named() -> None:
 
 
 def test_of_all_events_each_pair_is_compared_once() -> None:
-    size = STRIP + BLOCK
+    size = 2 * BLOCK + 7
     asked: list[tuple[int, int]] = []
 
     class Counted(Given):
@@ -97,7 +95,7 @@ def test_of_all_events_each_pair_is_compared_once() -> None:
             return Given.matrix(self, rows, others)
 
     Neighbours(Counted(drawn(size, 2).alike), groups_of(size, 1)).lists(np.arange(size))
-    assert asked == [(STRIP, size), (BLOCK, BLOCK)]
+    assert asked == [(BLOCK, size), (BLOCK, BLOCK + 7), (7, 7)]
 
 
 @pytest.mark.parametrize("size", [STRETCH * KEPT - 1, STRETCH * KEPT, STRETCH * KEPT + 90])
