@@ -26,8 +26,15 @@ from phronesis.storage.database import Database, Unit, connect
 from phronesis.storage.deltas import deltas_of_entry, deltas_of_items, find_delta, insert_deltas
 from phronesis.storage.derived import clear_lane, write_settled
 from phronesis.storage.documents import DocumentRow
-from phronesis.storage.experience import Head, read_heads
-from phronesis.storage.items import insert_items, lane_of_item, read_items, read_where, update_items
+from phronesis.storage.items import (
+    ItemHead,
+    insert_items,
+    lane_of_item,
+    read_heads,
+    read_items,
+    read_where,
+    update_items,
+)
 from phronesis.storage.lanes import Lane, ensure_lane
 from phronesis.storage.scratch import open_scratch
 
@@ -252,8 +259,8 @@ def test_heads_are_what_is_known_of_items_without_what_they_say(database: Databa
         found = {head.id: head for head in read_heads(unit, lane.lane_id, [BARE.id, "i9", "missing", "i9"])}
         assert read_heads(unit, lane.lane_id + 1, ["i9"]) == []
     assert found == {
-        BARE.id: Head(BARE.id, BARE.kind, BARE.label, None, None),
-        "i9": Head("i9", ended.kind, "failure", "retracted", None),
+        BARE.id: ItemHead(BARE.id, "message", "active", None, None, None, 1),
+        "i9": ItemHead("i9", "message", "active", "failure", "retracted", None, 1),
     }
 
 

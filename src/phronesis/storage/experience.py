@@ -26,37 +26,10 @@ class EdgeEnd(NamedTuple):
     entry_id: str
 
 
-class Head(NamedTuple):
-    """What is known of an item without what it says."""
-
-    id: str
-    kind: str
-    label: str | None
-    ended: str | None
-    quarantine: str | None
-
-
 _DOCUMENTS: Final = home_of(L1).documents
 
 # Both in full: so the indexes by node serve all four conditions, and SQLite takes them before the primary key.
 _LANE: Final = edges.c.lane_id == sa.bindparam("l")
-
-
-def read_heads(unit: Unit, lane_id: int, ids: Iterable[str]) -> list[Head]:
-    """Give the heads of those of ``ids`` that a lane holds: a tenth of the time that whole items take."""
-    out: list[Head] = []
-    for batch in batches(dict.fromkeys(ids)):
-        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
-        out += map(Head._make, fetch(unit, _heads(unit.dialect), bound))
-    return out
-
-
-@cache
-def _heads(dialect: str) -> sa.Select[Any]:
-    lane = items.c.lane_id + sa.literal_column("0")  # else SQLite would walk the lane
-    return sa.select(items.c.id, items.c.kind, items.c.label, items.c.ended, items.c.quarantine).where(
-        items.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(items.c.id, dialect)
-    )
 
 
 def strongest_edges(unit: Unit, lane_id: int, ids: Iterable[str], types: Sequence[str], *, each: int) -> list[EdgeEnd]:

@@ -6,7 +6,6 @@ them one by one.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -16,10 +15,11 @@ from phronesis.core.instants import from_micros, optional_moment
 from phronesis.core.items import Trust
 from phronesis.storage.database import Unit
 from phronesis.storage.expressions import has_member, key
+from phronesis.storage.items import read_heads
 from phronesis.storage.lanes import Lane
 from phronesis.storage.prepared import fetch
 from phronesis.storage.schema import evidence, items
-from phronesis.storage.statements import batches, list_value, listed
+from phronesis.storage.statements import batches
 
 _FETCHED: Final = 2_000
 _COLUMNS: Final = (
@@ -125,17 +125,7 @@ class Owner:
 
 def read_owners(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Owner]:
     """Give those of ``ids`` that the lane holds."""
-    out: dict[str, Owner] = {}
-    for batch in batches(dict.fromkeys(ids)):
-        bound = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, batch)}
-        for one, kind, status, ended, quarantine in fetch(unit, _owners(unit.dialect), bound):
-            out[one] = Owner(kind, status == "active" and ended is None and quarantine is None, ended is None)
-    return out
-
-
-@cache
-def _owners(dialect: str) -> sa.Select[Any]:
-    lane = items.c.lane_id + sa.literal_column("0")  # else SQLite would walk the lane
-    return sa.select(items.c.id, items.c.kind, items.c.status, items.c.ended, items.c.quarantine).where(
-        items.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(items.c.id, dialect)
-    )
+    return {
+        one.id: Owner(one.kind, one.status == "active" and one.ended is None and one.quarantine is None,
+                      one.ended is None) for one in read_heads(unit, lane.lane_id, ids)
+    }  # fmt: skip

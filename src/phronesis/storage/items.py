@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import sqlalchemy as sa
 
@@ -66,18 +66,37 @@ class ItemState:
 
 def read_states(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, ItemState]:
     """Give the state of those of ``ids`` that the lane holds, without reading what they say."""
-    out: dict[str, ItemState] = {}
+    return {
+        one.id: ItemState(one.status == "active" and one.ended is None, one.quarantine is not None, one.version)
+        for one in read_heads(unit, lane.lane_id, ids)
+    }
+
+
+class ItemHead(NamedTuple):
+    """An item without what it says."""
+
+    id: str
+    kind: str
+    status: str
+    label: str | None
+    ended: str | None
+    quarantine: str | None
+    version: int
+
+
+def read_heads(unit: Unit, lane_id: int, ids: Iterable[str]) -> list[ItemHead]:
+    """Give those of ``ids`` that a lane holds without what they say, which takes most of the time to read."""
+    out: list[ItemHead] = []
     for batch in batches(dict.fromkeys(ids)):
-        bound = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, batch)}
-        for item_id, status, ended, quarantine, version in fetch(unit, _states(unit.dialect), bound):
-            out[item_id] = ItemState(status == "active" and ended is None, quarantine is not None, version)
+        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
+        out += map(ItemHead._make, fetch(unit, _heads(unit.dialect), bound))
     return out
 
 
 @cache
-def _states(dialect: str) -> sa.Select[Any]:
+def _heads(dialect: str) -> sa.Select[Any]:
     lane = items.c.lane_id + sa.literal_column("0")
-    return sa.select(items.c.id, items.c.status, items.c.ended, items.c.quarantine, items.c.version).where(
+    return sa.select(*(items.c[name] for name in ItemHead._fields)).where(
         items.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(items.c.id, dialect)
     )
 

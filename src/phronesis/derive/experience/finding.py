@@ -74,9 +74,10 @@ class Part:
         # One that returns takes events out of others, which are the same events then, and not what they were.
         if self.returning or not self.news.isdisjoint(group.rows):
             return None
-        among = (one for one, pattern in self.known.items() if pattern.views == group.views
-                 and len(pattern.rows) == len(group.rows) and set(pattern.rows) == set(group.rows))  # fmt: skip
-        return next((one for one in among if one not in self.opposed), None)
+        for one, pattern in self.known.items():
+            if one not in self.opposed and pattern.views == group.views and set(pattern.rows) == set(group.rows):
+                return one
+        return None
 
 
 def clusters_of(reader: ViewReader, part: Part) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from phronesis.core.items import Item
 from phronesis.recall.experience.asked import Asked, stands
 from phronesis.recall.past import drawn_by, known_at
 from phronesis.storage.database import Unit
-from phronesis.storage.experience import EdgeEnd, Head, holders, read_heads, strongest_edges
-from phronesis.storage.items import read_items
+from phronesis.storage.experience import EdgeEnd, holders, strongest_edges
+from phronesis.storage.items import ItemHead, read_heads, read_items
 from phronesis.storage.lanes import Lane
 
 LAYERS: Final = {L1: 1, PATTERN: 2, PRINCIPLE: 3}
@@ -45,7 +45,7 @@ class LaneGraph:
     asked: Asked
     _read: dict[str, Item | None] = field(default_factory=dict)
     _lane_of: dict[str, Lane] = field(default_factory=dict)
-    _heads: dict[str, Head | None] = field(default_factory=dict)
+    _heads: dict[str, ItemHead | None] = field(default_factory=dict)
 
     def items(self, ids: Iterable[str]) -> dict[str, Item]:
         """Give those of some items that a read shows and that are what was asked for, by id."""
@@ -73,13 +73,13 @@ class LaneGraph:
             self._read.setdefault(one, None)
         return {one: item for one in wanted if (item := self._read[one]) is not None}
 
-    def heads(self, ids: Iterable[str]) -> dict[str, Head]:
+    def heads(self, ids: Iterable[str]) -> dict[str, ItemHead]:
         """Give the heads of those that `then` gives, by id, without reading what they say where it need not be read."""
         wanted = list(dict.fromkeys(ids))
         missing = [one for one in wanted if one not in self._heads]
         self._heads |= dict.fromkeys(missing)
         if missing and self.asked.wanted.as_of is not None:  # how an item was then, its changes tell
-            self._heads |= {one: Head(one, item.kind, item.label, item.ended, item.quarantine)
+            self._heads |= {one: ItemHead(*(getattr(item, name) for name in ItemHead._fields))
                             for one, item in self.then(missing).items()}  # fmt: skip
         elif missing:
             found = [head for lane in self.lanes for head in read_heads(self.unit, lane.lane_id, missing)]
