@@ -1,6 +1,7 @@
 """Asking the experience base: what worked, what did not, and where each line of the answer can be looked up."""
 
 import asyncio
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,7 +24,10 @@ from phronesis.derive.experience.aggregating import Aggregating
 from phronesis.derive.experience.patterns import handlers as patterns_handlers
 from phronesis.derive.handler import Handler, Outcomes
 from phronesis.errors import InputError
+from phronesis.evals.experience_scale import Attempts
 from phronesis.models.embedders import Embedders
+from phronesis.models.hashing_embedder import HashingEmbedder
+from phronesis.recall.experience.pool import SPARE
 from phronesis.storage.lane_view import LaneView
 
 BUILD = "the release build fails on a clean machine"
@@ -354,6 +358,32 @@ def test_the_graph_alone_brings_what_words_do_not(taught: Memory) -> None:
     found = taught.query(goal="headers vendored or versions pinned one", limit=1, user_id="alice", explain=True)
     assert found.explain is not None
     assert {"member_of", "supports"} & {step["by"] for step in found.explain["reached"].values()} or found.l2_patterns
+
+
+def test_of_many_patterns_the_first_are_the_same_however_few_are_shown(tmp_path: Path) -> None:
+    made = Attempts(random.Random(4), topics=60)
+    with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", embedder=HashingEmbedder()) as memory:
+        for batch in made.batches(480):
+            memory.ingest(batch)
+        memory.aggregate(full=True)
+        left_out = 0
+        for event in (made.event() for _ in range(6)):
+            few, many = (memory.query(situation=event["situation"], limit=limit) for limit in (2, 60))
+            left_out += len(many.l2_patterns) > 2 + SPARE
+            assert [one.item.id for one in few.l2_patterns] == [one.item.id for one in many.l2_patterns[:2]]
+            assert few.l2_patterns[0].sources == many.l2_patterns[0].sources
+            assert reaches(few)
+            assert reaches(many)
+        assert left_out >= 2
+
+
+def test_many_events_of_one_name_are_found(tmp_path: Path) -> None:
+    with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}) as memory:
+        for n in range(3):
+            memory.ingest([{**TRIED[0], "attempt": f"attempt {n}", "source_ref": f"n/{n}"}])
+            found = memory.query(situation=BUILD)
+            assert {f"n/{k}" for k in range(n + 1)} == set(refs(found))
+            assert refs(found)[0] == f"n/{n}"
 
 
 _ACTS = st.lists(

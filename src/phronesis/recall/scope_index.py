@@ -232,8 +232,9 @@ class LaneIndex:
 
     def rows_of_kinds(self, kinds: Iterable[str], moment: int | None = None) -> Mask:
         """Give which rows are of items of some kinds, and current at ``moment`` (microseconds) or never removed."""
-        numbers = [self.kinds[kind] for kind in kinds if kind in self.kinds]
-        mask: Mask = self.lexical.alive & np.isin(_numbers(self._columns.kinds), numbers)
+        wanted = np.zeros(len(self.kinds), dtype=np.bool_)
+        wanted[[self.kinds[kind] for kind in kinds if kind in self.kinds]] = True
+        mask: Mask = self.lexical.alive & wanted[_numbers(self._columns.kinds)]
         return mask if moment is None else mask & self.mask_at(moment)
 
     def rows_of_days(self, first: int, last: int) -> Mask:

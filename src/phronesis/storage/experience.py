@@ -122,7 +122,16 @@ def changed_views(unit: Unit, lane_id: int, kind: str, parts: Sequence[str], *, 
 
 def of_episode(unit: Unit, lane_id: int, kind: str, run_id: str, *, limit: int) -> list[str]:
     """Give the ids of the items of a kind that belong to an episode, or a run: the last ``limit`` recorded."""
-    query: sa.Select[Any] = sa.select(items.c.id).where(
-        items.c.tenant_id == unit.tenant, items.c.lane_id == lane_id, items.c.run_id == run_id, items.c.kind == kind
+    bound = {"t": unit.tenant, "l": lane_id, "r": run_id, "k": kind, "n": limit}
+    return [row[0] for row in fetch(unit, _OF_EPISODE, bound)]
+
+
+_OF_EPISODE: Final = (
+    sa.select(items.c.id)
+    .where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+        items.c.run_id == sa.bindparam("r"), items.c.kind == sa.bindparam("k"),
     )
-    return list(unit.run(query.order_by(items.c.recorded_at.desc(), items.c.id.desc()).limit(limit)).scalars())
+    .order_by(items.c.recorded_at.desc(), items.c.id.desc())
+    .limit(sa.bindparam("n", type_=sa.Integer))
+)  # fmt: skip

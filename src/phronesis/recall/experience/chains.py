@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 from phronesis.core.experience.answers import Reference
 from phronesis.core.experience.records import L1, PATTERN, PRINCIPLE, Pattern, Principle, pattern_of, principle_of
-from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.results import Source
@@ -41,18 +41,39 @@ class Chain:
         return not self.events
 
 
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """What is for one, parts of it too, and what of the whole is for it and against it, the most typical first."""
+
+    supporting: Sequence[EvidenceRow]
+    support: Sequence[EvidenceRow]
+    contra: Sequence[EvidenceRow]
+
+    @property
+    def both(self) -> tuple[Sequence[EvidenceRow], Sequence[EvidenceRow]]:
+        """What is for the whole, and what is against it."""
+        return self.support, self.contra
+
+    @classmethod
+    def of(cls, rows: Sequence[EvidenceRow]) -> "_Sides":
+        """Sort the evidence of one."""
+        return cls([row for row in rows if row.polarity == "support"],
+                   *(_typical_first(rows, side) for side in ("support", "contra")))  # fmt: skip
+
+
 @dataclass(slots=True)
 class Chains:
     """Follows evidence down, at the times that a question asks for. What it has read, it reads once."""
 
     graph: LaneGraph
-    _rows: dict[str, Sequence[EvidenceRow]] = field(default_factory=dict)
+    _sides: dict[str, _Sides] = field(default_factory=dict)
 
     def of(self, items: Iterable[Item]) -> dict[str, Chain]:
         """Give the chains of some patterns and principles, by id."""
         held = [item for item in items if item.kind in (PATTERN, PRINCIPLE)]
         self._read(held)
-        below = {row.source_key for item in held if item.kind == PRINCIPLE for row in self._rows[item.id]}
+        below = {row.source_key for item in held if item.kind == PRINCIPLE for side in self._sides[item.id].both
+                 for row in side}  # fmt: skip
         patterns = self.graph.known(sorted(below))
         self._read(list(patterns.values()))
         return {item.id: self._pattern(item) if item.kind == PATTERN else self._principle(item, patterns.keys())
@@ -61,17 +82,16 @@ class Chains:
     def _read(self, items: Sequence[Item]) -> None:
         moment = self.graph.asked.wanted.as_of
         for lane in self.graph.lanes:
-            ids = [item.id for item in items if item.id not in self._rows and self.graph.lane_of(item.id) == lane]
+            ids = [item.id for item in items if item.id not in self._sides and self.graph.lane_of(item.id) == lane]
             found = evidence_at(self.graph.unit, lane.lane_id, ids, moment) if ids else {}
-            self._rows.update((one, found.get(one, ())) for one in ids)
-        named = [_first(_typical_first(self._rows[item.id], side)) for item in items for side in ("support", "contra")]
+            self._sides.update((one, _Sides.of(found.get(one, ()))) for one in ids)
+        named = [_first(side) for item in items for side in self._sides[item.id].both]
         self.graph.heads([row.source_key for rows in named for row in rows])  # all at once: one by one takes longer
 
     def _pattern(self, item: Item) -> Chain:
-        support, contra = (_typical_first(self._rows[item.id], side) for side in ("support", "contra"))
-        record = pattern_of(item, [(row.source_key, row.weight) for row in self._rows[item.id]
-                                   if row.polarity == "support"])  # fmt: skip
-        members, opposing = self._standing(support), self._standing(contra)
+        sides = self._sides[item.id]
+        record = pattern_of(item, [(row.source_key, row.weight) for row in sides.supporting])
+        members, opposing = self._standing(sides.support), self._standing(sides.contra)
         heads = self.graph.heads([row.source_key for row in (*members, *opposing)])
         # An event's label may have been given anew since it came to be for or against the pattern.
         agree = {one for one, head in heads.items() if (head.label == "success") == (item.label == "success")}
@@ -80,26 +100,24 @@ class Chains:
         latest = max(stands, key=_latest, default=None)
         return Chain(
             record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(map(_reference, against)),
-            _share(support, contra), stands[0].source_key if stands else None,
+            _share(sides), stands[0].source_key if stands else None,
             None if latest is None else latest.source_key,
         )  # fmt: skip
 
     def _principle(self, item: Item, patterns: Iterable[str]) -> Chain:
         known = set(patterns)
-        pro, contra = (_typical_first(self._rows[item.id], side) for side in ("support", "contra"))
-        support, counter = [row.source_key for row in pro], [row.source_key for row in contra]
+        sides = self._sides[item.id]
+        support, counter = ([row.source_key for row in side] for side in sides.both)
         record = principle_of(item, patterns=support, counter=counter)
-        direct = self._standing([row for row in pro if row.source_key not in known])
+        direct = self._standing([row for row in sides.support if row.source_key not in known])
         stands = _each_in_turn([
-            direct, *(self._standing(_typical_first(self._rows[one], "support")) for one in support if one in known)
+            direct, *(self._standing(self._sides[one].support) for one in support if one in known)
         ])[:SHOWN_SOURCES]  # fmt: skip
-        opposing = [row for row in contra if row.source_key not in known]
+        opposing = [row for row in sides.contra if row.source_key not in known]
         against = [Reference(one) for one in counter if one in known] + [*map(_reference, self._standing(opposing))]
         against += [_reference(row) for one in counter if one in known
-                    for row in self._standing(_typical_first(self._rows[one], "support"))[:2]]  # fmt: skip
-        return Chain(
-            record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(against), _share(pro, contra)
-        )
+                    for row in self._standing(self._sides[one].support)[:2]]  # fmt: skip
+        return Chain(record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(against), _share(sides))
 
     def _standing(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
         """Give the rows whose events still stand: the most typical, and the latest. Archived ones can be looked up."""
@@ -111,8 +129,8 @@ class Chains:
         return [row for row in rows if row.source_key in stands and row.source_ref]
 
 
-def _latest(row: EvidenceRow) -> tuple[int, str]:
-    return (_when(row), row.source_key)
+def _latest(row: EvidenceRow) -> tuple[datetime, str]:
+    return (row.occurred_at or row.recorded_at, row.source_key)
 
 
 def _first(rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
@@ -129,14 +147,10 @@ def _typical_first(rows: Sequence[EvidenceRow], polarity: str) -> list[EvidenceR
     )
 
 
-def _share(support: Sequence[EvidenceRow], contra: Sequence[EvidenceRow]) -> float:
-    against = sum(row.weight for row in contra)
-    total = against + sum(row.weight for row in support)
+def _share(sides: _Sides) -> float:
+    against = sum(row.weight for row in sides.contra)
+    total = against + sum(row.weight for row in sides.support)
     return against / total if total > 0 else 0.0
-
-
-def _when(row: EvidenceRow) -> int:
-    return to_micros(row.occurred_at or row.recorded_at)
 
 
 def _source(row: EvidenceRow) -> Source:

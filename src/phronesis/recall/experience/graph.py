@@ -1,6 +1,6 @@
 """The graph of experience as a walk sees it: what may be shown of the lanes of a scope, now or at another time."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from typing import Final
@@ -46,6 +46,7 @@ class LaneGraph:
     _read: dict[str, Item | None] = field(default_factory=dict)
     _lane_of: dict[str, Lane] = field(default_factory=dict)
     _heads: dict[str, ItemHead | None] = field(default_factory=dict)
+    _resting: dict[str, set[str]] = field(default_factory=dict)
 
     def items(self, ids: Iterable[str]) -> dict[str, Item]:
         """Give those of some items that a read shows and that are what was asked for, by id."""
@@ -113,7 +114,15 @@ class LaneGraph:
                 ends += [end._replace(weight=end.weight / sqrt(len(held))) for end in held]
             out += [Link(end.near, end.far, end.type, min(1.0, max(0.0, end.weight)))
                     for end in self._then(lane, ends) if end.grade != APART]  # fmt: skip
+        for link in out:
+            if link.type in (MEMBER_OF, SUPPORTS):
+                self._resting.setdefault(link.near, set()).add(link.far)
+                self._resting.setdefault(link.far, set()).add(link.near)
         return out
+
+    def beside(self, item_id: str) -> Collection[str]:
+        """Give what an item rests on, and what rests on it, of the edges that were read so far."""
+        return self._resting.get(item_id, frozenset())
 
     def contradicting(self, ids: Sequence[str]) -> list[tuple[str, str]]:
         """Give the pairs among some items of which one contradicts the other, each once."""

@@ -4,6 +4,7 @@ Kept in memory beside a lane's index and caught up before it is asked. It holds 
 """
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Final
@@ -48,7 +49,21 @@ def _number(name: str) -> int:
 class _Names:
     epoch: int
     seen_seq: int = 0
-    ids: dict[int, list[str]] = field(default_factory=dict)
+    ids: dict[int, str | list[str]] = field(default_factory=dict)
+    """Most names stand for one event: a list for each would be a hundred thousand more for the garbage collector."""
+
+    def add(self, number: int, item_id: str) -> None:
+        """Note that an event is called so."""
+        held = self.ids.setdefault(number, item_id)
+        if isinstance(held, list):
+            held.append(item_id)
+        elif held != item_id:
+            self.ids[number] = [held, item_id]
+
+    def named(self, number: int) -> Sequence[str]:
+        """Give the events that may be called so."""
+        held = self.ids.get(number, [])
+        return [held] if isinstance(held, str) else held
 
 
 @dataclass(slots=True)
@@ -60,7 +75,7 @@ class TaskNames:
 
     def events(self, unit: Unit, lane: Lane, name: str) -> list[str]:
         """Give the ids of the events that may be called so, newest first; `is_called` is sure."""
-        known = self._of(unit, lane).ids.get(_number(name), ())
+        known = self._of(unit, lane).named(_number(name))
         episode = of_episode(unit, lane.lane_id, L1, name, limit=MOST) if len(name) <= MAX_ID_LENGTH else []
         return sorted({*known, *episode}, reverse=True)[:MOST]
 
@@ -71,7 +86,7 @@ class TaskNames:
             names = _Names(lane.epoch)
         if names.seen_seq < lane.documents_seq:
             for item_id, text in changed_views(unit, lane.lane_id, L1, _PARTS, after=names.seen_seq):
-                names.ids.setdefault(_number(called(text)), []).append(item_id)
+                names.add(_number(called(text)), item_id)
             names.seen_seq = lane.documents_seq
         self._kept[key] = names
         while len(self._kept) > self.limit:

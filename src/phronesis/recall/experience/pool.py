@@ -13,12 +13,16 @@ from phronesis.core.items import Item, Trust
 from phronesis.index.tokens import tokenize
 from phronesis.recall.experience.asked import Asked
 from phronesis.recall.experience.chains import Chain, Chains
-from phronesis.recall.experience.graph import LaneGraph, usefulness_of, weight_of
+from phronesis.recall.experience.graph import LAYERS, LaneGraph, usefulness_of, weight_of
 from phronesis.recall.experience.names import TaskNames, called, is_called
 from phronesis.recall.experience.seeds import Corner, about, named_artifacts
 
 SEEDS: Final = 24
 """Nodes from which the walk over the graph starts: the most relevant."""
+
+SPARE: Final = 12
+"""Patterns, and principles, whose evidence is followed beyond as many as may be shown: what speaks against one takes it
+down (`ranking.COUNTER`), and a member that was not read yet may lift one. A question meets a hundred by chance."""
 
 _DAY: Final = 86_400_000_000
 
@@ -79,12 +83,24 @@ class Pool:
         found = walk(self.graph, seeds)
         self.reached = {one: step for one, step in found.items() if step.hops and step.node.layer != ARTIFACT}
         self.take(self.reached)
-        self.chain_of = self.chains.of(self.items.values())
+        self.chain_of = self.chains.of(self._followed())
         ends = [end for chain in self.chain_of.values() for end in (chain.typical, chain.latest) if end is not None]
         self.take(ends)
         self.beside = self._beside()
         for kind in (PATTERN, PRINCIPLE):  # principles rest on patterns, as these were weighed
             self.under |= self._under(kind)
+
+    def _followed(self) -> list[Item]:
+        """Give the patterns and principles that may be shown, the best as far as is known before they are followed."""
+        out: list[Item] = []
+        for kind in (PATTERN, PRINCIPLE):
+            held = [one for one, item in self.items.items() if item.kind == kind]
+            for one in held:
+                near = [other for other in self.graph.beside(one) if other in self.items]
+                below = [other for other in near if LAYERS[self.items[other].kind] < LAYERS[kind]]
+                self.under[one] = max(map(self.relevance, below), default=0.0)
+            out += [self.items[one] for one, _ in self._best_first(held)[: self.asked.limit + SPARE]]
+        return out
 
     def _under(self, kind: str) -> dict[str, float]:
         """Give the relevance of the best of what patterns, or principles, rest on."""
@@ -160,7 +176,10 @@ class Pool:
 
     def ranked(self) -> list[tuple[str, dict[str, float]]]:
         """Give all that is relevant, best first, each with the shares of its score."""
-        scored = [(one, shares_of(self.signals(one))) for one in self.items]
+        return self._best_first(self.items)
+
+    def _best_first(self, ids: Iterable[str]) -> list[tuple[str, dict[str, float]]]:
+        scored = [(one, shares_of(self.signals(one))) for one in ids]
         if not self.asked.text:
             scored.sort(key=lambda one: (-_place(self.items[one[0]])[1], one[0]))
             return scored
