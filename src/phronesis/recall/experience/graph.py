@@ -120,7 +120,7 @@ class LaneGraph:
                 self._resting.setdefault(link.far, set()).add(link.near)
         return out
 
-    def beside(self, item_id: str) -> Collection[str]:
+    def around(self, item_id: str) -> Collection[str]:
         """Give what an item rests on, and what rests on it, of the edges that were read so far."""
         return self._resting.get(item_id, frozenset())
 

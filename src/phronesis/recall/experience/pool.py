@@ -96,7 +96,7 @@ class Pool:
         for kind in (PATTERN, PRINCIPLE):
             held = [one for one, item in self.items.items() if item.kind == kind]
             for one in held:
-                near = [other for other in self.graph.beside(one) if other in self.items]
+                near = [other for other in self.graph.around(one) if other in self.items]
                 below = [other for other in near if LAYERS[self.items[other].kind] < LAYERS[kind]]
                 self.under[one] = max(map(self.relevance, below), default=0.0)
             out += [self.items[one] for one, _ in self._best_first(held)[: self.asked.limit + SPARE]]
