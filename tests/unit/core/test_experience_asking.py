@@ -1,7 +1,6 @@
 """Walking the graph, what meets a question, and what a score is made of: the pure parts of asking."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -127,8 +126,8 @@ def test_meaning_stands_out_from_what_is_usual() -> None:
 
 def test_relevance_is_what_is_lifted() -> None:
     plain = Signals(words=0.5, meaning=0.5)
-    better = replace(plain, usefulness=1.0, confidence=1.0, trust=1.0, preference=1.0)
-    worse = replace(plain, usefulness=0.0, counter=1.0, age=10_000.0, weight=0.5)
+    better = plain._replace(usefulness=1.0, confidence=1.0, trust=1.0, preference=1.0)
+    worse = plain._replace(usefulness=0.0, counter=1.0, age=10_000.0, weight=0.5)
     scores = [score_of(shares_of(one)) for one in (worse, plain, better)]
     assert scores == sorted(scores)
     assert shares_of(worse)["downweighted"] < 0

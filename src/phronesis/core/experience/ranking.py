@@ -9,8 +9,7 @@ others are our choice, small enough that all together they do not turn over a re
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 WORDS: Final = 2.0
 """Of BM25 as a share of the most that the question's terms can come to; twice that where the question is `LONG`."""
@@ -73,8 +72,7 @@ PREFERENCE: Final = 0.4
 """Of what was said to be preferred, or taken off of what was said not to be."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signals:
+class Signals(NamedTuple):
     """What is known of one candidate, in [0, 1] each.
 
     ``length`` says how long the question is, from `SHORT` to `LONG`; ``episode`` is the relevance of the best other
@@ -121,23 +119,24 @@ def relevance_of(signals: Signals) -> dict[str, float]:
         "graph": GRAPH * signals.graph,
         "episode": EPISODE * signals.episode,
     }
-    return shares | {"members": max(0.0, MEMBERS * signals.members - sum(shares.values()))}
+    shares["members"] = max(0.0, MEMBERS * signals.members - sum(shares.values()))
+    return shares
 
 
 def shares_of(signals: Signals) -> dict[str, float]:
     """Give every share of a score; their sum is the score. Shares that are 0 are left out."""
     relevant = relevance_of(signals)
     size = sum(relevant.values())
-    lifts = {
-        "usefulness": USEFULNESS * 2.0 * (signals.usefulness - NEUTRAL),
-        "confidence": CONFIDENCE * signals.confidence,
-        "freshness": FRESHNESS * 0.5 ** (max(0.0, signals.age) / HALF_LIFE_DAYS),
-        "trust": TRUST * signals.trust,
-        "preference": PREFERENCE * signals.preference,
-        "counter": -COUNTER * signals.counter,
-        "downweighted": signals.weight - 1.0,
+    shares = {
+        **relevant,
+        "usefulness": size * (USEFULNESS * 2.0 * (signals.usefulness - NEUTRAL)),
+        "confidence": size * (CONFIDENCE * signals.confidence),
+        "freshness": size * (FRESHNESS * 0.5 ** (max(0.0, signals.age) / HALF_LIFE_DAYS)),
+        "trust": size * (TRUST * signals.trust),
+        "preference": size * (PREFERENCE * signals.preference),
+        "counter": size * (-COUNTER * signals.counter),
+        "downweighted": size * (signals.weight - 1.0),
     }
-    shares = relevant | {name: size * lift for name, lift in lifts.items()}
     return {name: share for name, share in shares.items() if share}
 
 
