@@ -111,11 +111,15 @@ def test_demo_with_encoder(tmp_path: Path, encoder: str) -> None:
     assert len(shown.stdout.splitlines()) <= 80
 
 
-def test_demo_in_a_store_of_ones_own_takes_a_new_tenant(sqlite_url: str) -> None:
-    first = start("demo", "--url", sqlite_url)
-    second = start("demo", "--url", sqlite_url, "--tenant", "second")
-    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
-    assert "--tenant demo-" in first.stdout
+def test_demo_in_a_store_of_ones_own_takes_a_new_tenant(
+    monkeypatch: pytest.MonkeyPatch, sqlite_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from phronesis.interfaces.cli.edge import run  # noqa: PLC0415
+
+    monkeypatch.setenv("PHRONESIS_EMBEDDER", "none")  # in this process: others show that it is a command
+    assert run(["demo", "--url", sqlite_url]) == 0
+    assert "--tenant demo-" in capsys.readouterr().out
+    assert run(["demo", "--url", sqlite_url, "--tenant", "second"]) == 0
     assert json.loads(start("list", "--url", sqlite_url, "--json").stdout) == []
     assert json.loads(start("list", "--url", sqlite_url, "--tenant", "second", "--across", "tenant", "--json").stdout)
 
