@@ -111,6 +111,8 @@ class LaneIndex:
     _sessions: dict[str, int] = field(default_factory=dict)
     _columns: _Columns = field(default_factory=_Columns)
     _laid: Laid | None = None
+    _of_kinds: dict[tuple[str, ...], Mask] = field(default_factory=dict)
+    _of_items: tuple[Rows, Rows] | None = None
     _answers: dict[Hashable, tuple[int, Mask]] = field(default_factory=dict)
 
     @property
@@ -126,7 +128,7 @@ class LaneIndex:
         fresh: list[Changed] = []
         gone: list[int] = []
         for row in changed_documents(unit, self.lane_id, after=self.seen_seq, home=self.home):
-            self._laid = None  # what changed in the other home moves nothing here
+            self._moved()  # what changed in the other home moves nothing here
             known = self.row_of.get(row.id)
             if row.current_to is not None and not self.history:
                 if known is not None:
@@ -142,6 +144,11 @@ class LaneIndex:
             self.vectors.remove(gone)
         self.unembedded.difference_update(self.document_ids[row] for row in gone)
         self.seen_seq = lane.documents_seq
+
+    def _moved(self) -> None:
+        """Forget what was made of the rows as they were."""
+        self._laid = self._of_items = None
+        self._of_kinds.clear()
 
     def _append(self, rows: Sequence[Changed]) -> None:
         """Take in new rows, a column at a time: a row at a time took most of what it takes to load a lane."""
@@ -230,11 +237,17 @@ class LaneIndex:
         """Give likewise which rows are of the items that ``ask`` gives, for who needs no layout."""
         return self._remembered(question, seq, ask)[_numbers(self._columns.items)]
 
-    def rows_of_kinds(self, kinds: Iterable[str], moment: int | None = None) -> Mask:
-        """Give which rows are of items of some kinds, and current at ``moment`` (microseconds) or never removed."""
-        wanted = np.zeros(len(self.kinds), dtype=np.bool_)
-        wanted[[self.kinds[kind] for kind in kinds if kind in self.kinds]] = True
-        mask: Mask = self.lexical.alive & wanted[_numbers(self._columns.kinds)]
+    def rows_of_kinds(self, kinds: tuple[str, ...], moment: int | None = None) -> Mask:
+        """Give which rows are of items of some kinds, and current at ``moment`` (microseconds) or never removed.
+
+        The mask is read-only: it is the same for every question until a row comes or goes.
+        """
+        mask = self._of_kinds.get(kinds)
+        if mask is None:
+            wanted = np.zeros(len(self.kinds), dtype=np.bool_)
+            wanted[[self.kinds[kind] for kind in kinds if kind in self.kinds]] = True
+            mask = self._of_kinds[kinds] = self.lexical.alive & wanted[_numbers(self._columns.kinds)]
+            mask.flags.writeable = False
         return mask if moment is None else mask & self.mask_at(moment)
 
     def rows_of_days(self, first: int, last: int) -> Mask:
@@ -244,7 +257,13 @@ class LaneIndex:
 
     def rows_of_items(self, item_ids: Iterable[str]) -> Rows:
         """Give the numbers of the rows of some items, ascending."""
-        return np.flatnonzero(self._chosen(item_ids)[_numbers(self._columns.items)])
+        if self._of_items is None:  # the rows item by item, and where those of each begin
+            items = _numbers(self._columns.items)
+            rows = items.argsort(kind="stable")
+            self._of_items = rows, items[rows].searchsorted(np.arange(len(self.items) + 1))
+        rows, starts = self._of_items
+        numbers = {number for number in map(self.items.get, item_ids) if number is not None}
+        return np.sort(np.concatenate([rows[:0], *(rows[starts[one] : starts[one + 1]] for one in numbers)]))
 
     def _remembered(self, question: Hashable, seq: int, ask: Callable[[], Iterable[str]]) -> Mask:
         known = self._answers.get(question)

@@ -15,6 +15,7 @@ from phronesis.core.canonical import dumps
 from phronesis.errors import InputError, MissingExtra, StorageBusy
 from phronesis.storage.expressions import LOWER
 from phronesis.storage.faults import translated
+from phronesis.storage.json_column import loads
 
 BUSY_TIMEOUT_MS: Final = 60_000
 """How long a SQLite writer waits for another process. A write takes milliseconds; a rebuild or an erase, seconds."""
@@ -290,6 +291,7 @@ def _sqlite_engine(url: sa.URL, **pool: Any) -> sa.Engine:
     engine = sa.create_engine(
         url.set(drivername="sqlite+pysqlite"),
         json_serializer=dumps,
+        json_deserializer=loads,
         connect_args={"check_same_thread": False, "isolation_level": None, "timeout": BUSY_TIMEOUT_MS / 1000},
         **pool,
     )
@@ -338,6 +340,7 @@ def _postgres(url: sa.URL) -> Database:
     engine = sa.create_engine(
         url.set(drivername="postgresql+psycopg"),
         json_serializer=dumps,
+        json_deserializer=loads,
         pool_size=8,
         max_overflow=32,
     )

@@ -41,7 +41,8 @@ class _Form:
     def read(self, row: Sequence[Any]) -> Sequence[Any]:
         values = list(row)
         for n, make in self.reading:
-            values[n] = make(values[n])
+            if values[n] is not None:  # NULL is None, of whatever type
+                values[n] = make(values[n])
         return values
 
 

@@ -61,6 +61,20 @@ def test_the_best_are_those_a_stable_sort_puts_first(values: list[int], count: i
     assert best_of(floats(*values), count).tolist() == wanted
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(0, 9_000), st.integers(1, 40), st.sampled_from([2, 50, 10**6]))
+def test_the_best_of_thousands_are_those_a_stable_sort_puts_first(seed: int, many: int, count: int, kinds: int) -> None:
+    values = np.random.default_rng(seed).integers(-kinds, kinds, many).astype(np.float32)
+    assert best_of(values, count).tolist() == np.sort(np.argsort(-values, kind="stable")[:count]).tolist()
+
+
+def test_the_best_of_many_are_found_wherever_they_stand() -> None:
+    values = np.sin(np.arange(20_000, dtype=np.float32))
+    values[[7, 12_000, 19_999]] = 2.0
+    assert best_of(values, 3).tolist() == [7, 12_000, 19_999]
+    assert best_of(values, 2).tolist() == [7, 12_000]
+    assert best_of(np.zeros(20_000, np.float32), 2).tolist() == [0, 1]
+
+
 def test_what_stands_below_everything_is_left_behind() -> None:
     assert best_of(floats(-np.inf, 1, -np.inf, 0), 3).tolist() == [0, 1, 3]
 

@@ -39,7 +39,7 @@ def word_shares(lanes: Sequence[tuple[ScopeIndex, Mask]], terms: Sequence[int]) 
     """
     asked = Counter(terms)
     distinct = list(asked)
-    found = [[_inside(one, mask) for one in index.postings(distinct)] for index, mask in lanes]
+    found = [_postings(index, mask, distinct) for index, mask in lanes]
     total = sum(int(mask.sum()) for _, mask in lanes)
     held = [sum(len(one[n][0]) for one in found) for n in range(len(distinct))]
     kept = sorted(range(len(distinct)), key=lambda n: (held[n], n))
@@ -52,20 +52,21 @@ def word_shares(lanes: Sequence[tuple[ScopeIndex, Mask]], terms: Sequence[int]) 
     out = []
     for (_, mask), length, one in zip(lanes, lengths, found, strict=True):
         scores = np.zeros(len(mask), np.float32)
+        norms = K1 * (1.0 - B) + K1 * B / max(average, 1e-9) * length
         for n in known:
             rows, tf = one[n]
-            norm = K1 * (1.0 - B) + K1 * B / max(average, 1e-9) * length[rows]
-            scores[rows] += (weights[n] / most) * (tf / (tf + norm))
+            scores[rows] += (weights[n] / most) * (tf / (tf + norms[rows]))
         out.append(scores)
     return out
 
 
-def _inside(
-    postings: tuple[npt.NDArray[np.int32], npt.NDArray[np.uint16]], mask: Mask
-) -> tuple[npt.NDArray[np.int32], Floats]:
-    rows, tf = postings
-    kept = mask[rows]
-    return rows[kept], tf[kept].astype(np.float32)
+def _postings(index: ScopeIndex, mask: Mask, terms: Sequence[int]) -> list[tuple[npt.NDArray[np.int32], Floats]]:
+    """Give the rows of the mask that hold each term, and how often."""
+    found = index.postings(terms)
+    if not mask.all():  # as it is where a lane holds nothing but experience
+        kept = [mask[rows] for rows, _ in found]
+        found = [(rows[inside], tf[inside]) for (rows, tf), inside in zip(found, kept, strict=True)]
+    return [(rows, tf.astype(np.float32)) for rows, tf in found]
 
 
 def usual(cosines: Sequence[Floats]) -> Spread:
