@@ -27,7 +27,7 @@ from phronesis.errors import InputError
 from phronesis.evals.experience_scale import Attempts
 from phronesis.models.embedders import Embedders
 from phronesis.models.hashing_embedder import HashingEmbedder
-from phronesis.recall.experience.pool import SPARE
+from phronesis.recall.experience.seeds import FEWEST, SPARE
 from phronesis.storage.lane_view import LaneView
 
 BUILD = "the release build fails on a clean machine"
@@ -366,15 +366,35 @@ def test_of_many_patterns_the_first_are_the_same_however_few_are_shown(tmp_path:
         for batch in made.batches(480):
             memory.ingest(batch)
         memory.aggregate(full=True)
+        memory.flush()
         left_out = 0
         for event in (made.event() for _ in range(6)):
-            few, many = (memory.query(situation=event["situation"], limit=limit) for limit in (2, 60))
-            left_out += len(many.l2_patterns) > 2 + SPARE
-            assert [one.item.id for one in few.l2_patterns] == [one.item.id for one in many.l2_patterns[:2]]
-            assert few.l2_patterns[0].sources == many.l2_patterns[0].sources
-            assert reaches(few)
-            assert reaches(many)
+            few, ten, many = (memory.query(situation=event["situation"], limit=limit) for limit in (2, FEWEST, 60))
+            left_out += len(many.l2_patterns) > FEWEST + SPARE
+            assert [one.item.id for one in few.l2_patterns] == [one.item.id for one in ten.l2_patterns[:2]]
+            assert few.l2_patterns[0].sources == ten.l2_patterns[0].sources
+            assert [one.item.id for one in few.l1_evidence] == [one.item.id for one in ten.l1_evidence[:2]]
+            assert few.l2_patterns[0].item.id == many.l2_patterns[0].item.id
+            assert all(map(reaches, (few, ten, many)))
         assert left_out >= 2
+
+
+def test_by_slots_alone_what_fits_is_found_however_much_came_later(tmp_path: Path) -> None:
+    made = Attempts(random.Random(4), topics=150)
+    with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", embedder=HashingEmbedder()) as memory:
+        memory.ingest([{"attempt": f"read page {n} of the book", "source_type": "manual", "source_ref": f"page/{n}"}
+                       for n in (1, 2)])  # fmt: skip
+        for batch in made.batches(1_000):
+            memory.ingest(batch)
+        assert len(memory.aggregate(full=True).new) > 10 * FEWEST
+        memory.flush()
+        answer = memory.query(source_type="manual")
+        assert set(refs(answer)) == {"page/1", "page/2"}
+        assert reaches(answer)
+        for slots in ({"label": "success"}, {"label": "success", "as_of": datetime.now(UTC) + timedelta(hours=1)}):
+            answer = memory.query(**slots)
+            assert [one.item.label for one in answer.l2_patterns] == ["success"] * FEWEST
+            assert [one.item.label for one in answer.l1_evidence] == ["success"] * FEWEST
 
 
 def test_many_events_of_one_name_are_found(tmp_path: Path) -> None:

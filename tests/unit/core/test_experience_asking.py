@@ -62,6 +62,13 @@ def test_a_walk_is_bounded_and_takes_the_newest_of_equals() -> None:
     assert walk(star, {"e0": 1.0}, depth=0).keys() == {"e0"}
 
 
+def test_each_step_goes_on_from_fewer_nodes() -> None:
+    tree = Drawn([(f"e{n}", f"e{7 * n + leaf}", 1.0) for n in range(60) for leaf in range(1, 8) if 7 * n + leaf < 400])
+    found = walk(tree, {"e0": 1.0}, width=6)
+    assert [sum(step.hops == hop for step in found.values()) for hop in range(5)] == [1, 6, 3, 2, 0]
+    assert walk(tree, {"e0": 1.0}, width=1).keys() == {"e0", "e7", "e56", "e399"}
+
+
 def test_what_may_not_be_shown_is_not_gone_through() -> None:
     found = walk(Drawn([("e1", "p1", 1.0), ("p1", "e2", 1.0)], frozenset({"p1"})), {"e1": 1.0, "e7": 0.5})
     assert found.keys() == {"e1", "e7"}

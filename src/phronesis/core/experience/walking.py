@@ -12,7 +12,8 @@ DEPTH: Final = 3
 """Steps: from an event to its pattern, on to the principle, and down again to another pattern."""
 
 WIDTH: Final = 24
-"""Nodes from which each step goes on: the strongest."""
+"""Nodes from which the first step goes on, the strongest; the second from half as many, the third from a third: each
+step takes from a strength (`CROSS`), and what the weakest of many ways led to was never shown."""
 
 SPARE: Final = 2
 """Nodes looked at for each from which a step goes on: some may not be shown, and those of another layer count less."""
@@ -80,7 +81,8 @@ def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width:
     """Give what is reached from ``seeds`` (strengths in [0, 1] by id), seeds that may be shown too, by id.
 
     Of two ways to a node the shorter one counts, of equally long ones the stronger. Each step goes on from the
-    ``width`` strongest nodes that it reached; of equals from the more useful, then from the newer.
+    strongest nodes that it reached, the first ``width``, the n-th an n-th of it; of equals from the more useful, then
+    from the newer.
     """
     found = {one: Reached(node, seeds[one], 0) for one, node in graph.nodes(list(seeds)).items()}
     front = _best(list(found.values()), width)
@@ -88,8 +90,9 @@ def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width:
         if not front:
             break
         near = {one.node.id: one for one in front}
+        wide = max(1, width // hop)
         told = [(link, near[link.near]) for link in graph.links(list(near)) if link.far not in found]
-        nodes = graph.nodes(_likely(told, SPARE * width))
+        nodes = graph.nodes(_likely(told, SPARE * wide))
         level: dict[str, Reached] = {}
         for link, start in told:
             node = nodes.get(link.far)
@@ -98,7 +101,7 @@ def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width:
             strength = start.strength * link.weight * _kept(start.node.layer, node.layer)
             if strength >= LEAST and (node.id not in level or strength > level[node.id].strength):
                 level[node.id] = Reached(node, strength, hop, start.node.id, link.type)
-        front = _best(list(level.values()), width)
+        front = _best(list(level.values()), wide)
         found |= {one.node.id: one for one in front}
     return found
 

@@ -44,10 +44,12 @@ class Asked:
         return "\n".join(dict.fromkeys(text for text in (self.situation, self.goal) if text))
 
     @property
-    def attributes(self) -> dict[str, str]:
-        """The attributes that an event must have."""
+    def attributes(self) -> dict[str, dict[str, str]]:
+        """The attributes that an event, and a pattern, must have, by kind."""
         named = {"label": self.label, "source_type": self.source_type}
-        return {name: value for name, value in named.items() if value is not None}
+        wanted = {L1: named, PATTERN: {"label": self.label}}
+        return {kind: {name: value for name, value in of_kind.items() if value is not None}
+                for kind, of_kind in wanted.items()}  # fmt: skip
 
     def fits(self, item: Item) -> bool:
         """Tell whether an item is what was asked for: an event by all its slots, a pattern by its label."""

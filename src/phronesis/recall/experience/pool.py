@@ -15,14 +15,10 @@ from phronesis.recall.experience.asked import Asked
 from phronesis.recall.experience.chains import Chain, Chains
 from phronesis.recall.experience.graph import LAYERS, LaneGraph, usefulness_of, weight_of
 from phronesis.recall.experience.names import TaskNames, called, is_called
-from phronesis.recall.experience.seeds import Corner, about, named_artifacts
+from phronesis.recall.experience.seeds import Corner, about, named_artifacts, taken_up
 
 SEEDS: Final = 24
 """Nodes from which the walk over the graph starts: the most relevant."""
-
-SPARE: Final = 12
-"""Patterns, and principles, whose evidence is followed beyond as many as may be shown: what speaks against one takes it
-down (`ranking.COUNTER`), and a member that was not read yet may lift one. A question meets a hundred by chance."""
 
 _DAY: Final = 86_400_000_000
 
@@ -49,12 +45,20 @@ class Pool:
     """The relevance of the best other event of the same episode, by event."""
     under: dict[str, float] = field(default_factory=dict)
     """The relevance of the best member, by pattern, and of the best pattern, by principle."""
+    terms: Sequence[str] = ()
+    """The words of the question."""
     length: float = 0.0
+    dense: bool = field(init=False)
+    """Whether meaning was compared anywhere."""
+
+    def __post_init__(self) -> None:
+        self.dense = any(one.meaning is not None for one in self.lanes)
 
     def gather(self, names: TaskNames) -> None:
         """Take up what meets the question: by name, by words and meaning, by the artifacts it names."""
         found: list[str] = []
-        self.length = length_of(len(set(tokenize(self.asked.text))))
+        self.terms = tokenize(self.asked.text)
+        self.length = length_of(len(set(self.terms)))
         asked = {called(text) for text in (self.asked.situation, self.asked.goal)} - {""}
         for lane in self.lanes:
             for name in sorted(asked):
@@ -63,8 +67,9 @@ class Pool:
         self.exact = _latest_first([item for item in named.values() if any(is_called(item, name) for name in asked)])
         self.artifacts = named_artifacts(self.asked)
         ids = [*self.exact, *about(self.graph.unit, self.lanes, self.artifacts)]
+        counts = taken_up(self.asked)
         for lane in self.lanes:
-            ids += lane.best() if self.asked.text else lane.newest()
+            ids += lane.best(counts) if self.asked.text else lane.newest(counts)
         self.take(ids)
 
     def take(self, ids: Iterable[str]) -> None:
@@ -93,13 +98,14 @@ class Pool:
     def _followed(self) -> list[Item]:
         """Give the patterns and principles that may be shown, the best as far as is known before they are followed."""
         out: list[Item] = []
+        counts = taken_up(self.asked)
         for kind in (PATTERN, PRINCIPLE):
             held = [one for one, item in self.items.items() if item.kind == kind]
             for one in held:
                 near = [other for other in self.graph.around(one) if other in self.items]
                 below = [other for other in near if LAYERS[self.items[other].kind] < LAYERS[kind]]
                 self.under[one] = max(map(self.relevance, below), default=0.0)
-            out += [self.items[one] for one, _ in self._best_first(held)[: self.asked.limit + SPARE]]
+            out += [self.items[one] for one, _ in self._best_first(held)[: counts[kind]]]
         return out
 
     def _under(self, kind: str) -> dict[str, float]:
@@ -158,11 +164,6 @@ class Pool:
         }  # fmt: skip
 
     @property
-    def dense(self) -> bool:
-        """Whether meaning was compared anywhere."""
-        return any(one.meaning is not None for one in self.lanes)
-
-    @property
     def by_name(self) -> bool:
         """Whether nothing but a name was asked that events bear."""
         return bool(self.exact) and len({called(one) for one in (self.asked.situation, self.asked.goal)} - {""}) == 1
@@ -183,8 +184,9 @@ class Pool:
         if not self.asked.text:
             scored.sort(key=lambda one: (-_place(self.items[one[0]])[1], one[0]))
             return scored
-        kept = [(one, shares) for one, shares in scored if score_of(shares) > 0]
-        return sorted(kept, key=lambda one: (-round(score_of(one[1]), 6), *_newest(self.items[one[0]])))
+        kept = [(score, one, shares) for one, shares in scored if (score := score_of(shares)) > 0]
+        kept.sort(key=lambda one: (-round(one[0], 6), *_newest(self.items[one[1]])))
+        return [(one, shares) for _, one, shares in kept]
 
 
 def _doing(item: Item) -> str:

@@ -1,8 +1,8 @@
 """Where an answer starts: what meets the question by words, by meaning, by name, or by the artifacts it names."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -20,11 +20,22 @@ from phronesis.storage.eligible import Wanted, eligible_ids
 from phronesis.storage.experience import holders
 from phronesis.storage.lanes import ActiveModel, Lane
 
-TAKEN: Final = 128
-"""Documents of each lane that a question takes up: beyond them next to nothing that answers it was found."""
+FEWEST: Final = 10
+"""Answers for which a question takes up what it does at least: of fewer, the first are the same."""
+
+EVENTS: Final = 5
+"""Events of each lane that it takes up for each that may be shown: what is said again is shown once."""
+
+SPARE: Final = 8
+"""Patterns, and principles, that it takes up and follows down to their evidence beyond as many as may be shown: what
+speaks against one takes it down (`ranking.COUNTER`), and a member that was not read yet may lift one. A question meets
+a hundred by chance."""
+
+UNSEEN: Final = 4
+"""Times as many as it takes up of what was so at another time, where what fits is found out only when it is read."""
 
 RESCORED: Final = 50
-"""Of these, those whose cosine is computed again from the stored halves."""
+"""Documents of each lane whose cosine is computed again from the stored halves, the nearest."""
 
 KINDS: Final = (L1, PATTERN, PRINCIPLE)
 
@@ -40,33 +51,36 @@ class Corner:
     words: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
     meaning: Floats | None = None
 
-    def both(self) -> Floats:
-        """Give words and meaning together, by row."""
-        return self.words if self.meaning is None else self.words + self.meaning
+    def best(self, counts: Mapping[str, int]) -> list[str]:
+        """Give, kind by kind, the items of as many of the best rows that anything speaks for, each once, best first."""
+        scores = self.words if self.meaning is None else self.words + self.meaning
+        found: list[int] = []
+        for kind, count in counts.items():
+            rows = np.flatnonzero(self._rows_of(kind) & (scores > 0))
+            best = rows[best_of(scores[rows], count)].tolist()
+            found += sorted(best, key=lambda row: (-float(scores[row]), -row))
+        return list(dict.fromkeys(self.index.item_ids[row] for row in found))
 
-    def best(self) -> list[str]:
-        """Give the items of the best rows that anything speaks for, each once, best first."""
-        scores = np.where(self.shown, self.both(), np.float32(-1.0))
-        rows = [row for row in best_of(scores, TAKEN).tolist() if scores[row] > 0]
-        rows.sort(key=lambda row: (-float(scores[row]), -row))
-        return list(dict.fromkeys(self.index.item_ids[row] for row in rows))
+    def newest(self, counts: Mapping[str, int]) -> list[str]:
+        """Give, kind by kind, the items of as many of the rows that came last: where no words are asked, only slots."""
+        found: list[int] = []
+        for kind, count in counts.items():
+            found += np.flatnonzero(self._rows_of(kind))[::-1][:count].tolist()
+        return list(dict.fromkeys(self.index.item_ids[row] for row in found))
 
-    def newest(self) -> list[str]:
-        """Give the items of the rows that came last: where no words are asked, only slots."""
-        rows = np.flatnonzero(self.shown)[::-1][:TAKEN].tolist()
-        return list(dict.fromkeys(self.index.item_ids[row] for row in rows))
+    def _rows_of(self, kind: str) -> Mask:
+        return self.shown & self.index.rows_of_kinds((kind,))
 
     def met(self, item_ids: Sequence[str]) -> dict[str, tuple[float, float | None]]:
         """Give how far items meet the question by words and by meaning, each by its best row."""
+        rows = self.index.rows_of_items(item_ids)
+        words = self.words[rows].tolist()
+        meaning = [None] * len(words) if self.meaning is None else self.meaning[rows].tolist()
         out: dict[str, tuple[float, float | None]] = {}
-        for row in self.index.rows_of_items(item_ids).tolist():
-            words, before = float(self.words[row]), out.get(self.index.item_ids[row])
-            meaning = None if self.meaning is None else float(self.meaning[row])
-            if before is None:
-                out[self.index.item_ids[row]] = (words, meaning)
-            else:
-                told = None if meaning is None else max(meaning, before[1] or 0.0)
-                out[self.index.item_ids[row]] = (max(words, before[0]), told)
+        for row, told, meant in zip(rows.tolist(), words, meaning, strict=True):
+            one = self.index.item_ids[row]
+            before = out.get(one, (0.0, 0.0))
+            out[one] = (max(told, before[0]), None if meant is None else max(meant, before[1] or 0.0))
         return out
 
 
@@ -81,22 +95,28 @@ def corners(unit: Unit, found: Sequence[tuple[Lane, LaneIndex]], asked: Asked) -
 
 
 def _shown(unit: Unit, lane: Lane, index: LaneIndex, rows: Mask, asked: Asked) -> Mask:
-    """Narrow the rows of events; what was so at another time is decided item by item (`Asked.fits`)."""
+    """Narrow the rows of events and patterns; what was so at another time is decided item by item (`Asked.fits`)."""
     narrowed = np.ones(len(rows), np.bool_)
-    question: tuple[Any, ...]
     days = days_of(asked)
     if days is not None:
         narrowed &= index.rows_of_days(*days)
-    if asked.attributes and not asked.wanted.past:
-        wanted = Wanted(kinds=(L1,), attributes=asked.attributes)
-        question = ("experience", tuple(sorted(asked.attributes.items())))
-        narrowed &= index.remembered_rows(question, lane.applied_seq, lambda: eligible_ids(unit, lane, wanted))
     if asked.artifacts:
         question = ("about", asked.artifacts)
         narrowed &= index.remembered_rows(question, lane.applied_seq, lambda: [
             end.far for one in asked.artifacts for end in holders(unit, lane.lane_id, one, ABOUT, most=None)
         ])  # fmt: skip
-    return rows & (narrowed | ~index.rows_of_kinds((L1,)))
+    shown = rows & (narrowed | ~index.rows_of_kinds((L1,)))
+    for kind, attributes in asked.attributes.items() if not asked.wanted.past else ():
+        if attributes:
+            shown &= _having(unit, lane, index, kind, attributes) | ~index.rows_of_kinds((kind,))
+    return shown
+
+
+def _having(unit: Unit, lane: Lane, index: LaneIndex, kind: str, attributes: Mapping[str, str]) -> Mask:
+    """Give the rows of items of a kind that have some attributes."""
+    wanted = Wanted(kinds=(kind,), attributes=attributes)
+    question = (kind, tuple(sorted(attributes.items())))
+    return index.remembered_rows(question, lane.applied_seq, lambda: eligible_ids(unit, lane, wanted))
 
 
 def read_words(lanes: Sequence[Corner], text: str) -> None:
@@ -152,6 +172,14 @@ def cosines(rows: Floats, vector: Floats) -> Floats:
     lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(vector)
     out: Floats = np.divide(rows @ vector, lengths, out=np.zeros(len(rows), np.float32), where=lengths > 0)
     return out
+
+
+def taken_up(asked: Asked) -> dict[str, int]:
+    """Give how many documents of each kind a question takes up of each lane."""
+    most = max(FEWEST, asked.limit)
+    if asked.wanted.past and any(asked.attributes.values()):
+        most *= UNSEEN
+    return {L1: EVENTS * most, PATTERN: most + SPARE, PRINCIPLE: most + SPARE}
 
 
 def named_artifacts(asked: Asked) -> tuple[str, ...]:

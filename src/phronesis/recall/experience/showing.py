@@ -97,7 +97,7 @@ def _learned(pool: Pool, one: str, shares: Shares, beside: Mapping[str, list[str
 
 def _matched(pool: Pool, item: Item, part: str) -> tuple[Match, ...]:
     words, meaning = pool.met.get(item.id, (0.0, None))
-    told = snippet(item.content, [word for word in tokenize(pool.asked.text) if len(word) > 1])
+    told = snippet(item.content, [word for word in pool.terms if len(word) > 1])
     return (Match(item.id, part, told, round(1.0 - max(words, meaning or 0.0), DIGITS)),)
 
 
