@@ -28,7 +28,7 @@ CACHE_BYTES: Final = 256 * 1024 * 1024
 
 ROW_OVERHEAD: Final = 1_000
 """Bytes that a document's ids and columns take in Python objects, measured with tracemalloc on 10,000: 855, and 66 for
-the number of its item and 16 for importance and stage, which came later."""
+the number of its item and 16 for importance and stage, which came later; 20 more where the experience base is asked."""
 
 NOBODY: Final = -1
 """The code in ``Laid.speakers`` of what nobody said and what is about nobody."""

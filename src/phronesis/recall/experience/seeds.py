@@ -23,7 +23,7 @@ from phronesis.storage.lanes import ActiveModel, Lane
 FEWEST: Final = 10
 """Answers for which a question takes up what it does at least: of fewer, the first are the same."""
 
-EVENTS: Final = 5
+EVENTS_EACH: Final = 5
 """Events of each lane that it takes up for each that may be shown: what is said again is shown once."""
 
 SPARE: Final = 8
@@ -31,7 +31,7 @@ SPARE: Final = 8
 speaks against one takes it down (`ranking.COUNTER`), and a member that was not read yet may lift one. A question meets
 a hundred by chance."""
 
-UNSEEN: Final = 4
+UNFILTERED: Final = 4
 """Times as many as it takes up of what was so at another time, where what fits is found out only when it is read."""
 
 RESCORED: Final = 50
@@ -178,8 +178,8 @@ def taken_up(asked: Asked) -> dict[str, int]:
     """Give how many documents of each kind a question takes up of each lane."""
     most = max(FEWEST, asked.limit)
     if asked.wanted.past and any(asked.attributes.values()):
-        most *= UNSEEN
-    return {L1: EVENTS * most, PATTERN: most + SPARE, PRINCIPLE: most + SPARE}
+        most *= UNFILTERED
+    return {L1: EVENTS_EACH * most, PATTERN: most + SPARE, PRINCIPLE: most + SPARE}
 
 
 def named_artifacts(asked: Asked) -> tuple[str, ...]:
