@@ -174,6 +174,32 @@ def test_opening_prepares_an_empty_database(bare_url: str, bound: Callable[[str]
     assert read_version(database) == HEAD
 
 
+def test_an_older_file_is_upgraded_when_it_is_opened_and_an_older_server_when_its_operator_says_so(
+    bare_url: str, bound: Callable[[str], Database], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrate, "HEAD", "0001")
+    with Memory.open(bare_url, policy=NO_MODEL) as memory:
+        memory.add("hello", user_id="ada")
+    database = bound(bare_url)
+    before = _indexes_of_edges(database)
+    monkeypatch.undo()
+    if database.dialect == "postgresql":
+        with pytest.raises(SchemaMissing, match="is at schema 0001"):
+            Memory.open(bare_url, policy=NO_MODEL)
+        upgrade(database)
+    with Memory.open(bare_url, policy=NO_MODEL) as memory:
+        assert [item.content for item in memory.get_all(user_id="ada")] == ["hello"]
+    assert read_version(database) == HEAD
+    assert before == {"ix_edges_tenant_id_from_id", "ix_edges_tenant_id_to_id"}
+    assert _indexes_of_edges(database) == {"ix_edges_in", "ix_edges_out"}
+
+
+def _indexes_of_edges(database: Database) -> set[str | None]:
+    connection, inspector = _inspected(database)
+    with connection:
+        return {index["name"] for index in inspector.get_indexes("edges")}
+
+
 def test_opening_what_is_ready_does_not_load_alembic(database_url: str) -> None:
     code = f"{OPENING}; print('alembic' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code, database_url], capture_output=True, text=True, check=True)

@@ -71,9 +71,11 @@ def test_histories_runs_and_names_are_looked_up_and_no_lane_is_walked(tmp_path: 
         "SEARCH items USING INDEX sqlite_autoindex_items_1",
         "SEARCH items USING INDEX ix_items_run",
         "SEARCH entities USING PRIMARY KEY",
-        "SEARCH edges USING INDEX ix_edges_tenant_id_from_id",
-        "SEARCH edges USING INDEX ix_edges_tenant_id_to_id",
+        "SEARCH edges USING PRIMARY KEY",
+        "SEARCH near USING COVERING INDEX ix_edges_out",
+        "SEARCH near USING COVERING INDEX ix_edges_in",
         "SEARCH search_documents USING INDEX sqlite_autoindex_search_documents_1",
         "SEARCH named USING COVERING INDEX ix_entities_tenant_id_lane_id_normal",
     }
+    assert all("AND to_id=?)" in step for step in steps if "edges USING PRIMARY" in step)  # the whole of it
     assert not [step for step in steps if step.endswith("(tenant_id=?)")]

@@ -31,21 +31,25 @@ def read_edges(
         bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch),
                  "types": list_value(unit.dialect, types)}  # fmt: skip
         rows = fetch(unit, statement, bound)
-        out += [_edge(dict(zip(_EDGE_NAMES, row, strict=True))) for row in rows if row[0] is not None]
+        out += [_edge(dict(zip(_EDGE_NAMES, row, strict=True))) for row in rows]
     return sorted(out, key=lambda edge: edge.identity)
 
 
 @cache
 def _edges_of(dialect: str, incoming: bool, by_type: bool) -> sa.Select[Any]:
-    end = edges.c.to_id if incoming else edges.c.from_id
-    in_lane = sa.and_(edges.c.tenant_id == sa.bindparam("t"), edges.c.lane_id == sa.bindparam("l"))
-    if by_type:  # the empty text hides the column from SQLite, as it may not choose by the key of the table
-        in_lane = sa.and_(in_lane, listed(edges.c.type.concat(sa.literal_column("''")), dialect, "types"))
-    if dialect == "postgresql":
-        return sa.select(*_EDGE_COLUMNS).where(in_lane, listed(end, dialect))
-    # SQLite takes a lane for a few edges, and would walk all of it. Of a left join it begins with the nodes.
-    nodes = sa.func.json_each(sa.bindparam("ids", type_=sa.Text)).table_valued("value", name="json_each")
-    return sa.select(*_EDGE_COLUMNS).select_from(nodes.outerjoin(edges, sa.and_(in_lane, end == nodes.c.value)))
+    # SQLite takes a lane for a few edges, and would walk all of it by the table's key. Of columns that an index holds
+    # it takes the index by node, and the empty text keeps it from choosing by type.
+    near = edges if dialect == "postgresql" else edges.alias("near")
+    wanted = [near.c.tenant_id == sa.bindparam("t"), near.c.lane_id == sa.bindparam("l"),
+              listed(near.c.to_id if incoming else near.c.from_id, dialect)]  # fmt: skip
+    if by_type:
+        wanted.append(listed(near.c.type.concat(sa.literal_column("''")), dialect, "types"))
+    if near is not edges:
+        same = [
+            near.c[column.name] == column for column in edges.primary_key.columns if column is not edges.c.tenant_id
+        ]
+        wanted += [edges.c.tenant_id == sa.bindparam("t"), *same]
+    return sa.select(*_EDGE_COLUMNS).where(*wanted)
 
 
 class Contradiction(NamedTuple):

@@ -122,10 +122,11 @@ edges = table(
     text("grade"),
     text("origin", required=True),
     json("data"),
-    sa.Index(None, "tenant_id", "from_id"),
-    sa.Index(None, "tenant_id", "to_id"),
+    sa.Index("ix_edges_out", "tenant_id", "from_id", "lane_id", "type", "weight", "to_id", "grade", "entry_id"),
+    sa.Index("ix_edges_in", "tenant_id", "to_id", "lane_id", "type", "weight", "from_id", "grade", "entry_id"),
     small=True,
 )
+"""Their indexes hold all that a walk over the graph reads of an edge."""
 
 evidence = table(
     "evidence",
