@@ -52,9 +52,10 @@ def deltas_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[s
 
 
 def edits_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[Delta]]:
-    """Give, by item and oldest first, the deltas with which no evidence came or went, and the first of the others.
+    """Give, by item and oldest first, its creation, what changed it without evidence, and the first change with some.
 
-    Whoever asks what an item said at first, and who edited it since, need not read each of a thousand verdicts.
+    Whoever asks what an item said at first, and who edited it since, need not read each of a thousand verdicts, nor
+    the edges that were drawn to it.
     """
     return _of_items(unit, lane_id, item_ids, _edits(unit.dialect))
 
@@ -83,7 +84,8 @@ def _edits(dialect: str) -> sa.Select[Any]:
         )
         .scalar_subquery()
     )  # fmt: skip
-    return _every(dialect).where(sa.or_(sa.not_(counted), deltas.c.version == first))
+    changed = sa.or_(deltas.c.patch.is_not(None), deltas.c.op == sa.literal_column("'create'"))
+    return _every(dialect).where(sa.or_(sa.and_(sa.not_(counted), changed), deltas.c.version == first))
 
 
 @cache

@@ -6,7 +6,7 @@ What a process that is killed had not written is lost, a minute of counts at mos
 
 import json
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import postgresql, sqlite
 
 from phronesis.core.forgetting import USE
 from phronesis.core.instants import to_micros
@@ -23,7 +23,7 @@ from phronesis.storage.database import Database, Unit
 from phronesis.storage.prepared import each, fetch, run_each, run_one
 from phronesis.storage.schema import items
 from phronesis.storage.side_tables import usage
-from phronesis.storage.statements import batches, insert_ignore, list_value, listed
+from phronesis.storage.statements import batches, list_value, listed
 
 WRITTEN_AT: Final = 512
 """Items that wait to be written at most, before they are."""
@@ -37,22 +37,23 @@ MAX_WAITING: Final = 20_000
 
 @cache
 def _counted(dialect: str) -> sa.Select[Any]:
-    return sa.select(items.c.id, items.c.lane_id, items.c.data).where(
+    return sa.select(items.c.id, items.c.lane_id, items.c.data[USE]).where(
         items.c.tenant_id == sa.bindparam("t"), listed(items.c.id, dialect)
     )
 
 
-_MORE: Final = (
-    sa.update(usage)
-    .where(
-        usage.c.tenant_id == sa.bindparam("b_tenant"), usage.c.lane_id == sa.bindparam("b_lane"),
-        usage.c.item_id == sa.bindparam("b_item"),
-    )
-    .values(
-        count=usage.c.count + sa.bindparam("more"),
-        last_at=sa.case((usage.c.last_at < sa.bindparam("at"), sa.bindparam("at")), else_=usage.c.last_at),
-    )
-)  # fmt: skip
+def _adding() -> Any:
+    first = sqlite.insert(usage).values(
+        tenant_id=sa.bindparam("t"), lane_id=sa.bindparam("lane"), item_id=sa.bindparam("item"),
+        count=sa.bindparam("known", type_=sa.BigInteger) + sa.bindparam("more", type_=sa.BigInteger),
+        last_at=sa.bindparam("at", type_=sa.BigInteger),
+    )  # fmt: skip
+    last = sa.func.max(usage.c.last_at, first.excluded.last_at)
+    more = {"count": usage.c.count + sa.bindparam("more", type_=sa.BigInteger), "last_at": last}
+    return first.on_conflict_do_update(index_elements=list(usage.primary_key), set_=more)
+
+
+_MORE: Final = _adding()
 
 
 @cache
@@ -77,7 +78,7 @@ def _at_once() -> tuple[Any, Any]:
 
 
 _USED: Final = (
-    sa.select(usage.c.item_id, usage.c.count, usage.c.last_at, items.c.data)
+    sa.select(usage.c.item_id, usage.c.count, usage.c.last_at, items.c.data[USE])
     .join(items, items.c.id == usage.c.item_id)
     .where(
         items.c.tenant_id == sa.bindparam("t"),
@@ -168,27 +169,15 @@ def _store(unit: Unit, counts: dict[str, tuple[int, int]]) -> None:
         told = [
             {
                 "lane": lane_id, "item": item, "more": counts[item][0], "at": counts[item][1],
-                "known": ((data or {}).get(USE) or {}).get("count", 0),
+                "known": (said or {}).get("count", 0),
             }
-            for item, lane_id, data in rows
+            for item, lane_id, said in rows
         ]  # fmt: skip
         if unit.dialect == "postgresql":
             for statement in _at_once():
                 run_one(unit, statement, {"t": unit.tenant, "rows": json.dumps(told)})
         elif told:
-            _one_by_one(unit, told)
-
-
-def _one_by_one(unit: Unit, told: Sequence[Mapping[str, Any]]) -> None:
-    insert_ignore(unit, usage, [
-        {"tenant_id": unit.tenant, "lane_id": row["lane"], "item_id": row["item"], "count": row["known"],
-         "last_at": row["at"]}
-        for row in told
-    ])  # fmt: skip
-    run_each(unit, _MORE, [
-        {"b_tenant": unit.tenant, "b_lane": row["lane"], "b_item": row["item"], "more": row["more"], "at": row["at"]}
-        for row in told
-    ])  # fmt: skip
+            run_each(unit, _MORE, [{"t": unit.tenant, **row} for row in told])
 
 
 def used_since(unit: Unit, lane_id: int) -> dict[str, tuple[int, int]]:
@@ -197,10 +186,7 @@ def used_since(unit: Unit, lane_id: int) -> dict[str, tuple[int, int]]:
     How often all in all, and when last, in microseconds since 1970 UTC.
     """
     rows = each(unit, _USED, {"t": unit.tenant, "l": lane_id})
-    return {
-        one: (count, last) for one, count, last, data in rows
-        if count > ((data or {}).get(USE) or {}).get("count", 0)
-    }  # fmt: skip
+    return {one: (count, last) for one, count, last, said in rows if count > (said or {}).get("count", 0)}
 
 
 def forget_usage(unit: Unit, lane_id: int, item_ids: Collection[str] | None = None) -> None:
