@@ -1,6 +1,7 @@
 """PostgreSQL itself keeps tenants apart: whoever logs in, whatever a statement forgets."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import psycopg
 import pytest
@@ -25,13 +26,12 @@ TABLES = sorted(schema.metadata.tables)
 RESOURCES = {table.name for table in RESOURCE_TABLES}
 
 
-@pytest.fixture
-def filled(postgres_dsn: str) -> Iterator[Database]:
-    """Two tenants with a row in most tables."""
+def fill(dsn: str) -> None:
+    """Put in two tenants with a row in most tables."""
     policy = {"embedder": "hashing"}
     with (
         registered(HANDLERS),
-        open_memory(postgres_dsn, policy=policy, tenant="acme", clock=None, index=InMemoryIndex()) as acme,
+        open_memory(dsn, policy=policy, tenant="acme", clock=None, index=InMemoryIndex()) as acme,
         acme.for_tenant("rival") as rival,
     ):
         for memory in (acme, rival):
@@ -53,9 +53,30 @@ def filled(postgres_dsn: str) -> Iterator[Database]:
             memory.compose_context("s2", "What does Ada drink? tea", user_id="ada")
             memory.stages.usage.settle(memory.tenant)
             memory.keys.create("read", label="a laptop")
-    database = connect(postgres_dsn)
+
+
+@contextmanager
+def opened(dsn: str) -> Iterator[Database]:
+    database = connect(dsn)
     yield database
     database.engine.dispose()
+
+
+@pytest.fixture
+def filled(postgres_dsn: str) -> Iterator[Database]:
+    fill(postgres_dsn)
+    with opened(postgres_dsn) as database:
+        yield database
+
+
+@pytest.fixture(scope="module")
+def unchanged(postgres_databases: Databases, postgres_template: str) -> Iterator[Database]:
+    """One for those who only look."""
+    name = postgres_databases.create(postgres_template)
+    fill(postgres_databases.dsn(name))
+    with opened(postgres_databases.dsn(name)) as database:
+        yield database
+    postgres_databases.drop(name)
 
 
 def test_every_table_forces_row_security_on_its_owner(postgres_dsn: str) -> None:
@@ -82,10 +103,10 @@ def test_the_role_owns_nothing_and_may_not_log_in(postgres_dsn: str) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_connection_without_a_tenant_sees_nothing(filled: Database, table: str) -> None:
+def test_a_connection_without_a_tenant_sees_nothing(unchanged: Database, table: str) -> None:
     counts: dict[str, int] = {}
     for tenant in ("acme", None):
-        with filled.engine.connect() as connection:
+        with unchanged.engine.connect() as connection:
             connection.exec_driver_sql("SET LOCAL ROLE phronesis_app")
             if tenant is not None:
                 connection.exec_driver_sql(f"SET LOCAL phronesis.tenant_id = '{tenant}'")

@@ -58,7 +58,7 @@ def texts(code: str) -> st.SearchStrategy[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("code", CODES)
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_the_tables_find_what_all_their_patterns_find(code: str, data: st.DataObject) -> None:
     text = data.draw(texts(code))
@@ -83,7 +83,7 @@ def test_the_other_expressions_find_what_they_would_by_themselves(code: str, dat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("code", CODES)
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(data=st.data())
 def test_each_pattern_is_found_in_what_is_made_for_it(code: str, data: st.DataObject) -> None:
     table = data.draw(st.sampled_from([one for one in language(code).tables.values() if one.patterns]))
