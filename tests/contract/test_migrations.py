@@ -177,12 +177,12 @@ def test_opening_prepares_an_empty_database(bare_url: str, bound: Callable[[str]
 def test_an_older_file_is_upgraded_when_it_is_opened_and_an_older_server_when_its_operator_says_so(
     bare_url: str, bound: Callable[[str], Database], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(migrate, "HEAD", "0001")
-    with Memory.open(bare_url, policy=NO_MODEL) as memory:
-        memory.add("hello", user_id="ada")
+    with monkeypatch.context() as older:
+        older.setattr(migrate, "HEAD", "0001")
+        with Memory.open(bare_url, policy=NO_MODEL) as memory:
+            memory.add("hello", user_id="ada")
     database = bound(bare_url)
     before = _indexes_of_edges(database)
-    monkeypatch.undo()
     if database.dialect == "postgresql":
         with pytest.raises(SchemaMissing, match="is at schema 0001"):
             Memory.open(bare_url, policy=NO_MODEL)
