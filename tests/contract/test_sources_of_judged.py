@@ -46,6 +46,21 @@ def test_first_words_and_last_edit_are_found_among_verdicts(database_url: str, m
         assert sources() == told
 
 
+def test_edges_that_were_drawn_to_an_item_are_no_edits_of_it(database_url: str) -> None:
+    with Memory.open(database_url, policy={"embedder": "none"}, tenant="acme") as memory:
+        tried = {"situation": "the socket is closed", "attempt": "restart the parser", "label": "failure"}
+        memory.ingest([{**tried, "source_ref": f"log:{n}"} for n in range(2)], user_id="lin")
+        ids = [item.id for item in memory.get_all(user_id="lin", kinds=["l1"])]
+        memory.aggregate(user_id="lin")
+        with memory.stages.database.transaction("acme", "read") as unit:
+            [lane] = [one for one in list_lanes(unit) if one.user_id == "lin"]
+            every, edits = (read(unit, lane.lane_id, ids) for read in (deltas_of_items, edits_of_items))
+    for one in ids:
+        assert [delta.op for delta in edits[one]] == ["create"]
+        assert all(delta.edges_added and not delta.patch for delta in every[one][1:])
+        assert len(every[one]) > 1
+
+
 def test_histories_runs_and_names_are_looked_up_and_no_lane_is_walked(tmp_path: Path) -> None:
     with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}, tenant="acme") as memory:
         ids = [memory.add_reasoning(block(said), user_id="lin").id for said in ("one", "two", "three")]

@@ -52,7 +52,7 @@ def deltas_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[s
 
 
 def edits_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[Delta]]:
-    """Give, by item and oldest first, its creation, what changed it without evidence, and the first change with some.
+    """Give, by item and oldest first, the deltas that made or changed it without evidence, and the first with some.
 
     Whoever asks what an item said at first, and who edited it since, need not read each of a thousand verdicts, nor
     the edges that were drawn to it.

@@ -43,6 +43,7 @@ def _counted(dialect: str) -> sa.Select[Any]:
 
 
 def _adding() -> Any:
+    """Give what SQLite is told of each item: its first count here, or how much more. PostgreSQL: `_at_once`."""
     first = sqlite.insert(usage).values(
         tenant_id=sa.bindparam("t"), lane_id=sa.bindparam("lane"), item_id=sa.bindparam("item"),
         count=sa.bindparam("known", type_=sa.BigInteger) + sa.bindparam("more", type_=sa.BigInteger),
