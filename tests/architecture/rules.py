@@ -31,7 +31,7 @@ BROAD_EXCEPT_ALLOWED: frozenset[str] = frozenset(
 ENVIRONMENT_ALLOWED = frozenset({"config/settings.py", "evals/mem0_peer.py"})
 ENVIRONMENT = ("os.environ", "os.environb", "os.getenv", "os.getenvb", "os.putenv", "os.unsetenv")
 CLOCKS_AND_CHANCE = (
-    *("time", "random", "secrets", "os.urandom", "numpy.random", "uuid_utils"),
+    *("time", "random", "secrets", "os.urandom", "numpy.random", "phronesis.uuid7"),
     *("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today"),
     *("uuid.uuid1", "uuid.uuid4", "uuid.uuid6", "uuid.uuid7"),
 )

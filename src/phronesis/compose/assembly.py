@@ -5,8 +5,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import uuid_utils
-
 from phronesis.compose.composer import compose
 from phronesis.compose.core_memory import CoreMemory, CorePolicy, core_memory
 from phronesis.compose.disputes import outweighed, side_by_side
@@ -25,6 +23,7 @@ from phronesis.recall.planning.entities import candidates, names_held
 from phronesis.storage.database import Unit
 from phronesis.storage.lanes import Lane
 from phronesis.storage.resources import has_documents
+from phronesis.uuid7 import new_id
 
 CHARACTERS_PER_TOKEN: Final = 4
 """Of English text, about (OpenAI's rule of thumb): tells whether turns may be too long for their slot."""
@@ -79,7 +78,7 @@ class Assembler:
             candidates,
             budget=request.budget,
             counter=self.counter(),
-            context_id=str(uuid_utils.uuid7()),
+            context_id=new_id(),
             explain=explain,
         )
         own = request.scope.write_lane

@@ -5,8 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-import uuid_utils
-
 from phronesis.core.ids import parse_id
 from phronesis.core.instants import to_micros
 from phronesis.core.keys import SECRET_BYTES, ApiKey, Role, Token, check_role, hashed, opens, parse_token
@@ -14,6 +12,7 @@ from phronesis.core.text import check_id
 from phronesis.errors import InputError, NotFound
 from phronesis.storage import api_keys as rows
 from phronesis.storage.database import Database
+from phronesis.uuid7 import new_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class KeyRing:
         """
         secret = secrets.token_bytes(SECRET_BYTES)
         key = ApiKey(
-            id=str(uuid_utils.uuid7()), tenant=self.tenant, role=check_role(role), actor=check_id(actor, field="actor"),
+            id=new_id(), tenant=self.tenant, role=check_role(role), actor=check_id(actor, field="actor"),
             label=check_id(label, field="label"), created_at=self.clock(),
         )  # fmt: skip
         with self.database.transaction(self.tenant, "append") as unit:

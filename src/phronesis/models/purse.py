@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-import uuid_utils
-
 from phronesis.core.model_calls import OK, ModelCall, Price, Spent, day_of
 from phronesis.errors import ModelBudgetSpent, ModelError
+from phronesis.uuid7 import new_id
 
 
 class Ledger(Protocol):
@@ -91,7 +90,7 @@ class Purse:
             raise
         finally:
             call = ModelCall(
-                call_id=str(uuid_utils.uuid7()), at=self.clock(), role=role, model=model, status=status,
+                call_id=new_id(), at=self.clock(), role=role, model=model, status=status,
                 prompt_tokens=tally.prompt_tokens, completion_tokens=tally.completion_tokens,
                 cost=self._price(model).of(tally.prompt_tokens, tally.completion_tokens),
                 milliseconds=round((time.monotonic() - began) * 1000),

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import sqlalchemy as sa
-import uuid_utils
 
 from phronesis.core.ids import derived_id
 from phronesis.core.resources.records import SECTION
@@ -22,6 +21,7 @@ from phronesis.storage.prepared import fetch, run_one
 from phronesis.storage.schema import items
 from phronesis.storage.side_tables import shown_contexts
 from phronesis.storage.statements import batches, insert_ignore
+from phronesis.uuid7 import new_id
 
 KEPT: Final = 64
 """Contexts kept of a session, the newest. A session that goes on for longer forgets what its first ones showed."""
@@ -100,7 +100,7 @@ class ShownContexts:
 
     def note_search(self, tenant: str, lane: LaneName, *, item_ids: Sequence[str]) -> None:
         """Keep what a search showed to whoever a lane is of, in no session of theirs."""
-        self.note(tenant, lane, session_id=SEARCHES, context_id=str(uuid_utils.uuid7()), item_ids=item_ids)
+        self.note(tenant, lane, session_id=SEARCHES, context_id=new_id(), item_ids=item_ids)
 
     def settle(self, tenant: str, *, patient: bool = True) -> None:
         """Write what waits, before a write that it may matter to; waits as that write would, if ``patient``."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
-import uuid_utils
-
 from phronesis.core.entries import Entry
 from phronesis.core.instants import from_micros, to_micros
 from phronesis.core.scope import LaneName
@@ -19,6 +17,7 @@ from phronesis.storage.log import EntryRow, PartRow, find_idempotent, insert_blo
 from phronesis.truth.chain import facts_of, link
 from phronesis.truth.parts import SALT_BYTES, Part, as_read, commitment, keyed, split
 from phronesis.truth.reader import body_of
+from phronesis.uuid7 import new_id
 
 BLOB_BYTES: Final = 65_536
 """A part's body above this goes to a blob, compressed: rows stay small enough for a page cache."""
@@ -103,7 +102,7 @@ class Recorder:
                 if known is not None:
                     _check_same(unit, known, locked, verb=verb, parts=parts)
                     return Recorded(_entry(known, locked, payload), locked, repeated=True)
-            draft = Draft(str(uuid_utils.uuid7()), verb, version, parts, actor, idempotency=keyed_key)
+            draft = Draft(new_id(), verb, version, parts, actor, idempotency=keyed_key)
             entry = _entry(self.write(unit, locked, draft), locked, payload)
             if then is not None:
                 then(unit, locked, entry)
@@ -128,7 +127,7 @@ class Recorder:
         self, unit: Unit, lane: Lane, *, verb: str, version: int, payload: Mapping[str, Any], actor: str
     ) -> EntryRow:
         """Write an entry under a fresh id after the head of a locked lane, within the caller's transaction."""
-        return self.write(unit, lane, Draft(str(uuid_utils.uuid7()), verb, version, split(payload), actor))
+        return self.write(unit, lane, Draft(new_id(), verb, version, split(payload), actor))
 
     def write(self, unit: Unit, lane: Lane, draft: Draft) -> EntryRow:
         """Write an entry after the head of a locked lane, within the caller's transaction."""

@@ -7,7 +7,6 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
 
-import uuid_utils
 from fastapi import Request, Response
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -18,6 +17,7 @@ from phronesis.errors import AccessRefused, PhronesisError, TooLarge
 from phronesis.interfaces.rest import PREFIX, UPLOAD, problems
 from phronesis.interfaces.rest.segments import segmented
 from phronesis.interfaces.rest.watching import Watch
+from phronesis.uuid7 import new_id
 
 REQUEST_ID: Final = "X-Request-ID"
 _GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
@@ -130,7 +130,7 @@ def _media_type(request: Request) -> Response:
 
 def _request_id(headers: Headers) -> str:
     given = headers.get(REQUEST_ID, "")
-    return given if _GIVEN_ID.fullmatch(given) else str(uuid_utils.uuid7())
+    return given if _GIVEN_ID.fullmatch(given) else new_id()
 
 
 def _name(host: str) -> str:
