@@ -5,17 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
-from phronesis.errors import MissingExtra
 from phronesis.models.calls import Limits
 from phronesis.models.gateway import Gateway
-from phronesis.models.http_faults import parsed, unreadable
+from phronesis.models.http_faults import unreadable
 from phronesis.models.language import AnswerSchema, Completion, Constraint, Message
-from phronesis.models.transport import REMEDY, ModelHttp, sendable
+from phronesis.models.transport import ModelHttp
 
 _OPENAI_HOST: Final = re.compile(r"([a-z0-9-]+\.)*openai\.com")
 """OpenAI itself, whose newer models take ``max_completion_tokens`` only; other servers know ``max_tokens``."""
-_NO_KEY: Final = "none"
-"""What the client is given for a key: it insists on one. The true one is added by the transport, to one server."""
 _THOUGHTS: Final = (("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>"))
 """Between what models think aloud before they answer (qwen3, DeepSeek-R1 and their kin)."""
 _REASON: Final = re.compile(r"[a-z_]{1,40}")
@@ -25,7 +22,7 @@ UNKNOWN_REASON: Final = "unknown"
 
 
 class OpenAIChat:
-    """A model that completes conversations, asked with OpenAI's client. Thread-safe; close it when done.
+    """A model that completes conversations over the wire format of OpenAI's API. Thread-safe; close it when done.
 
     ``temperature`` None leaves it to the server. ``extra`` are parameters of this server alone, added to every request
     as they are: ``{"reasoning_effort": "none"}`` keeps a model behind Ollama from thinking aloud. ``http`` shares
@@ -41,19 +38,12 @@ class OpenAIChat:
         extra: Mapping[str, Any] | None = None,
         http: ModelHttp | None = None,
     ) -> None:
-        try:
-            import openai  # noqa: PLC0415 - half a second, optional
-        except ImportError as error:
-            raise MissingExtra(f"gateway {gateway.name}: a model is asked with openai; {REMEDY}") from error
         self._gateway = gateway
         self._model = model
         self._own = ModelHttp(gateway) if http is None else None
         self._http = http or cast("ModelHttp", self._own)
-        self._client = openai.OpenAI(
-            api_key=_NO_KEY, base_url=gateway.base_url, max_retries=0, http_client=self._http.client
-        )
         self._settings: dict[str, Any] = {} if temperature is None else {"temperature": temperature}
-        self._settings["extra_body"] = sendable(extra) if extra else None
+        self._settings.update(extra or {})
         host = (urlsplit(gateway.base_url).hostname or "").lower()
         self._bound = "max_completion_tokens" if _OPENAI_HOST.fullmatch(host) else "max_tokens"
 
@@ -74,15 +64,12 @@ class OpenAIChat:
         """Ask once. ModelUnavailable, ModelRefused, AnswerRejected (no completion at all), ModelCancelled."""
         request: dict[str, Any] = {
             "model": self._model,
-            "messages": [{"role": one.role, "content": sendable(one.content)} for one in messages],
+            "messages": [{"role": one.role, "content": one.content} for one in messages],
             self._bound: max_tokens,
         }
         if constraint != "text":
             request["response_format"] = _response_format(answer, constraint)
-        with self._http.within(limits):
-            response = self._client.chat.completions.with_raw_response.create(**request, **self._settings)
-        # The client believes whatever types it is told of; what it got is looked at here instead.
-        return self._completion(parsed(self._gateway.name, response.http_response.content))
+        return self._completion(self._http.post("/chat/completions", {**request, **self._settings}, limits=limits))
 
     def _completion(self, body: Any) -> Completion:
         choices = body.get("choices") if isinstance(body, dict) else None
@@ -116,7 +103,7 @@ class OpenAIChat:
 def _response_format(answer: AnswerSchema, constraint: Constraint) -> dict[str, Any]:
     if constraint == "json":
         return {"type": "json_object"}
-    schema = {"name": answer.name, "schema": sendable(answer.schema), "strict": True}
+    schema = {"name": answer.name, "schema": answer.schema, "strict": True}
     return {"type": "json_schema", "json_schema": schema}
 
 

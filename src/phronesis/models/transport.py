@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 REMEDY: Final = 'pip install "phronesis[models]"'
 """What to do when a package for asking servers is missing."""
 
-_LOGGERS: Final = (
-    *("openai", "openai._base_client", "openai._response", "openai._legacy_response"),
-    *("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.http2", "httpcore2.proxy"),
-)
+_LOGGERS: Final = ("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.http2", "httpcore2.proxy")
 """Where the libraries log. A filter holds for the very logger that a record is made by, not for those below it."""
 _FORM: Final = "application/x-www-form-urlencoded"
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")

@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -33,7 +32,6 @@ from model_server import (
 from phronesis.errors import (
     AnswerRejected,
     Closed,
-    MissingExtra,
     ModelCancelled,
     ModelError,
     ModelRefused,
@@ -245,7 +243,7 @@ def test_every_fault_is_an_error_in_time_that_tells_nothing(
     kind: type[ModelError], behaviour: Behaviour, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    for name in ("openai", "httpx2", "httpcore2"):
+    for name in ("httpx2", "httpcore2"):
         caplog.set_level(logging.DEBUG, name)
     lasts = any(behaviour is UNAVAILABLE[name] for name in LASTING)
     seconds = 2.0 if lasts else 30.0  # a busy machine may take one to send what is answered at once
@@ -265,11 +263,11 @@ def test_every_fault_is_an_error_in_time_that_tells_nothing(
 @pytest.mark.parametrize("message", ["", SAID])
 def test_a_good_call_leaves_no_word_in_the_log(message: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    for name in ("openai", "httpx2", "httpcore2"):
+    for name in ("httpx2", "httpcore2"):
         caplog.set_level(logging.DEBUG, name)
     with opened(chat(message)) as (_, model):
         complete(model)
-        assert [record.name for record in caplog.records if record.name.startswith(("openai", "http"))] == []
+        assert [record.name for record in caplog.records if record.name.startswith("http")] == []
     for secret in (KEY, TEXT, SAID):
         assert secret not in caplog.text
 
@@ -322,9 +320,3 @@ def test_connections_that_are_shared_stay_open() -> None:
         with contextlib.closing(ModelHttp(gateway)) as http:
             OpenAIChat(gateway, "a", temperature=None, http=http).close()
             assert complete(OpenAIChat(gateway, "b", temperature=None, http=http)).text == "{}"
-
-
-def test_without_the_package_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(MissingExtra, match=r"phronesis\[models\]"):
-        OpenAIChat(Gateway("local", "http://127.0.0.1:1/v1"), "m", temperature=None)

@@ -283,7 +283,7 @@ def test_neither_key_nor_text_is_in_the_log_or_the_error(
     behaviour: Behaviour, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    for name in ("httpx2", "httpcore2", "openai"):
+    for name in ("httpx2", "httpcore2"):
         caplog.set_level(logging.DEBUG, name)
     told = ""
     with opened(behaviour) as (_, http):
@@ -317,7 +317,7 @@ def test_others_log_as_ever(caplog: pytest.LogCaptureFixture) -> None:
     assert [record.message for record in caplog.records if record.name == "httpx2"] == [
         *("theirs, meanwhile", "theirs, afterwards"),
     ]
-    for name in ("httpx2", "openai._base_client", "httpcore2.http11"):
+    for name in ("httpx2", "httpcore2.http11"):
         assert not [one for one in logging.getLogger(name).filters if type(one).__module__.startswith("phronesis")]
 
 
