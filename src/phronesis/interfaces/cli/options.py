@@ -106,7 +106,7 @@ def _name(option: Decorator) -> str | None:
     return parameters[0].name
 
 
-class JsonValue(click.ParamType[Any]):
+class JsonValue(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.3
     """A JSON value; with ``text`` what is not JSON is taken as it stands."""
 
     name = "json"
@@ -126,7 +126,7 @@ class JsonValue(click.ParamType[Any]):
             self.fail(f"not JSON: {error}", param, ctx)
 
 
-class KindName(click.ParamType[str]):
+class KindName(click.ParamType):  # type: ignore[type-arg]  # as above
     """A kind of memory. A shell completes it; whether it is one is the verb's to say."""
 
     name = "kind"
