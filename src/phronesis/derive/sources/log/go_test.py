@@ -167,6 +167,13 @@ def _failure(reading: Reading, package: _Package, test: _Test) -> Finding:
     )  # fmt: skip
 
 
+def said_by_go(texts: Sequence[str]) -> tuple[str | None, str]:
+    """Give the file and the messages of the lines that a failing test of Go wrote."""
+    places = [match for text in texts if (match := _SAID.match(text))]
+    said = dict.fromkeys(match[3].strip() for match in places if match[3].strip())
+    return (places[0][1] if places else None), "; ".join(list(said)[:_MESSAGES])
+
+
 def _below(reading: Reading, lines: Sequence[int]) -> str:
     """Give the message that stands on the lines below its place; testify names it ``Error:``."""
     first = ""
