@@ -25,31 +25,106 @@ _ENDINGS: Final = (
 )
 _EDGE: Final = r"(?<![A-Za-z0-9_./\-])"
 
+_FILE: Final = re.compile(
+    rf"{_EDGE}((?:[A-Za-z0-9_.\-]{{1,64}}/){{0,12}}[A-Za-z0-9_\-]{{1,64}}\.(?:{_ENDINGS}))(?![A-Za-z0-9_])"
+)
+_EXCEPTION: Final = re.compile(
+    rf"{_EDGE}((?:[a-z_]{{1,40}}\.){{0,4}}[A-Z][A-Za-z]{{2,48}}(?:Error|Exception|Warning|Timeout))(?![A-Za-z0-9_])"
+)
+_LEMMA: Final = re.compile(rf"{_EDGE}([A-Z][A-Za-z0-9]{{1,40}}(?:\.[A-Za-z0-9_']{{1,60}}){{1,4}})(?![A-Za-z0-9_(])")
+_CODE: Final = re.compile(rf"{_EDGE}((?:E|TS|CS|C|LNK|ORA-|SQLSTATE )[0-9]{{4,5}})(?![A-Za-z0-9_])")
+_STATUS: Final = re.compile(rf"{_EDGE}(HTTP[ /]?[45][0-9][0-9]|OOM)(?![A-Za-z0-9_])")
+_CAPITALS: Final = re.compile(rf"{_EDGE}((?:E|SIG)[A-Z0-9]{{2,15}}|ERR_[A-Z_]{{3,40}})(?![A-Za-z0-9_])")
+_QUOTED: Final = re.compile(r"`([^`\n]{2,60})`")
+
 _PATTERNS: Final[tuple[tuple[ArtifactType, re.Pattern[str]], ...]] = (
-    ("file", re.compile(rf"{_EDGE}((?:[A-Za-z0-9_.\-]{{1,64}}/){{0,12}}[A-Za-z0-9_\-]{{1,64}}\.(?:{_ENDINGS}))"
-                        r"(?![A-Za-z0-9_])")),
-    ("error_type", re.compile(rf"{_EDGE}((?:[a-z_]{{1,40}}\.){{0,4}}[A-Z][A-Za-z]{{2,48}}(?:Error|Exception|Warning"
-                              r"|Timeout))(?![A-Za-z0-9_])")),
-    ("error_type", re.compile(rf"{_EDGE}((?:E|TS|CS|C|LNK|ORA-|SQLSTATE )[0-9]{{4,5}})(?![A-Za-z0-9_])")),
+    ("file", _FILE),
+    ("error_type", _EXCEPTION),
+    ("error_type", _CODE),
+    ("error_type", _STATUS),
+    ("error_type", _CAPITALS),
+    ("lemma", _LEMMA),
+    ("concept", _QUOTED),
+)
+_FIRST_PATTERNS: Final[tuple[tuple[ArtifactType, re.Pattern[str]], ...]] = (
+    *_PATTERNS[:3],
     ("error_type", re.compile(rf"{_EDGE}(HTTP[ /]?[45][0-9][0-9]|E[A-Z]{{5,14}}|SIG[A-Z]{{3,5}}|OOM)(?![A-Za-z0-9_])")),
-    ("lemma", re.compile(rf"{_EDGE}([A-Z][A-Za-z0-9]{{1,40}}(?:\.[A-Za-z0-9_']{{1,60}}){{1,4}})(?![A-Za-z0-9_(])")),
-    ("concept", re.compile(r"`([^`\n]{2,60})`")),
-)  # fmt: skip
+    *_PATTERNS[5:],
+)
+"""The forms of version 1, which entries of older logs still carry: any word in capitals that begins with E."""
+
+VERSION: Final = 2
+"""The version of these rules; it moves when the same text would name other things."""
+
+_ERRNO: Final = frozenset({
+    "E2BIG", "EACCES", "EADDRINUSE", "EADDRNOTAVAIL", "EAFNOSUPPORT", "EAGAIN", "EALREADY", "EBADF", "EBADMSG",
+    "EBUSY", "ECANCELED", "ECHILD", "ECONNABORTED", "ECONNREFUSED", "ECONNRESET", "EDEADLK", "EDESTADDRREQ", "EDOM",
+    "EDQUOT", "EEXIST", "EFAULT", "EFBIG", "EHOSTDOWN", "EHOSTUNREACH", "EIDRM", "EILSEQ", "EINPROGRESS", "EINTR",
+    "EINVAL", "EIO", "EISCONN", "EISDIR", "ELOOP", "EMFILE", "EMLINK", "EMSGSIZE", "EMULTIHOP", "ENAMETOOLONG",
+    "ENETDOWN", "ENETRESET", "ENETUNREACH", "ENFILE", "ENOBUFS", "ENODATA", "ENODEV", "ENOENT", "ENOEXEC", "ENOLCK",
+    "ENOLINK", "ENOMEM", "ENOMSG", "ENOPROTOOPT", "ENOSPC", "ENOSR", "ENOSTR", "ENOSYS", "ENOTBLK", "ENOTCONN",
+    "ENOTDIR", "ENOTEMPTY", "ENOTRECOVERABLE", "ENOTSOCK", "ENOTSUP", "ENOTTY", "ENXIO", "EOPNOTSUPP", "EOVERFLOW",
+    "EOWNERDEAD", "EPERM", "EPFNOSUPPORT", "EPIPE", "EPROTO", "EPROTONOSUPPORT", "EPROTOTYPE", "ERANGE", "EROFS",
+    "ESHUTDOWN", "ESOCKTNOSUPPORT", "ESPIPE", "ESRCH", "ESTALE", "ETIME", "ETIMEDOUT", "ETOOMANYREFS", "ETXTBSY",
+    "EUSERS", "EWOULDBLOCK", "EXDEV", "ERESOLVE", "ELIFECYCLE", "EJSONPARSE", "EUSAGE",
+    "EINTEGRITY", "EBADENGINE", "EBADPLATFORM", "ENOTFOUND",
+})  # fmt: skip
+"""The names of errno (POSIX and Linux, the same on every machine), and those that npm and Node add."""
+
+_SIGNALS: Final = frozenset({
+    "SIGABRT", "SIGALRM", "SIGBUS", "SIGCHLD", "SIGCONT", "SIGFPE", "SIGHUP", "SIGILL", "SIGINT", "SIGIO",
+    "SIGKILL", "SIGPIPE", "SIGPROF", "SIGPWR", "SIGQUIT", "SIGSEGV", "SIGSTOP", "SIGSYS", "SIGTERM", "SIGTRAP",
+    "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGURG", "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGWINCH", "SIGXCPU", "SIGXFSZ",
+})  # fmt: skip
+_PRODUCTS: Final = frozenset({"Node.js", "Next.js", "Vue.js", "Nuxt.js", "React.js", "Express.js", "Three.js", "D3.js"})
+"""Names of programs that look like files."""
+
+_NAMED_ERROR: Final = re.compile(
+    r"(?:[A-Z][A-Za-z0-9_]{2,80}(?:Error|Exception|Warning|Timeout|Failure|Interrupt|Exit|Iteration|Group)|Error|Exception"
+    r"|panic)\Z"
+)
 
 
-def artifacts_in(texts: Iterable[str], *, known: Sequence[Artifact] = ()) -> tuple[Artifact, ...]:
+def is_error_name(name: str) -> bool:
+    """Tell whether a word has the form of an error's name: ``ValueError``, ``ENOENT``, ``TS2345``, ``SIGSEGV``."""
+    return bool(_NAMED_ERROR.match(name) or _CODE.fullmatch(name)) or _is_capital_error(name)
+
+
+def _is_capital_error(name: str) -> bool:
+    return name in _ERRNO or name in _SIGNALS or name.startswith("ERR_")
+
+
+def _is_named(kind: ArtifactType, pattern: re.Pattern[str], name: str, behind: str) -> bool:
+    """Tell whether what has the form of a name is one."""
+    if pattern is _CAPITALS:
+        return _is_capital_error(name)
+    if kind == "lemma":  # ``Nat.add_comm``, not two sentences without a blank, nor ``Console.log``
+        return any("_" in part or "'" in part for part in name.split(".")[1:])
+    if kind == "file":
+        return name not in _PRODUCTS
+    if pattern is _EXCEPTION and name.endswith("Timeout"):  # a setting may be called so too
+        return "." in name or behind == ":"
+    return True
+
+
+def artifacts_in(
+    texts: Iterable[str], *, known: Sequence[Artifact] = (), version: int = VERSION
+) -> tuple[Artifact, ...]:
     """Give ``known``, then what the texts name, without repeats, at most `MAX_ARTIFACTS`.
 
     A name is one artifact: what is a file is not a lemma too (``Main.lean``), and backticks say no more of it.
+    ``version`` is that of the rules an entry was written for.
     """
     found = {one.name: one for one in known}
     for text in texts:
         scanned = text[:MAX_SCANNED]
-        for kind, pattern in _PATTERNS:
+        for kind, pattern in _PATTERNS if version == VERSION else _FIRST_PATTERNS:
             for match in pattern.finditer(scanned):
                 name = match.group(1).strip()
                 if scanned[match.start(1) - 1 : match.start(1)] == "'":  # it stands in quotes, and is no primed name
                     name = name.removesuffix("'")
+                if version == VERSION and not _is_named(kind, pattern, name, scanned[match.end(1) : match.end(1) + 1]):
+                    continue
                 if name and len(name) <= MAX_NAME:
                     found.setdefault(name, Artifact(kind, name))
     return tuple(found.values())[:MAX_ARTIFACTS]

@@ -6,11 +6,12 @@ and what the adapter made of it stands in an outcome, so that a better one may r
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome, is_erased
-from phronesis.core.experience.artifacts import artifacts_in
+from phronesis.core.experience.artifacts import VERSION, artifacts_in
 from phronesis.core.experience.drafts import VIEWS, Artifact, Draft
 from phronesis.core.experience.labelling import label_of
 from phronesis.core.experience.nei import EVENTS, EXPERIENCE, MANUAL, SOURCE, artifacts_of, constraints_of
@@ -54,9 +55,9 @@ def prepare_experience(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
     return suspicions(told)
 
 
-def apply_experience(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    """Make the events of an entry."""
-    return _made(view, entry, outcomes, _given(entry))
+def apply_experience(view: LaneView, entry: Entry, outcomes: Outcomes, *, version: int = VERSION) -> Changes:
+    """Make the events of an entry; ``version`` is that of the rules for artifacts."""
+    return _made(view, entry, outcomes, _given(entry), version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +77,11 @@ class Reading:
         return [found, *suspicions(told)]
 
 
-def apply_source(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    """Make the events that an adapter read."""
+def apply_source(view: LaneView, entry: Entry, outcomes: Outcomes, *, version: int = VERSION) -> Changes:
+    """Make the events that an adapter read; ``version`` is that of the rules for artifacts."""
     if is_erased(entry.payload):
         return Changes()
-    return _made(view, entry, outcomes, _read(entry, outcomes.get(DRAFTS, ())))
+    return _made(view, entry, outcomes, _read(entry, outcomes.get(DRAFTS, ())), version)
 
 
 def _given(entry: Entry) -> list[Telling]:
@@ -131,11 +132,11 @@ def _lines(draft: Draft) -> str:
     return f"#L{first}" if first == last else f"#L{first}-L{last}"
 
 
-def _made(view: LaneView, entry: Entry, outcomes: Outcomes, told: Sequence[Telling]) -> Changes:
+def _made(view: LaneView, entry: Entry, outcomes: Outcomes, told: Sequence[Telling], version: int) -> Changes:
     held = suspected(outcomes)
     items, edges = [], []
     for one in told:
-        artifacts = artifacts_in(one.draft.texts.values(), known=tuple(one.draft.artifacts))
+        artifacts = artifacts_in(one.draft.texts.values(), known=tuple(one.draft.artifacts), version=version)
         item = held.held(one.n, _item(view, entry, one, artifacts))
         items.append(item)
         edges += [_about(entry, item, artifact) for artifact in artifacts]
@@ -190,6 +191,8 @@ def _about(entry: Entry, item: Item, artifact: Artifact) -> Edge:
 def handlers(read: Prepare | None) -> tuple[Handler, ...]:
     """Give the handlers of experiences and sources, sources read so."""
     return (
-        Handler(verb=EXPERIENCE, apply=apply_experience, prepare=prepare_experience, quick=True, separable=True),
-        Handler(verb=SOURCE, apply=apply_source, prepare=read, quick=True),
-    )
+        Handler(verb=EXPERIENCE, version=VERSION, apply=apply_experience, prepare=prepare_experience, quick=True,
+                separable=True, older={1: partial(apply_experience, version=1)}),
+        Handler(verb=SOURCE, version=VERSION, apply=apply_source, prepare=read, quick=True,
+                older={1: partial(apply_source, version=1)}),
+    )  # fmt: skip

@@ -1,27 +1,36 @@
 """The source ``run``: what an agent did, as records of runs, trajectories of steps, or ReAct's text."""
 
-import re
+import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from phronesis.core.canonical import dumps
 from phronesis.core.experience.drafts import Draft
 from phronesis.core.experience.labelling import Labelling, label_of
 from phronesis.core.ids import derived_id
 from phronesis.core.relations import Origin
-from phronesis.derive.sources.chat import tool_outcome
 from phronesis.derive.sources.finishing import finished
 from phronesis.derive.sources.outcome_words import reasons
 from phronesis.derive.sources.places import LineIndex, Placed, documents, elements, member
 from phronesis.derive.sources.port import Raw
 from phronesis.derive.sources.react import react_runs
-from phronesis.derive.sources.transcripts import argument_words, moment_of, text_of
+from phronesis.derive.sources.trajectories import (
+    Step,
+    Trajectory,
+    ending_of,
+    is_event,
+    is_message,
+    observed_label,
+    of_events,
+    of_messages,
+    task_of,
+    verdict_in,
+)
+from phronesis.derive.sources.transcripts import moment_of, text_of, worded
 
 STEPS: Final = ("steps", "trajectory", "trace", "actions", "history", "events", "transitions")
 _RUNS: Final = ("runs", "trials", "episodes", "results", "trajectories")
-_IDS: Final = ("task_id", "run_id", "episode_id", "instance_id", "trial_id", "id", "name", "env_name")
+_IDS: Final = ("task_id", "instance_id", "run_id", "episode_id", "trial_id", "id", "name", "env_name")
 _GOALS: Final = (
     "goal",
     "task",
@@ -42,6 +51,7 @@ _ANSWERS: Final = ("result", "final_answer", "answer", "final_output", "predicti
 _OUTCOMES: Final = (
     "success", "is_success", "succeeded", "solved", "resolved", "passed", "ok", "failed", "reward", "status", "outcome",
     "exit_code", "returncode", "error", "errors", "exception", "timeout", "timed_out", "is_correct", "correct",
+    "verified",
 )  # fmt: skip
 _MEASURES: Final = (
     "score",
@@ -56,7 +66,8 @@ _MEASURES: Final = (
 )
 _TIMES: Final = ("timestamp", "started_at", "created_at", "occurred_at", "start_time", "time")
 _STEP_ACTIONS: Final = ("action", "tool", "tool_call", "command", "act", "call", "name", "input")
-_STEP_RESULTS: Final = ("observation", "result", "output", "obs", "response", "error", "exception", "stderr")
+_STEP_RESULTS: Final = ("observation", "result", "output", "obs", "error", "exception", "stderr")
+_MESSAGES: Final = ("messages", "conversations", "conversation")
 _STEP_OUTCOMES: Final = tuple(name for name in _OUTCOMES if name != "reward")
 _REFLECTIONS: Final = ("reflection", "reflections", "lesson", "lessons", "memory")
 
@@ -65,35 +76,12 @@ _MOST_TRIALS: Final = 1_000_000
 _SHOWN: Final = 30
 """Steps that a run's attempt names; of a longer run the first and the last ones."""
 
-_REFUSED: Final = re.compile(
-    r"\s{0,9}(?:error\b|failed\b|failure\b|invalid (?:action|input|command|tool|argument)|could not\b"
-    r"|cannot\b|unable to\b"
-    r"|unknown (?:action|command|tool)|no such\b|not found\b|timed? ?out\b|permission denied|access denied"
-    r"|错误|失败|无效|无法)",
-    re.IGNORECASE,
-)
-_VERDICT: Final = re.compile(r"\b(?:answer is )?(INCORRECT|CORRECT|SUCCESS|FAILURE|FAILED|PASSED)\b")
-
-
-@dataclass(slots=True)
-class Step:
-    """One step of a run, and where it stands."""
-
-    action: str
-    result: str
-    start: int
-    end: int
-    thought: str = ""
-    judged: Labelling = field(default_factory=lambda: Labelling("unknown"))
-    at: datetime | None = None
-    reward: object = None
-
 
 class RunSource:
     """Reads runs of agents."""
 
     source_type = "run"
-    version = "run/1"
+    version = "run/2"
 
     def read(self, raw: Raw) -> Sequence[Draft]:
         """Give a draft for each step that clearly failed, and one for each run after its steps."""
@@ -115,7 +103,7 @@ def _records(text: str) -> Iterator[Placed]:
     for one in documents(text):
         if isinstance(one.value, list):
             inner = list(elements(text, one))
-            if inner and all(_is_step(part.value) and not _is_run(part.value) for part in inner):
+            if inner and all(_is_part(part.value) and not _is_run(part.value) for part in inner):
                 yield one
             else:
                 yield from (part for part in inner if _is_run(part.value))
@@ -128,11 +116,19 @@ def _records(text: str) -> Iterator[Placed]:
                 yield from (part for part in elements(text, listed) if _is_run(part.value))
 
 
+def _is_part(value: object) -> bool:
+    """Tell whether a value is a part of a run: a step, an event, a message, or an action with its observation."""
+    if isinstance(value, list):
+        return bool(value) and all(is_event(one) for one in value)
+    return _is_step(value) or is_event(value) or is_message(value)
+
+
 def _is_run(value: object) -> bool:
     """Tell whether an object is a run: it has steps, an outcome, or what was put out under an id."""
     if not isinstance(value, Mapping):
         return False
-    if any(isinstance(value.get(name), list) and value[name] and all(map(_is_step, value[name])) for name in STEPS):
+    if any(isinstance(value.get(name), list) and value[name] and all(map(_is_part, value[name]))
+           for name in (*STEPS, *_MESSAGES)):  # fmt: skip
         return True
     if isinstance(value.get("trace"), Mapping) or ("run_id" in value and ("output" in value or "raw" in value)):
         return True
@@ -149,9 +145,10 @@ def _of_record(raw: Raw, placed: Placed, index: LineIndex, made: str, seqs: dict
     record: Mapping[str, Any] = placed.value if isinstance(placed.value, Mapping) else {}
     trace = record.get("trace")
     known = {**trace, **record} if isinstance(trace, Mapping) else dict(record)
-    steps = list(_steps(raw, placed))
+    told = _trajectory(raw, placed)
+    steps = told.steps
     episode = _first(known, _IDS) or made
-    goal, situation = _first(known, _GOALS), _first(known, _SETTINGS)
+    goal, situation = task_of(_first(known, _GOALS)) or told.goal, _first(known, _SETTINGS)
     at = next((moment for name in _TIMES if (moment := moment_of(raw, known.get(name)))), None)
     shared = {"goal": goal, "situation": situation, "episode_id": episode[:256]}
 
@@ -163,6 +160,8 @@ def _of_record(raw: Raw, placed: Placed, index: LineIndex, made: str, seqs: dict
     memories = _texts(known.get("memory"))
     reflections = [text for name in _REFLECTIONS for text in _texts(known.get(name))]
     attempt = _attempt(known, steps, episode if episode != made else "", memories)
+    if not steps and not _ended(known) and is_conversation(known):
+        return  # a conversation in which nothing was done
     whole = Step(
         attempt, _run_result(known, steps)[:500], placed.start, placed.end, judged=_run_label(known, steps), at=at
     )
@@ -180,10 +179,21 @@ def _trial(known: Mapping[str, Any]) -> int:
     return len(_texts(known.get("memory"))) + 1
 
 
+def is_conversation(known: Mapping[str, Any]) -> bool:
+    """Tell whether what a record holds are messages."""
+    return any(isinstance(known.get(name), list) and known[name] and all(map(is_message, known[name]))
+               for name in (*_MESSAGES, *STEPS)) or not known  # fmt: skip
+
+
+def _ended(known: Mapping[str, Any]) -> bool:
+    return any(name in known for name in _OUTCOMES) or bool(_nested(known)) or ending_of(known)[1] != ""
+
+
 def _run_result(known: Mapping[str, Any], steps: list[Step]) -> str:
     """Give what a run came to: its answer, the error that ended it, its raw words, what its last step gave back."""
     error = known.get("error") or known.get("exception")
-    return _first(known, _ANSWERS) or _words(error) or _first(known, ("raw",)) or _last_result(steps)
+    return (_first(known, _ANSWERS) or _words(error) or _first(known, ("raw",)) or ending_of(known)[1]
+            or _last_result(steps))  # fmt: skip
 
 
 def _failing(
@@ -227,24 +237,45 @@ def _draft(
     )
 
 
-def _steps(raw: Raw, placed: Placed) -> Iterator[Step]:
-    """Give the steps of a run, each with its place."""
-    listed: Placed | None = placed if isinstance(placed.value, list) else None
-    above: Placed | None = placed
-    for _ in range(2):
-        if listed is None and above is not None and isinstance(above.value, Mapping):
-            name = next((name for name in STEPS if isinstance(above.value.get(name), list)), None)
-            listed = member(raw.text, above, name) if name is not None else None
-            above = member(raw.text, above, "trace") if isinstance(above.value.get("trace"), Mapping) else None
-    for one in elements(raw.text, listed) if listed is not None else ():
+def _trajectory(raw: Raw, placed: Placed) -> Trajectory:
+    """Give the task and the steps of a run: of its steps, its events, or its messages; the task may stand beside."""
+    if isinstance(placed.value, list):
+        return _of_list(raw, placed)
+    record: Mapping[str, Any] = placed.value
+    above = placed
+    if not any(isinstance(record.get(name), list) for name in STEPS) and isinstance(record.get("trace"), Mapping):
+        above = member(raw.text, placed, "trace") or placed
+        record = above.value
+    told = Trajectory()
+    for name in (*STEPS, *_MESSAGES):
+        if isinstance(record.get(name), list) and record[name]:
+            listed = member(raw.text, above, name)
+            found = _of_list(raw, listed) if listed is not None else Trajectory()
+            told = Trajectory(told.goal or found.goal, told.steps or found.steps)
+    return told
+
+
+def _of_list(raw: Raw, listed: Placed) -> Trajectory:
+    values = listed.value
+    if all(map(is_message, values)):
+        return of_messages(raw, listed)
+    if any(is_event(one) or (isinstance(one, list) and one and all(map(is_event, one))) for one in values):
+        return of_events(raw, listed)
+    return Trajectory(steps=list(_steps(raw, listed)))
+
+
+def _steps(raw: Raw, listed: Placed) -> Iterator[Step]:
+    """Give the steps of a list of actions and observations, each with its place."""
+    for one in elements(raw.text, listed):
         if isinstance(one.value, Mapping):
             step = one.value
             action = next((words for name in _STEP_ACTIONS if (words := _action(step.get(name), step))), "")
-            result = next((words for name in _STEP_RESULTS if (words := _words(step.get(name)))), "")
+            results = _STEP_RESULTS if any(name in step for name in _STEP_RESULTS) else ("response",)
+            result = next((words for name in results if (words := _words(step.get(name)))), "")
             at = next((moment for name in _TIMES if (moment := moment_of(raw, step.get(name)))), None)
             if action or result:
                 yield Step(action or "a step", result[:500], one.start, one.end, _words(step.get("thought")),
-                           step_label(step, result), at, _reward(step))  # fmt: skip
+                           step_label(step, result, action), at, _reward(step))  # fmt: skip
 
 
 def _reward(step: Mapping[str, Any]) -> object:
@@ -256,40 +287,40 @@ def _reward(step: Mapping[str, Any]) -> object:
 def _action(said: object, step: Mapping[str, Any]) -> str:
     if isinstance(said, Mapping):
         name = _words(said.get("name") or said.get("tool") or said.get("type"))
-        words = argument_words(said.get("args", said.get("arguments", said.get("input", said.get("params")))))
-        return f"{name}: {words}" if name and words else name or dumps(dict(said))[:_SHORT]
+        words = worded(said.get("args", said.get("arguments", said.get("input", said.get("params")))))
+        return f"{name}: {words}" if name and words else name or _json(dict(said))[:_SHORT]
     given = step.get("action_input", step.get("args", step.get("arguments")))
     words = _words(said)
-    return f"{words}: {argument_words(given)}" if words and given not in (None, "", {}, []) else words
+    return f"{words}: {worded(given)}" if words and given not in (None, "", {}, []) else words
 
 
-def step_label(step: Mapping[str, Any], result: str) -> Labelling:
+def step_label(step: Mapping[str, Any], result: str, action: str) -> Labelling:
     """Judge a step by its own fields, else by what it gave back; a reward of nothing is no failure of a step."""
     judged = label_of({name: step[name] for name in _STEP_OUTCOMES if name in step})
-    if judged.signals:
-        return judged
-    return result_label(result)
+    return judged if judged.signals else observed_label(result, action=action)
 
 
-def result_label(result: str) -> Labelling:
-    """Judge what a step gave back: a verdict in words, an error, the output of a program."""
-    match = _REFUSED.match(result[:_SHORT])
-    if match:
-        return label_of({"error": result.strip().partition("\n")[0]})
-    verdict = _VERDICT.search(result[:_SHORT])
-    if verdict:
-        return label_of({"outcome": verdict[1]})
-    judged, _, _ = tool_outcome(result)
-    return judged
+def _nested(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the outcomes that an evaluation wrote below: ``test_result.report.resolved``, and nebius' ``target``."""
+    told = known.get("test_result")
+    report = told.get("report") if isinstance(told, Mapping) else known.get("report")
+    below = [one for one in (told, report) if isinstance(one, Mapping)]
+    found = {name: one[name] for one in below for name in ("resolved", "passed", "success") if name in one}
+    if isinstance(known.get("target"), bool) and ("eval_logs" in known or "generated_patch" in known):
+        found["resolved"] = known["target"]
+    return found
 
 
 def _run_label(known: Mapping[str, Any], steps: list[Step]) -> Labelling:
-    """Judge a run by its own fields, else by the verdict or the reward of its last step."""
-    judged = label_of({name: known[name] for name in _OUTCOMES if name in known})
-    if judged.signals or not steps:
+    """Judge a run by its own fields, else by how its program ended, else by the verdict or reward of its last step."""
+    judged = label_of({name: known[name] for name in _OUTCOMES if name in known} | _nested(known))
+    if judged.signals:
         return judged
-    verdict = _VERDICT.search(steps[-1].result[:_SHORT])
-    return label_of({"outcome": verdict[1]} if verdict else {"reward": steps[-1].reward})
+    ended, said = ending_of(known)
+    if ended is not None or said or not steps:
+        return ended or Labelling("unknown")
+    verdict = verdict_in(steps[-1].result)
+    return label_of({"outcome": verdict} if verdict else {"reward": steps[-1].reward})
 
 
 def _attempt(known: Mapping[str, Any], steps: list[Step], name: str, memories: list[str]) -> str:
@@ -302,7 +333,7 @@ def _attempt(known: Mapping[str, Any], steps: list[Step], name: str, memories: l
         return given
     output = known.get("output")
     if isinstance(output, Mapping) and output:
-        return dumps(dict(output))[:500]
+        return _json(dict(output))[:500]
     if memories:
         return f"{name or 'a run'}, after {len(memories)} reflection{'s' if len(memories) > 1 else ''}"
     return f"run {name}" if name else _first(known, ("raw", *_ANSWERS)) or "a run"
@@ -329,10 +360,14 @@ def _words(said: object) -> str:
     if isinstance(said, int) and not isinstance(said, bool) and abs(said) < 10**18:
         return str(said)
     if isinstance(said, Mapping) and said:
-        return text_of(said) or dumps(dict(said))[:500]
+        return text_of(said) or _json(dict(said))[:500]
     if isinstance(said, list) and said:
-        return text_of(said) or dumps(list(said))[:500]
+        return text_of(said) or _json(list(said))[:500]
     return ""
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def _texts(said: object) -> list[str]:
@@ -344,13 +379,15 @@ def _texts(said: object) -> list[str]:
 def _of_react(raw: Raw, index: LineIndex, made: str) -> Iterator[Draft]:
     """Read runs that are written as Thought, Action and Observation."""
     for n, run in enumerate(react_runs(raw.text), start=1):
-        steps = [Step(one.action, one.observation[:500], one.start, one.end, one.thought, result_label(one.observation))
-                 for one in run.steps]  # fmt: skip
+        steps = [
+            Step(one.action, one.observation[:500], one.start, one.end, one.thought, observed_label(one.observation))
+            for one in run.steps
+        ]
         shared = {"goal": run.question, "situation": "", "episode_id": f"{made}#{n}"}
         count = iter(range(1, len(steps) + 2))
         # The verdict on the answer is the run's, not that of the step that gave it.
         last = steps[-1]
-        final = bool(_VERDICT.search(last.result[:_SHORT]))
+        final = bool(verdict_in(last.result))
         yield from _failing(steps[:-1] if final else steps, index, shared, lambda count=count: next(count), None)
         judged = _run_label({}, steps)
         action = _attempt({}, steps, "", [])

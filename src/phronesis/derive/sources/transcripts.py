@@ -20,6 +20,8 @@ _ROLES: Final[dict[str, Role]] = {
     "claude": "assistant", "agent": "assistant", "model": "assistant", "助手": "assistant", "助理": "assistant",
     "机器人": "assistant", "智能体": "assistant", "system": "system", "developer": "system", "系统": "system",
     "tool": "tool", "function": "tool", "tool result": "tool", "工具": "tool", "ipython": "tool",
+    "function_call": "assistant", "tool_call": "assistant", "observation": "tool", "tool_response": "tool",
+    "function_response": "tool",
 }  # fmt: skip
 _LISTS: Final = ("messages", "conversation", "conversations", "turns", "chat", "history", "dialogue")
 _TIMES: Final = ("created_at", "timestamp", "time", "date", "create_time")
@@ -30,6 +32,9 @@ _SPEAKER: Final = re.compile(
 _HEADING: Final = re.compile(r"#{1,6}\s{1,3}[*_]{0,3}([A-Za-z]{2,10}|[\u4e00-\u9fff]{2,3})[*_]{0,3}\s?[:：]?\s{0,3}\Z")
 _STAMP: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)?")
 _LINE: Final = 2_000
+_CONTENTS: Final = ("content", "value", "text", "parts", "output")
+_ITEMS: Final = {"function_call": "function_call", "function_call_output": "tool"}
+"""Items of OpenAI's responses that have a type instead of a role."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +92,7 @@ def _of_json(raw: Raw) -> Iterator[Transcript]:
             inner = list(elements(raw.text, one))
             nested = [part for part in inner if _list_in(raw.text, part)]
             if not nested:
-                yield Transcript(None, tuple(_messages(raw, inner)))
+                yield Transcript(None, tuple(messages_in(raw, inner)))
             for part in nested:
                 yield from _conversation(raw, part)
         elif _list_in(raw.text, one):
@@ -95,7 +100,7 @@ def _of_json(raw: Raw) -> Iterator[Transcript]:
         else:  # a message on a line of its own
             loose.append(one)
     if loose:
-        yield Transcript(None, tuple(_messages(raw, loose)))
+        yield Transcript(None, tuple(messages_in(raw, loose)))
 
 
 def _list_in(text: str, placed: Placed) -> Placed | None:
@@ -112,24 +117,25 @@ def _conversation(raw: Raw, placed: Placed) -> Iterator[Transcript]:
             (placed.value[key] for key in ("id", "conversation_id", "session_id") if placed.value.get(key)), None
         )
         name = str(given) if isinstance(given, str | int) else None
-        yield Transcript(name, tuple(_messages(raw, list(elements(raw.text, inner)))))
+        yield Transcript(name, tuple(messages_in(raw, list(elements(raw.text, inner)))))
 
 
-def _messages(raw: Raw, placed: list[Placed]) -> Iterator[Message]:
+def messages_in(raw: Raw, placed: list[Placed]) -> Iterator[Message]:
+    """Give the messages of JSON values: forms of OpenAI, Anthropic, Google, and ShareGPT's ``from`` and ``value``."""
     for one in placed:
         said = one.value
         if not isinstance(said, Mapping):
             continue
-        given = said.get("role") or said.get("from") or said.get("speaker")
+        given = said.get("role") or said.get("from") or said.get("speaker") or _ITEMS.get(str(said.get("type")))
         role = _ROLES.get(given.strip().casefold()) if isinstance(given, str) else None
         if role is None:
             continue
         at = next((moment for key in _TIMES if (moment := moment_of(raw, said.get(key)))), None)
-        content = said.get("content", said.get("value", said.get("text")))
+        content = next((said[key] for key in _CONTENTS if said.get(key) is not None), None)
         parts = content if isinstance(content, list) else []
         calls = tuple(_calls(said, parts))
         text = content if isinstance(content, str) else text_of(parts)
-        answers = said.get("tool_call_id")
+        answers = _answered(said)
         if role == "tool":
             failed = said.get("is_error")
             yield Message(role="tool", text=text, start=one.start, end=one.end, at=at, answers=str(answers or ""),
@@ -143,6 +149,14 @@ def _messages(raw: Raw, placed: list[Placed]) -> Iterator[Message]:
                               failed=failed if isinstance(failed, bool) else None)  # fmt: skip
         if text.strip() or calls:
             yield Message(role=role, text=text, start=one.start, end=one.end, at=at, calls=calls)
+
+
+def _answered(said: Mapping[str, Any]) -> object:
+    """Give the id of the call that a tool's message answers; SWE-agent lists it."""
+    listed = said.get("tool_call_ids")
+    return (
+        said.get("tool_call_id") or said.get("call_id") or (listed[0] if isinstance(listed, list) and listed else None)
+    )
 
 
 def text_of(content: object) -> str:
@@ -161,14 +175,25 @@ def _calls(said: Mapping[str, Any], parts: list[Any]) -> Iterator[ToolCall]:
     for call in [*listed, *([{"function": single}] if isinstance(single, Mapping) else [])]:
         function = call.get("function", call) if isinstance(call, Mapping) else None
         if isinstance(function, Mapping) and isinstance(function.get("name"), str):
-            arguments = argument_words(function.get("arguments", function.get("args")))
+            arguments = worded(function.get("arguments", function.get("args")))
             yield ToolCall(id=str(call.get("id") or ""), name=function["name"], arguments=arguments)
+    for name in ("function_call", "tool_call"):  # ShareGPT's: the words are the call
+        if name in {said.get("from"), said.get("role")} and isinstance(said.get("value", said.get("content")), str):
+            found = documents(said.get("value", said.get("content")))
+            call = found[0].value if len(found) == 1 and isinstance(found[0].value, Mapping) else {}
+            if isinstance(call.get("name"), str):
+                yield ToolCall(id="", name=call["name"], arguments=worded(call.get("arguments")))
+    if said.get("type") == "function_call" and isinstance(said.get("name"), str):
+        yield ToolCall(id=str(said.get("call_id") or ""), name=said["name"], arguments=worded(said.get("arguments")))
     for part in parts:
+        if isinstance(part, Mapping) and isinstance(part.get("functionCall"), Mapping):
+            call = part["functionCall"]
+            yield ToolCall(id="", name=str(call.get("name") or "a tool"), arguments=worded(call.get("args")))
         if isinstance(part, Mapping) and part.get("type") == "tool_use" and isinstance(part.get("name"), str):
-            yield ToolCall(id=str(part.get("id") or ""), name=part["name"], arguments=argument_words(part.get("input")))
+            yield ToolCall(id=str(part.get("id") or ""), name=part["name"], arguments=worded(part.get("input")))
 
 
-def argument_words(given: object) -> str:
+def worded(given: object) -> str:
     """Give arguments in short: the only one there is as it stands, several as JSON."""
     if isinstance(given, str):
         found = documents(given) if given.lstrip()[:1] == "{" else []

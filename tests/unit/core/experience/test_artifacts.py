@@ -3,7 +3,7 @@
 import pytest
 
 from growth import assert_cut_off, repeated
-from phronesis.core.experience.artifacts import MAX_ARTIFACTS, MAX_SCANNED, artifacts_in
+from phronesis.core.experience.artifacts import MAX_ARTIFACTS, MAX_SCANNED, artifacts_in, is_error_name
 from phronesis.core.experience.drafts import Artifact
 
 
@@ -18,11 +18,30 @@ from phronesis.core.experience.drafts import Artifact
         ("the `simp` call", ["concept:simp"]),
         ("`app.py` is app.py", ["file:app.py"]),
         ("nothing of the kind. At all", []),
+        ("EXACTLY one word in an EMERGENCY, EVERYTHING else can wait; SIGNED, SIGMA, END", []),
+        ("It ended.The rest, Math.max and Corp.Inc, in Node.js with ConnectionTimeout 30", []),
+        ("spawn ENOENT, killed by SIGKILL, code ERR_MODULE_NOT_FOUND",
+         ["error_type:ENOENT", "error_type:SIGKILL", "error_type:ERR_MODULE_NOT_FOUND"]),
+        ("requests.exceptions.ReadTimeout, ConnectTimeout: 10 s", ["error_type:requests.exceptions.ReadTimeout",
+                                                                  "error_type:ConnectTimeout"]),
         ("` `", []),
     ],
 )  # fmt: skip
 def test_what_a_text_names(text: str, ids: list[str]) -> None:
     assert [one.id for one in artifacts_in([text])] == ids
+
+
+def test_an_entry_of_the_first_version_keeps_what_it_named() -> None:
+    assert [one.id for one in artifacts_in(["EXACTLY ENOENT"], version=1)] == [
+        "error_type:EXACTLY",
+        "error_type:ENOENT",
+    ]
+
+
+@pytest.mark.parametrize(("name", "is_one"), [("ValueError", True), ("TS2345", True), ("ENOSPC", True), ("panic", True),
+                                             ("REQUIRE", False), ("Failed", False), ("EXACTLY", False)])  # fmt: skip
+def test_an_error_has_the_name_of_one(name: str, *, is_one: bool) -> None:
+    assert is_error_name(name) is is_one
 
 
 def test_what_is_known_stands_first_and_too_many_are_cut() -> None:

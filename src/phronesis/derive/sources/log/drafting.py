@@ -23,6 +23,11 @@ from phronesis.derive.sources.log.findings import (
 MAX_RESULT: Final = 300
 """Characters of a result: an error's type and the first line of its message."""
 
+_BUILDERS: Final = frozenset(
+    ("gcc", "clang", "cl", "javac", "rustc", "tsc", "go", "compiler", "linker", "cmake", "swiftc", "kotlinc", "scalac",
+     "csc", "ghc"))  # fmt: skip
+"""Tools that build what they speak of."""
+
 T = TypeVar("T")
 
 _NUMBER: Final = re.compile(r"0x[0-9a-fA-F]{1,16}|\d{1,20}")
@@ -131,8 +136,8 @@ def _of_part(reading: Reading, part: Part) -> Iterator[Draft]:
 def _same(one: Finding) -> tuple[Any, ...]:
     """What two findings share when they are the same error again: all but numbers, and the line it stands on."""
     if one.test is not None:
-        return ("test", one.tool, one.test)
-    return (one.tool, one.error_type, one.file, _NUMBER.sub("#", one.message[:MAX_RESULT]))
+        return ("test", one.tool, one.suite, one.test)
+    return (one.tool, one.suite, one.error_type, one.file, _NUMBER.sub("#", one.message[:MAX_RESULT]))
 
 
 def _failure(reading: Reading, part: Part, same: Sequence[Finding]) -> Draft:
@@ -140,7 +145,7 @@ def _failure(reading: Reading, part: Part, same: Sequence[Finding]) -> Draft:
     observed: dict[str, Any] = {"status": one.status} if one.test is not None else {}
     observed |= {
         "error_type": one.error_type, "exit_code": part.exit_code, "seconds": one.seconds,
-        "frames": list(one.frames[:MAX_FRAMES]), "causes": list(one.causes),
+        "frames": list(one.frames[:MAX_FRAMES]), "causes": list(one.causes), "line": one.place,
         "count": len(same) if len(same) > 1 else None, "warnings": part.warnings or None,
         "suite": _counted(part.summaries) or None,
     }  # fmt: skip
@@ -154,7 +159,7 @@ def _failure(reading: Reading, part: Part, same: Sequence[Finding]) -> Draft:
     command = part.command if one.test is None else None
     return Draft(
         attempt=one.test or command or _did(one, part),
-        situation=_situation(part, one.tool, command=part.command if one.test is not None else None),
+        situation=_situation(part, one.tool, command=part.command if one.test is not None else None, suite=one.suite),
         goal=test_in_words(one.test) if one.test is not None else _goal(part),
         result=result or one.status,
         label=judged.label,
@@ -163,10 +168,16 @@ def _failure(reading: Reading, part: Part, same: Sequence[Finding]) -> Draft:
         field_origin=_by_rule(result=result or one.status),
         observations=observed,
         artifacts=_about(one, part),
-        lines=(one.first + 1, one.last + 1),
-        span=(reading.lines[one.first].start, reading.lines[one.last].end),
-        occurred_at=reading.lines[one.first].at,
+        **_stands(reading, one.first, one.last),
     )
+
+
+def _stands(reading: Reading, first: int, last: int) -> dict[str, Any]:
+    """Give where lines stand in the source, and when the first of them was written."""
+    begin, end = reading.lines[first], reading.lines[last]
+    if end.number < begin.number:  # the reader put the lines in another order: ``go test -json``
+        begin, end = end, begin
+    return {"lines": (begin.number + 1, end.number + 1), "span": (begin.start, end.end), "occurred_at": begin.at}
 
 
 def _by_rule(**_texts: str) -> dict[str, Any]:
@@ -175,11 +186,11 @@ def _by_rule(**_texts: str) -> dict[str, Any]:
 
 def _did(one: Finding, part: Part) -> str:
     """Say what was done where the log does not show the command."""
-    if one.tool in {"gcc", "clang", "cl", "javac", "rustc", "tsc", "go", "compiler", "linker", "cmake", "swiftc"}:
-        what = part.target or one.file
-        return f"build {what}" if what else f"run {one.tool}"
     if one.ran:
         return f"run {one.ran}"
+    if one.tool in _BUILDERS:
+        what = part.target or one.file
+        return f"build {what}" if what else f"run {one.tool}"
     return f"run {part.tools[0]}" if part.tools else f"run {one.tool}"
 
 
@@ -187,8 +198,8 @@ def _goal(part: Part) -> str:
     return f"build {part.target}" if part.target else ""
 
 
-def _situation(part: Part, tool: str, *, command: str | None) -> str:
-    known = list(part.facts)
+def _situation(part: Part, tool: str, *, command: str | None, suite: str | None = None) -> str:
+    known = [*part.facts, *([f"package {suite}"] if suite else [])]
     if tool not in {"log", "shell", "ci"} and not any(fact.lower().startswith(tool.lower()) for fact in known):
         known.insert(0, tool)
     words = ", ".join(known)
@@ -249,9 +260,7 @@ def _whole(reading: Reading, part: Part) -> Draft:
         field_origin=_by_rule(result=result),
         observations={name: value for name, value in observed.items() if value is not None},
         artifacts=[Artifact("concept", name) for name in tools],
-        lines=(part.first + 1, part.last + 1),
-        span=(reading.lines[part.first].start, reading.lines[part.last].end),
-        occurred_at=reading.lines[part.first].at,
+        **_stands(reading, part.first, part.last),
     )
 
 

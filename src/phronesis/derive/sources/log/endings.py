@@ -8,6 +8,9 @@ from phronesis.derive.sources.log.findings import Ending, Finding, Reading
 _PROMPT: Final = re.compile(
     r"(?:\([\w.-]{1,60}\) )?(?:\[?[\w.-]{1,40}@[\w.-]{1,60}[: ]\S{0,100}?\]?[$#]|\$|❯|➜) (\S.{0,400})\Z"
 )
+_WINDOWS_PROMPT: Final = re.compile(
+    r"(?:\([\w.-]{1,60}\) )?PS(?: [^>\n]{1,200})?> {0,4}(?!TerminatingError\()(\S.{0,400})\Z"
+)
 _TRACED: Final = re.compile(r"\+{1,4} ([\w./~-]{1,200}(?: .{0,400})?)\Z")
 _STEP: Final = re.compile(r"(?:##\[group\]|::group::)Run (\S.{0,400})\Z")
 _SCRIPT: Final = re.compile(r"> (@?[\w./-]{1,100}@\d[\w.+-]{0,30}) (\S{1,60})\Z")
@@ -88,7 +91,7 @@ def read_commands(reading: Reading) -> None:
                 reading.take(n, n + 1)
             continue
         else:
-            match = _STEP.match(text) or _PROMPT.match(text)
+            match = _STEP.match(text) or _PROMPT.match(text) or _WINDOWS_PROMPT.match(text)
             if match is None and text.startswith("Run "):  # as shown on a page: the command stands below again
                 match = _RUN.match(text)
                 match = match if match and reading.text(n + 1).strip() == match[1].strip() else None

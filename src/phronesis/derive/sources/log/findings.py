@@ -15,15 +15,19 @@ _FOREIGN: Final = (
     "(internal/", "internal/", "java.", "javax.", "jdk.", "sun.", "kotlin.", "org.junit", "org.opentest4j",
     "org.gradle", "org.apache.maven", "/rustc/", "/usr/local/go/", "<anonymous>", "System.", "Microsoft.",
 )  # fmt: skip
-_INSIDE: Final = ("site-packages", "dist-packages", "/lib/python", "node_modules", "/rustc/", "/usr/local/go/")
+_INSIDE: Final = (
+    "site-packages", "dist-packages", "/lib/python", "node_modules", "/rustc/", "/usr/local/go/", "/go/src/testing/",
+    "/go/src/runtime/", "/src/runtime/panic.go",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One thing that went wrong, on the lines ``first`` to ``last`` (counted from 0, both in).
 
-    ``test`` is the id of the test that failed, ``status`` what the tool says of it. ``follows``: it only says that
-    something before it went wrong (``make: *** … Error 1``), and counts alone where nothing else was found.
+    ``test`` is the id of the test that failed, ``status`` what the tool says of it, ``suite`` what it belongs to (a
+    package of Go). ``place`` is the line of ``file``. ``follows``: it only says that something before it went wrong
+    (``make: *** … Error 1``), and counts alone where nothing else was found.
     """
 
     tool: str
@@ -39,6 +43,8 @@ class Finding:
     seconds: float | None = None
     follows: bool = False
     ran: str | None = None
+    suite: str | None = None
+    place: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

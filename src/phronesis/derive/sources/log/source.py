@@ -9,9 +9,14 @@ from phronesis.derive.sources.log.compilers import read_compilers
 from phronesis.derive.sources.log.drafting import drafts_of
 from phronesis.derive.sources.log.endings import read_commands, read_endings
 from phronesis.derive.sources.log.findings import Reading
+from phronesis.derive.sources.log.go_test import event_lines, read_go_test
 from phronesis.derive.sources.log.junit import is_junit, read_junit
 from phronesis.derive.sources.log.lines import lines_of
+from phronesis.derive.sources.log.maven import read_maven
+from phronesis.derive.sources.log.mocha import read_mocha
+from phronesis.derive.sources.log.powershell import without_records
 from phronesis.derive.sources.log.pytest_output import read_pytest
+from phronesis.derive.sources.log.sbt import read_sbt
 from phronesis.derive.sources.log.script_suites import read_script_suites
 from phronesis.derive.sources.log.suites import read_suites
 from phronesis.derive.sources.log.traces import read_traces
@@ -21,6 +26,10 @@ _READERS: Final = (
     read_commands,
     read_pytest,
     read_suites,
+    read_go_test,
+    read_maven,
+    read_sbt,
+    read_mocha,
     read_script_suites,
     read_traces,
     read_compilers,
@@ -33,13 +42,13 @@ class LogSource:
     """Reads what programs print: reports of tests, consoles, stack traces, compilers, builds."""
 
     source_type = "log"
-    version = "log/1"
+    version = "log/2"
 
     def read(self, raw: Raw) -> Sequence[Draft]:
         """Give a draft for each failing test and each distinct error, one for what went well, none for prose."""
         if is_junit(raw.text):
             return finished(read_junit(raw))
-        reading = Reading(lines_of(raw))
+        reading = Reading(without_records(event_lines(raw, lines_of(raw))))
         for read in _READERS:
             read(reading)
         return finished(drafts_of(reading))

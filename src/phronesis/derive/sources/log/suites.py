@@ -1,4 +1,4 @@
-"""What other runners of tests print: unittest, cargo test, go test, Maven's surefire."""
+"""What runners of tests print whose reports are short: unittest, cargo test."""
 
 import re
 from collections.abc import Callable
@@ -20,23 +20,10 @@ _CARGO_COUNTS: Final = re.compile(
     r"|FAILED)\. (\d{1,9}) passed; (\d{1,9}) failed; (\d{1,9}) ignored;.{0,80}?(?:finished in (\d{1,9}\.\d{1,3})s)?\Z"
 )
 
-_GO: Final = re.compile(r"\s{0,40}--- (FAIL|PASS|SKIP): (\S{1,300}) \((\d{1,9}\.\d{1,3})s\)\Z")
-_GO_SAID: Final = re.compile(r"\s{1,40}(\S{1,200}\.go):\d{1,9}: (.*)\Z")
-_SUREFIRE: Final = re.compile(
-    r"\[ERROR\] ([\w.$]{1,300})(?:\(([\w.$]{1,200})\))? {1,4}(?:-- )?Time elapsed: (\d{1,9}(?:\.\d{1,4})?) s(?:ec)?"
-    r" {1,4}<<< (FAILURE|ERROR)!"
-)
-_SUREFIRE_COUNTS: Final = re.compile(
-    r"Tests run: (\d{1,9}), Failures: (\d{1,9}), Errors: (\d{1,9}), Skipped: (\d{1,9})"
-)
-_GO_DONE: Final = re.compile(
-    r"(ok|FAIL)\s{1,20}\t?(\S{1,300})\s{1,20}(?:(\d{1,9}\.\d{1,3})s|\(cached\)|\[build failed\])"
-)
-
 
 def read_suites(reading: Reading) -> None:
     """Find the failing tests of each runner, and what it counts."""
-    for read in (_read_unittest, _read_cargo, _read_go, _read_surefire):
+    for read in (_read_unittest, _read_cargo):
         read(reading)
 
 
@@ -112,80 +99,6 @@ def _read_cargo(reading: Reading) -> None:
     for test, n in named.items():
         if test not in shown:
             reading.found(Finding(tool="cargo test", first=n, last=n, test=test, status="failed"))
-
-
-def _read_go(reading: Reading) -> None:
-    failed: list[tuple[int, str, float]] = []
-    counts = {"passed": 0, "failed": 0, "skipped": 0}
-    last = -1
-    for n, line in enumerate(reading.lines):
-        match = _GO.match(line.text) if "--- " in line.text else None
-        if match:
-            last = n
-            if match[1] == "FAIL":
-                failed.append((n, match[2], float(match[3])))
-            elif match[1] == "PASS":
-                counts["passed"] += 1
-            else:
-                counts["skipped"] += 1
-            reading.take(n, n)
-        elif line.text.startswith(("ok ", "FAIL\t", "ok\t")) and _GO_DONE.match(line.text):
-            last = n
-            reading.called(n, "go test")
-            counts["packages"] = counts.get("packages", 0) + line.text.startswith("ok")
-            reading.take(n, n)
-    above = {test.rpartition("/")[0] for _, test, _ in failed}
-    for n, test, seconds in failed:
-        if test not in above:
-            counts["failed"] += 1
-            reading.found(_go_failure(reading, n, test, seconds))
-    if last >= 0:
-        packages = counts.pop("packages", 0)
-        if not counts["passed"] and not counts["failed"] and packages:
-            counts = {"passed": packages}
-        reading.summaries.append(Summary(tool="go test", line=last, counts=counts))
-
-
-def _go_failure(reading: Reading, n: int, test: str, seconds: float) -> Finding:
-    """Read what a failing test said: under its line, or (with -v) above it, after ``=== RUN``."""
-    first = last = n
-    match = _GO_SAID.match(reading.text(n + 1)) if reading.free(n + 1) else None
-    if match:
-        last = n + 1
-    else:
-        for k in range(n - 1, max(-1, n - 40), -1):
-            said = _GO_SAID.match(reading.text(k))
-            if said:
-                match, first = said, k
-            elif reading.text(k).startswith("=== RUN"):
-                break
-    return Finding(
-        tool="go test", first=first, last=last, test=test, status="failed", seconds=seconds,
-        message=match[2] if match else "", file=match[1] if match else None,
-    )  # fmt: skip
-
-
-def _read_surefire(reading: Reading) -> None:
-    total = -1
-    for n, line in enumerate(reading.lines):
-        match = _SUREFIRE.match(line.text) if "<<< " in line.text else None
-        if match and reading.free(n):
-            last = until(reading, n, lambda said: said.startswith("[") or not said.strip())
-            name = f"{match[2]}.{match[1]}" if match[2] else match[1]
-            found = Finding(tool="surefire", first=n, last=last, test=name, seconds=float(match[3]),
-                            status="failed" if match[4] == "FAILURE" else "error")  # fmt: skip
-            reading.found(traced(reading, n + 1, last, found))
-        elif "Tests run: " in line.text and _SUREFIRE_COUNTS.search(line.text):
-            reading.take(n, n)
-            reading.called(n, "maven")
-            if "Time elapsed" not in line.text:
-                total = n
-    counts = _SUREFIRE_COUNTS.search(reading.text(total))
-    if counts:  # the last line counts all classes
-        ran, failed, errors, skipped = map(int, counts.groups())
-        said = {"tests": ran, "passed": max(0, ran - failed - errors - skipped), "failed": failed, "errors": errors,
-                "skipped": skipped}  # fmt: skip
-        reading.summaries.append(Summary(tool="surefire", line=total, counts=said))
 
 
 def until(reading: Reading, start: int, ends: Callable[[str], bool]) -> int:

@@ -47,7 +47,7 @@ def read_traces(reading: Reading) -> None:
             elif "panicked at " in text:
                 found = _rust_panic(reading, n)
             elif text.startswith(("panic: ", "fatal error: ")):
-                found = _go_panic(reading, n)
+                found = go_panic(reading, n)
         if found is not None:
             reading.found(found)
             n = max(n, found.last)
@@ -163,10 +163,16 @@ def _thrown(reading: Reading, start: int) -> tuple[int, str, str] | None:
     for n in range(start - 1, max(-1, start - 1 - _LOOK_BACK), -1):
         if not reading.free(n) or _AT.match(reading.text(n)):
             return None
-        match = _THROWN.match(reading.text(n).strip())
-        if match and _THROWABLE.search(match[1]):
-            return n, short_type(match[1]), match[2] or ""
+        said = thrown(reading.text(n).strip())
+        if said:
+            return n, *said
     return None
+
+
+def thrown(text: str) -> tuple[str, str] | None:
+    """Give the type and the message of ``TypeError: x is not a function``; None for other lines."""
+    match = _THROWN.match(text)
+    return (short_type(match[1]), match[2] or "") if match and _THROWABLE.search(match[1]) else None
 
 
 def _place(frame: str) -> str | None:
@@ -196,7 +202,8 @@ def _rust_panic(reading: Reading, start: int) -> Finding | None:
     return Finding(tool="rust", first=start, last=last, error_type="panic", message=message, file=match[2])
 
 
-def _go_panic(reading: Reading, start: int) -> Finding | None:
+def go_panic(reading: Reading, start: int) -> Finding | None:
+    """Read a panic of Go with the stacks below it; None where no stack is."""
     if not any(reading.text(n).startswith(("goroutine ", "[signal ")) for n in range(start + 1, start + 5)):
         return None
     files: list[str] = []
@@ -213,7 +220,8 @@ def _go_panic(reading: Reading, start: int) -> Finding | None:
             break
     own = [file for file in files if not foreign(file)]
     kind, _, message = reading.text(start).partition(": ")
+    program = any(reading.text(k).startswith("main.main(") for k in range(start, last + 1))
     return Finding(
         tool="go", first=start, last=max(last, start), error_type=kind, message=message,
-        file=own[0] if own else None, frames=files[:MAX_FRAMES],
+        file=own[0] if own else None, frames=files[:MAX_FRAMES], ran="main" if program else None,
     )  # fmt: skip
