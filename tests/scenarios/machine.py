@@ -11,10 +11,10 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from phronesis.core.gated import DUPLICATE
 from phronesis.core.ids import item_id
 from phronesis.core.instants import from_micros
 from phronesis.core.items import BOOKKEEPING
-from phronesis.core.results import DUPLICATE
 from phronesis.errors import IdempotencyConflict, NotFound, RollbackConflict, VersionConflict
 from phronesis.memory import Memory
 from phronesis.storage.lanes import Lane, list_lanes

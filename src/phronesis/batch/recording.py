@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, BinaryIO, Final
 
 from phronesis.batch.foreseeing import Foresight, unknown
@@ -79,7 +79,7 @@ class Batch:
         waiting: list[_Job | Told] = []
         begun = done = 0
         for piece in read_pieces(stream):
-            row = _read(piece)
+            row = _read(piece, self.memory.stages.writer.redactor.cleaned)
             again = isinstance(row, Row) and any(isinstance(one, _Job) and one.row.run_id == row.run_id
                                                  for one in waiting)  # fmt: skip
             if again or len(waiting) >= self.window or done - begun > WINDOW_BYTES:
@@ -95,7 +95,7 @@ class Batch:
         """Tell of each row what ``run`` would do, and what is wrong with it; nothing is written."""
         foresight = Foresight(self.memory, self._lane)
         for piece in read_pieces(stream):
-            row = _read(piece)
+            row = _read(piece, self.memory.stages.writer.redactor.cleaned)
             try:
                 yield foresight.of(row) if isinstance(row, Row) else row
             except OF_A_ROW as error:
@@ -222,8 +222,11 @@ class Batch:
         return self.memory.stages.runs.find(self.memory.tenant, self._lane, run_id)
 
 
-def _read(piece: Piece) -> Row | Told:
+def _read(piece: Piece, cleaned: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Row | Told:
+    """Read a row as it is recorded, or tell what is wrong with it."""
     try:
-        return read_row(piece)
+        row = read_row(piece)
+        run, feedback = (None if one is None else cleaned(one) for one in (row.run, row.feedback))
+        return replace(row, run=run, feedback=feedback)
     except InputError as error:
         return failed(piece.line, named_in(piece), error)

@@ -9,6 +9,7 @@ from phronesis.compose.composer import compose
 from phronesis.compose.core_memory import CoreMemory, CorePolicy, core_memory
 from phronesis.compose.disputes import outweighed, side_by_side
 from phronesis.compose.finding import Finding
+from phronesis.compose.masking import masked
 from phronesis.compose.procedures import has_procedures
 from phronesis.compose.requests import Request
 from phronesis.compose.summary import SummaryPolicy, WorkingSummary, working_summary
@@ -43,13 +44,18 @@ class _Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Assembler:
-    """Gathers what a context is made of, and composes it. It never writes."""
+    """Gathers what a context is made of, and composes it. It never writes.
+
+    ``masks``: what is shown has markers in place of secrets and personal numbers, also of those that an older version
+    stored or the policy keeps.
+    """
 
     browser: Browser
     finding: Finding
     counter: Callable[[], TokenCounter]
     core: CorePolicy = CorePolicy()  # noqa: RUF009 - frozen
     summing: SummaryPolicy = SummaryPolicy()  # noqa: RUF009 - frozen
+    masks: bool = True
 
     def assemble(self, tenant: str, request: Request) -> tuple[ContextPackage, int]:
         """Give the package for a message of a session, and the last entry that the scope's own lane held before it.
@@ -75,7 +81,7 @@ class Assembler:
             "summary": {"made_by": loaded.summary.made_by, "lines": len(loaded.summary.blocks)},
         }  # fmt: skip
         package = compose(
-            candidates,
+            masked(candidates) if self.masks else candidates,
             budget=request.budget,
             counter=self.counter(),
             context_id=new_id(),

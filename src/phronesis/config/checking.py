@@ -9,6 +9,7 @@ import pydantic
 from phronesis.config.conversation import TYPE_NAMES
 from phronesis.config.mistakes import FieldPath, Mistake, Origin, shown
 from phronesis.config.policy import ROLES, Policy, unknown_gateway
+from phronesis.config.privacy import PRIVATE_KINDS
 from phronesis.config.roles import BY_MODEL
 from phronesis.core.context import Budget
 from phronesis.core.scoring.features import FEATURES
@@ -114,6 +115,8 @@ def known_fields(path: FieldPath) -> Iterable[str]:
             return Budget.__dataclass_fields__
         case ("retention" | "conflict", "types"):
             return TYPE_NAMES
+        case ("privacy", "kinds"):
+            return PRIVATE_KINDS
         case ("ranking", _, "weights"):
             return FEATURES
     found: list[Any] = [Policy]

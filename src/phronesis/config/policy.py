@@ -20,6 +20,7 @@ from phronesis.config.experience import ExperienceRules
 from phronesis.config.forgetting import ForgettingRules
 from phronesis.config.fusion import FusionPolicy
 from phronesis.config.gateways import Gateway, GatewayName, Part
+from phronesis.config.privacy import PrivacyRules
 from phronesis.config.ranking import Ranking
 from phronesis.config.resources import ResourceRules
 from phronesis.config.roles import RULES, ChatName, ChatRole, EmbedRole, RerankRole, Roles
@@ -44,6 +45,7 @@ _EXAMPLE: Final[pydantic.JsonValue] = {
     "retention": {"default": "versioned", "types": {"home_city": "overwrite", "favorite.*": "retracted"}},
     "conflict": {"types": {"employer": "trust", "fact": "keep_both"}, "disputes": "both"},
     "sensitive": {"store": "messages_only", "topics": ["physical_health", "finances"], "also": ["the merger"]},
+    "privacy": {"secrets": "refuse", "kinds": {"iban": "keep"}},
     "policies": ["Never give medical advice."],
     "core": {"pin": ["allergy", "decision"]},
     "summary": {"every_turns": 8},
@@ -226,6 +228,11 @@ class Policy(Part):
         default_factory=SensitiveMatters,
         title="Sensitive",
         description="What is kept of sensitive matters that come up in conversations.",
+    )
+    privacy: PrivacyRules = pydantic.Field(
+        default_factory=PrivacyRules,
+        title="Privacy",
+        description="Whether secrets and the numbers of cards and identity papers are stored, and shown in contexts.",
     )
     roles: Roles = pydantic.Field(
         default_factory=Roles, title="Roles", description="Which model does what; rules do the rest."

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Literal, overload
+from typing import Any, Literal, overload
 
+from phronesis.core.gated import Gated
 from phronesis.core.items import Item
 from phronesis.core.plain import Record, as_json
 
@@ -109,19 +110,6 @@ class SearchResult(Sequence[Evidence]):
                 "degraded": as_json(self.degraded), "channels": list(self.channels)}  # fmt: skip
 
 
-DUPLICATE: Final = "duplicate_message"
-"""The rule by which a message that its session holds already is not stored again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gated(Record):
-    """A text that did not become an item, the rule that said so, and why."""
-
-    text: str
-    rule: str
-    reason: str
-
-
 @dataclass(frozen=True, slots=True)
 class AddResult(Record):
     """What ``add`` did: the items made or said more fully, and those that it ended.
@@ -171,11 +159,15 @@ class CommitResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class EditResult(Record):
-    """What an edit did: the entry that recorded it, which rolls it back, and the items as they are now."""
+    """What an edit did: the entry that recorded it, which rolls it back, and the items as they are now.
+
+    ``gated`` names the secrets and personal numbers that were taken out before it was stored.
+    """
 
     entry_id: str
     items: Sequence[Item] = ()
     pending: bool = False
+    gated: Sequence[Gated] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,13 +33,15 @@ from phronesis.models.token_counter import TokenCounter
 from phronesis.models.trial import try_role
 from phronesis.storage import health
 from phronesis.storage.database import Database, Mode, Unit
+from phronesis.storage.deltas import deltas_of_entry
 from phronesis.storage.embedding_models import active_model
 from phronesis.storage.lanes import Lane, list_behind, list_lanes
 from phronesis.storage.migrate import HEAD, read_version
 from phronesis.storage.migrate import REMEDY as UPGRADE
 from phronesis.storage.transfer import last_seq
 from phronesis.truth.chain import Break
-from phronesis.truth.reader import check_chain, load_entries, load_entry
+from phronesis.truth.reader import check_chain, iterate, load_entries, load_entry
+from phronesis.truth.redaction import Redactor
 
 ENOUGH_BYTES: Final = 100_000_000
 """Free space below which a store will soon stop taking writes."""
@@ -107,13 +109,14 @@ class Doctor:
     mirror: Mirror | None = None
     policy: Sequence[PolicyValue] = ()
     clock: Callable[[], datetime] | None = None
+    redactor: Redactor = Redactor()  # noqa: RUF009 - frozen
 
     def examine(self, tenant: str) -> DoctorReport:
         """Run every check; one that cannot be run has failed, and says why."""
         checks = (
             self._schema, self._settings, self._isolation, self._writable, self._space, self._clock, self._imports,
-            self._chain, self._pending, self._failed, self._degraded, self._embedder, self._vectors, self._index,
-            self._tokens, self._roles, self._spending,
+            self._chain, self._secrets, self._pending, self._failed, self._degraded, self._embedder, self._vectors,
+            self._index, self._tokens, self._roles, self._spending,
         )  # fmt: skip
         found: list[Check] = []
         for check in checks:
@@ -202,6 +205,22 @@ class Doctor:
         detail = f"{len(broken)} breaks in {len(lanes)} lanes{': ' if named else ''}{named}"
         remedy = "the log was altered: restore the database from a copy, or import an export into a new one"
         yield Check("chain", not broken, detail, remedy, code="chain.broken")
+
+    def _secrets(self, tenant: str) -> Iterator[Check]:
+        """Look for secrets and personal numbers that stand in the log and would not be recorded today."""
+        found: dict[str, str] = {}
+        with self.database.transaction(tenant, "read") as unit:
+            for lane in list_lanes(unit):
+                for entry in iterate(unit, lane):
+                    told = self.redactor.places(entry.payload)
+                    if told:
+                        made = [one.item_id for one in deltas_of_entry(unit, lane.lane_id, entry.id)[:NAMED]]
+                        kinds = ", ".join(dict.fromkeys(one.text.strip("[]") for one in told))
+                        found[entry.id] = f"{kinds} (items {', '.join(made) or 'none'})"
+        named = "; ".join(f"entry {one}: {what}" for one, what in list(found.items())[:NAMED])
+        detail = f"{len(found)} entries hold secrets or personal numbers{': ' if named else ''}{named}"
+        remedy = "erase the items that were made of them (`phronesis erase ID`); contexts show markers meanwhile"
+        yield Check("secrets", not found, detail, remedy, level="warning", code="secrets.stored")
 
     def _pending(self, tenant: str) -> Iterator[Check]:
         with self.database.transaction(tenant, "read") as unit:

@@ -74,8 +74,9 @@ class Editor:
             verb, payload = form.verb, {**form.read(payload["content"]), **others}
         written = self._write(call, lane.lane_id, verb, {"item_id": item_id, **payload})
         if written.pending:
-            return EditResult(written.entry.id, pending=True)
-        result = EditResult(written.entry.id, tuple(self.browser.made_by(call.tenant, written.entry)))
+            return EditResult(written.entry.id, pending=True, gated=written.redacted)
+        items = tuple(self.browser.made_by(call.tenant, written.entry))
+        result = EditResult(written.entry.id, items, gated=written.redacted)
         if expected is not None and not result.items:  # nothing changed: it was so already, or it had moved on
             then = Wanted(as_of=to_micros(written.entry.recorded_at))
             item = self.browser.get(call.tenant, item_id, then)

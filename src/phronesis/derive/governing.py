@@ -12,7 +12,9 @@ from typing import Final
 from phronesis.config import Policy
 from phronesis.core.entries import Outcome
 from phronesis.core.memory_keys import names_of, rule_for
+from phronesis.core.phone_numbers import is_phone
 from phronesis.core.proposals import Conflict, Outcomes, Proposal, Refusal, Retention
+from phronesis.core.redaction import markers
 from phronesis.derive.extracting.gate import MAX_EXCERPT, MAX_REFUSALS
 from phronesis.derive.sensitive import GUARD_VERSION, Finding, Guard
 from phronesis.derive.sensitive.tables import MAX_SENTENCE
@@ -22,7 +24,12 @@ WITHHELD: Final = "withheld"
 
 NEVER: Final = "never"
 SENSITIVE: Final = "sensitive"
-"""Rules of refusals: the policy takes nothing up under this key, or nothing of this matter."""
+REDACTED: Final = "redacted"
+NO_PHONE: Final = "no_phone"
+"""Rules of refusals: the policy takes nothing up under this key, or nothing of this matter; the value is a marker in
+place of a secret; the number is no phone's."""
+
+PHONE: Final = "phone"
 
 TOPICS_OF_KEYS: Final[Mapping[str, Sequence[str]]] = {
     "health": ("physical_health", "mental_health"),
@@ -94,6 +101,11 @@ class Terms:
         named = next((name for name in names_of(one.key, one.kind) if name in self.never), None)
         if named is not None:
             return NEVER, f"the policy takes nothing up of {named} (gates.never)"
+        place = _place(one, text)
+        if any(start < place[1] and place[0] < end for start, end in markers(text)):
+            return REDACTED, "it was a secret or a personal number, and was taken out before it was stored (privacy)"
+        if one.key == PHONE and one.value is not None and not is_phone(one.value, text[: place[0]]):
+            return NO_PHONE, "the number is not written as a phone's, or is called another number"
         finding = self._finding(one, text)
         return None if finding is None else (SENSITIVE, _matter(finding))
 
@@ -135,6 +147,12 @@ def _sentence(text: str, start: int, end: int) -> str:
     before = [match.end() for match in _STOP.finditer(text, first, start)]
     after = _STOP.search(text, max(start, end - 1), last)
     return text[before[-1] if before else first : after.start() if after else last]
+
+
+def _place(one: Proposal, text: str) -> tuple[int, int]:
+    """Give where a proposal's value stands; its whole quotation where the value is in other words."""
+    start = -1 if one.value is None else text.find(one.value, one.start, one.end)
+    return (one.start, one.end) if start < 0 else (start, start + len(one.value or ""))
 
 
 def _matter(finding: Finding) -> str:

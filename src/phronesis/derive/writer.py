@@ -2,10 +2,11 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from phronesis.core.entries import Entry
+from phronesis.core.gated import Gated
 from phronesis.core.scope import LaneName
 from phronesis.derive.interpreter import Interpreter, NotAtOnce
 from phronesis.derive.step import Applied
@@ -14,6 +15,7 @@ from phronesis.index.written_lanes import WrittenLanes
 from phronesis.storage.database import Unit
 from phronesis.storage.lanes import Lane
 from phronesis.truth.recorder import Recorded, Recorder
+from phronesis.truth.redaction import Redactor
 
 LATER: Final = (StorageError, HandlerMissing)
 """What keeps a lane from being interpreted and is no failure of an entry: doctor tells of it."""
@@ -23,21 +25,29 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An entry, and what applying it came to when this call applied it."""
+    """An entry, and what applying it came to when this call applied it.
+
+    ``redacted`` names what was taken out of the payload before it was recorded.
+    """
 
     entry: Entry
     applied: Applied | None
     repeated: bool
     pending: bool
+    redacted: tuple[Gated, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Appends entries and brings their lane up to date; ``written`` is told which lanes may lack vectors since."""
+    """Appends entries and brings their lane up to date; ``written`` is told which lanes may lack vectors since.
+
+    ``redactor`` takes secrets and personal numbers out of what is recorded.
+    """
 
     recorder: Recorder
     interpreter: Interpreter
     written: WrittenLanes = field(default_factory=WrittenLanes)
+    redactor: Redactor = Redactor()  # noqa: RUF009 - frozen
 
     def write(
         self,
@@ -58,6 +68,7 @@ class Writer:
         EntryFailed when this entry failed for good: it stays in the log, and ``retry`` takes it up again.
         """
         version = self.interpreter.stepper.registry[verb].version
+        payload, redacted = self.redactor(payload)
         done: list[Applied | None] = []
 
         def append(then: Callable[[Unit, Lane, Entry], None] | None) -> Recorded:
@@ -75,7 +86,8 @@ class Writer:
             done.clear()
             recorded = append(None)
         try:
-            return self._interpreted(tenant, recorded, done[0] if done else None, wait=wait)
+            written = self._interpreted(tenant, recorded, done[0] if done else None, wait=wait)
+            return replace(written, redacted=redacted) if redacted else written
         finally:
             self.written.note(tenant, recorded.entry.lane_id)
 

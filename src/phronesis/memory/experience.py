@@ -191,14 +191,15 @@ class Experience(Inside):
 
     def _ingested(self, written: Written) -> Ingested:
         if written.pending:
-            return Ingested(written.entry.id, (), pending=True)
+            return Ingested(written.entry.id, (), pending=True, gated=written.redacted)
         if written.applied is None:
             items = [item for delta, item in self._stages.browser.changed_by(self._tenant, written.entry)
                      if delta.op == "create"]  # fmt: skip
         else:
             items = list(written.applied.settled.created)
         events: list[L1Event] = [event_of(item) for item in items if item.kind == L1]
-        return Ingested(written.entry.id, tuple((event, meta_of(event)) for event in events))
+        told = tuple((event, meta_of(event)) for event in events)
+        return Ingested(written.entry.id, told, gated=written.redacted)
 
 
 def _place(event: L1Event) -> tuple[int, datetime, str]:

@@ -11,11 +11,12 @@ from typing import Any
 from phronesis.compose.assembly import Assembler
 from phronesis.core.changes import Delta
 from phronesis.core.context import Budget
+from phronesis.core.gated import Gated
 from phronesis.core.ids import parse_id
 from phronesis.core.instants import parse_moment, to_micros
 from phronesis.core.items import KINDS, Item
 from phronesis.core.reasoning.standing import status_of
-from phronesis.core.results import ClaimMatch, Degraded, EditResult, Evidence, Gated, Referred, SearchResult
+from phronesis.core.results import ClaimMatch, Degraded, EditResult, Evidence, Referred, SearchResult
 from phronesis.core.text import check_id, check_text
 from phronesis.derive.background import Background
 from phronesis.derive.doctor import Doctor
@@ -235,14 +236,15 @@ class Inside:
         return tuple(item for item in made if item.id not in gone), tuple(ended)
 
     def _gated(self, written: Written) -> tuple[Gated, ...]:
+        """Give what was taken out before it was recorded, and what made no item."""
         if written.pending or "messages" not in written.entry.payload:
-            return ()
+            return written.redacted
         if written.applied is None:
-            return tuple(self._stages.browser.gated_by(self._tenant, written.entry))
+            return (*written.redacted, *self._stages.browser.gated_by(self._tenant, written.entry))
         settled = written.applied.settled
         rows = settled.changes.conversation.messages if settled.changes.conversation is not None else ()
         made = {item.id for item in settled.created}
-        return tuple(gated_in(written.entry, rows, made, written.applied.refusals))
+        return (*written.redacted, *gated_in(written.entry, rows, made, written.applied.refusals))
 
     def _degraded(self, written: Written) -> tuple[Degraded, ...]:
         if written.pending:

@@ -6,11 +6,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from phronesis.core.gated import Gated
 from phronesis.core.ids import parse_id
 from phronesis.core.items import SUSPECT_WORDS, Item
 from phronesis.core.resources.records import DOCUMENT, SECTION
 from phronesis.core.resources.results import IngestedResource, Resource
-from phronesis.core.results import Gated
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
 from phronesis.derive.guarding import QUARANTINED
@@ -127,7 +127,7 @@ class Resources(Inside):
 
     def _taken_in(self, written: Written) -> IngestedResource:
         if written.pending:
-            return IngestedResource(written.entry.id, pending=True)
+            return IngestedResource(written.entry.id, pending=True, gated=written.redacted)
         browser = self._stages.browser
         changed = [item for _, item in browser.changed_by(self._tenant, written.entry)]
         document = next((item for item in changed if item.kind == DOCUMENT), None)
@@ -138,7 +138,7 @@ class Resources(Inside):
         return IngestedResource(
             entry_id=written.entry.id, document=document, number=0 if document is None else document.data["number"],
             sections=tuple(made.values()), superseded=tuple(over), unchanged=sum(one not in made for one in listed),
-            gated=tuple(_gated(item) for item in made.values() if item.quarantine is not None),
+            gated=(*written.redacted, *(_gated(item) for item in made.values() if item.quarantine is not None)),
         )  # fmt: skip
 
 

@@ -43,7 +43,7 @@ class Runs(Inside):
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         call = self._call(actor, idempotency_key, wait)
-        payload = runs.run_payload(run)
+        payload = self._open_stages().writer.redactor.cleaned(runs.run_payload(run))
         given = payload.get("run_id")
         if given is not None and idempotency_key is None and self._known(lane, given, payload):
             return str(given)
@@ -75,7 +75,7 @@ class Runs(Inside):
         lane, call, payload = self._about(run_id, user_id, namespace, self._call(actor, idempotency_key, wait))
         written = self._write(call, lane, runs.FEEDBACK, {**payload, "feedback": given})
         changed = () if written.pending else tuple(self._stages.browser.made_by(self._tenant, written.entry))
-        return EditResult(written.entry.id, changed, pending=written.pending)
+        return EditResult(written.entry.id, changed, pending=written.pending, gated=written.redacted)
 
     def list_runs(
         self, *, user_id: str | None = None, namespace: str | None = None, limit: int = 20, cursor: str | None = None

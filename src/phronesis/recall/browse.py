@@ -9,12 +9,13 @@ from phronesis.core.canonical import decode
 from phronesis.core.changes import Delta
 from phronesis.core.conversation import MessageRow, TurnRow
 from phronesis.core.entries import Entry, Outcome
+from phronesis.core.gated import DUPLICATE, Gated
 from phronesis.core.happenings import happening
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
 from phronesis.core.pages import Page
 from phronesis.core.proposals import Refusal, refusals_in
-from phronesis.core.results import DUPLICATE, Explanation, Gated, HistoryEvent, SessionInfo, Turn
+from phronesis.core.results import Explanation, HistoryEvent, SessionInfo, Turn
 from phronesis.core.scope import Scope
 from phronesis.core.undo import as_of as earlier_version
 from phronesis.errors import NotFound

@@ -90,6 +90,7 @@ from phronesis.storage.shown import ShownContexts
 from phronesis.storage.usage import Usage
 from phronesis.storage.used import UsedMemories
 from phronesis.truth.recorder import Recorder
+from phronesis.truth.redaction import Redactor
 from phronesis.wiring.registry import Preparing, make_projector, make_registry, with_keeping
 from phronesis.wiring.resources import make_ref_rules, make_taking_in
 
@@ -118,7 +119,7 @@ def open_memory(
     telling = Telling(BUILDERS[own.facts], own.products)
     rewriter = Rewriter(roster.asker("migrate") or roster.asker("learn"))
     reflect = _reflecting(settings.policy.traits, roster, embedders, finding.searcher)
-    taking_in = make_taking_in(settings.policy.resources, time)
+    taking_in = make_taking_in(settings.policy.resources, time, _redactor(settings.policy).document)
     preparing = Preparing(
         turns=prepare_turns(roster, settings.policy), runs=_learning(own, telling, finding.searcher, roster),
         old=rewriter, reflections=reflect, sources=Reading(SOURCES), patterns=Aggregating(embedders),
@@ -128,7 +129,7 @@ def open_memory(
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
     interpreter = Interpreter(database, recorder, stepper, time, erasure.effects(replayer))
-    writer = Writer(recorder, interpreter, finding.vectorizer.written)
+    writer = Writer(recorder, interpreter, finding.vectorizer.written, _redactor(settings.policy))
     browser = Browser(database)
     stages = Stages(
         database=database,
@@ -137,7 +138,7 @@ def open_memory(
         browser=browser,
         **_answering(browser, finding.searcher, settings.policy, roster, counter=counter, time=time),
         replayer=replayer,
-        doctor=Doctor(database, registry, embedders, counter, roster, finding.mirror, told, time),
+        doctor=Doctor(database, registry, embedders, counter, roster, finding.mirror, told, time, writer.redactor),
         roster=roster,
         ledger=ledger,
         shown=ShownContexts.over(database),
@@ -156,6 +157,10 @@ def open_memory(
         clock=time,
     )
     return Memory(stages, settings.tenant)
+
+
+def _redactor(policy: Policy) -> Redactor:
+    return Redactor(policy.privacy.actions)
 
 
 def _embedders(given: Embedder | Embedders | None, policy: Policy) -> Embedders:
@@ -186,7 +191,9 @@ def _answering(
         "searcher": searcher,
         "retrieving": retrieving,
         "planner": planner,
-        "assembler": Assembler(browser, finding, counter, _core(policy), _summary(policy)),
+        "assembler": Assembler(
+            browser, finding, counter, _core(policy), _summary(policy), masks=policy.privacy.contexts == "mask"
+        ),
         "budget": policy.budget,
         "overviews": OverviewBook(database),
         "traits": TraitBook(database),

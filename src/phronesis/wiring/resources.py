@@ -22,7 +22,9 @@ def make_ref_rules(own: ResourceRules) -> RefRules:
     return RefRules(own.urls, own.files, own.artifacts)
 
 
-def make_taking_in(own: ResourceRules, clock: Callable[[], datetime]) -> TakingIn:
+def make_taking_in(
+    own: ResourceRules, clock: Callable[[], datetime], redact: Callable[[ReadDocument], ReadDocument]
+) -> TakingIn:
     """Join what reads documents, and fetches pages by the policy's rules."""
     rules = FetchRules(
         max_bytes=own.max_bytes, seconds=own.timeout, allow_hosts=own.allow_hosts, deny_hosts=own.deny_hosts,
@@ -30,7 +32,7 @@ def make_taking_in(own: ResourceRules, clock: Callable[[], datetime]) -> TakingI
     )  # fmt: skip
     pages = _Pages(WebFetcher(clock=clock, monotonic=time.monotonic), rules)
     roots = tuple(map(Path, own.file_roots))
-    return TakingIn(Reader(read_document), pages, _in_short, own.urls, roots, own.max_bytes)
+    return TakingIn(Reader(read_document), pages, _in_short, own.urls, roots, own.max_bytes, redact)
 
 
 @dataclass(frozen=True, slots=True)

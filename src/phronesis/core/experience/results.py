@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, overload
 
 from phronesis.core.experience.records import IngestMeta, L1Event
+from phronesis.core.gated import Gated
 from phronesis.core.items import Item
 from phronesis.core.plain import Record
 from phronesis.core.results import Degraded
@@ -15,11 +16,15 @@ Told = tuple[L1Event, IngestMeta]
 
 @dataclass(frozen=True, slots=True)
 class Ingested(Record, Sequence[Told]):
-    """The events of one call, each with its meta, in the order given. ``pending``: recorded, not interpreted yet."""
+    """The events of one call, each with its meta, in the order given. ``pending``: recorded, not interpreted yet.
+
+    ``gated`` names the secrets and personal numbers that were taken out before it was stored.
+    """
 
     entry_id: str
     events: Sequence[Told] = ()
     pending: bool = False
+    gated: Sequence[Gated] = ()
 
     @overload
     def __getitem__(self, index: int) -> Told: ...

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from phronesis.core.gated import Gated
 from phronesis.core.items import Item
 from phronesis.core.plain import Record
 from phronesis.core.resources.records import DocumentRow
-from phronesis.core.results import Gated
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,8 @@ class IngestedResource(Record):
     ``document`` is the item of the document, ``number`` that of its present version: what came is another one where it
     is older, and its sections are ended. ``sections`` are those that this version brought, ``superseded`` those that it
     put others in the place of or has no more, ``unchanged`` how many of the present version stayed as they were.
-    ``gated`` names the sections that are in quarantine. ``pending``: recorded, not read yet.
+    ``gated`` names the sections that are in quarantine, and the secrets and personal numbers that were taken out before
+    it was stored. ``pending``: recorded, not read yet.
     """
 
     entry_id: str

@@ -63,7 +63,8 @@ class TakingIn:
     """Prepares the verb ``resource``: ``reader`` reads, ``fetch`` gives the page of a URL.
 
     ``summarise`` makes the text that is kept of a page in its place; ``urls`` is the policy's word for whether one is
-    fetched: off, summary or snapshot. Files are copied from under ``roots`` alone.
+    fetched: off, summary or snapshot. Files are copied from under ``roots`` alone. ``redact`` takes secrets and
+    personal numbers out of what was read; those of a text that came with the call are out of it already.
     """
 
     reader: Callable[[RawDocument], ReadDocument]
@@ -72,6 +73,7 @@ class TakingIn:
     urls: str = "off"
     roots: Sequence[Path] = ()
     max_bytes: int = 10_000_000
+    redact: Callable[[ReadDocument], ReadDocument] | None = None
 
     def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
         """Give what the document holds, and the sections that read like orders."""
@@ -87,6 +89,8 @@ class TakingIn:
             # Nobody waits for a turn's reference: why it was not taken in is kept, and it is not tried again and again.
             logger.info("a reference was not taken in: %s", error.code)
             return [Outcome(role=REFUSED, made_by="policy", body={"code": error.code, "reason": str(error)[:500]})]
+        if self.redact is not None and payload.get("text") != found.text:
+            found = self.redact(found)
         if payload.get("mode") == SUMMARY:
             found = self.summarise(found)
         texts = {n: found.text[one.start : one.end] for n, one in enumerate(found.sections)}

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 import click
 
 from phronesis.core.context import ContextPackage
+from phronesis.core.gated import DUPLICATE
 from phronesis.core.instants import from_micros, parse_moment
 from phronesis.core.items import Item
 from phronesis.core.pages import Page
 from phronesis.core.plain import as_json
 from phronesis.core.prospective import in_words
 from phronesis.core.results import (
-    DUPLICATE,
     AddResult,
     Degraded,
     EditResult,
@@ -144,7 +144,7 @@ def say_added(result: AddResult) -> None:
     say(*(f"{item.citation}  {item.kind}  {cut(on_one_line(item.content), 60)}" for item in result.items))
     told = [text for text in result.gated if text.rule not in _USUAL]
     for text in told:
-        what = "stored" if text.rule == DUPLICATE else "learned"
+        what = "stored" if text.rule == DUPLICATE or text.place is not None else "learned"
         say(f"not {what}: {cut(on_one_line(text.text), 40)} ({on_one_line(text.reason)})")
     say_degraded(result.degraded)
 

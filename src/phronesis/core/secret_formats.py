@@ -1,0 +1,184 @@
+"""Credentials that a text holds, found by the formats that their issuers publish.
+
+Each format has a literal that every instance contains. Only where the literal stands is the pattern tried, at that
+place and over a bounded number of characters: the cost goes with the length of the text, whatever is in it.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+_ALNUM: Final = "A-Za-z0-9"
+_NAME: Final = "A-Za-z0-9_"
+_URLSAFE: Final = "A-Za-z0-9_-"
+_HEX: Final = "0-9a-f"
+
+MAX_TOKEN: Final = 512
+"""Characters of a token that are read; a JSON Web Token may have eight times as many in each of its parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where something stands in a text that is not to be kept, and its kind."""
+
+    start: int
+    end: int
+    kind: str
+
+
+_PREFIXED: Final = (
+    # kind, prefixes, characters after the prefix, how many at least
+    ("aws_key", "AKIA ASIA ABIA ACCA", "A-Z0-9", 16),
+    ("github_token", "ghp_ gho_ ghu_ ghs_ ghr_", _ALNUM, 20),
+    ("github_token", "github_pat_", _NAME, 20),
+    ("gitlab_token", "glpat- gldt- glrt- glptt- gloas- glcbt- glimt- glsoat- glagent- glft-", _URLSAFE, 16),
+    ("slack_token", "xoxa- xoxb- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp-", f"{_ALNUM}.-", 10),
+    ("slack_webhook", "hooks.slack.com/services/", f"{_ALNUM}/", 20),
+    ("stripe_key", "sk_live_ sk_test_ rk_live_ rk_test_ whsec_", _ALNUM, 10),
+    ("anthropic_key", "sk-ant-", _URLSAFE, 16),
+    ("openai_key", "sk-proj- sk-svcacct- sk-admin- sk-or-v1-", _URLSAFE, 16),
+    ("openai_key", "sk-", _ALNUM, 16),
+    ("google_key", "AIza", _URLSAFE, 30),
+    ("google_key", "GOCSPX- ya29.", _URLSAFE, 20),
+    ("huggingface_token", "hf_", _ALNUM, 28),
+    ("npm_token", "npm_", _ALNUM, 30),
+    ("pypi_token", "pypi-AgE", _URLSAFE, 16),
+    ("sendgrid_key", "SG.", f".{_URLSAFE}", 30),
+    ("twilio_key", "SK", _HEX, 32),
+    ("digitalocean_token", "dop_v1_ doo_v1_ dor_v1_", _HEX, 40),
+    ("databricks_token", "dapi", _HEX, 32),
+    ("shopify_token", "shpat_ shpca_ shppa_ shpss_", "0-9a-fA-F", 32),
+    ("square_token", "sq0atp- sq0csp-", _URLSAFE, 20),
+    ("grafana_token", "glsa_ glc_", f"{_NAME}=+/", 30),
+    ("vault_token", "hvs. hvb. hvr.", _URLSAFE, 20),
+    ("linear_key", "lin_api_", _ALNUM, 30),
+    ("notion_token", "ntn_ secret_", _ALNUM, 40),
+    ("groq_key", "gsk_", _ALNUM, 40),
+    ("xai_key", "xai-", _ALNUM, 40),
+    ("perplexity_key", "pplx-", _ALNUM, 40),
+    ("replicate_token", "r8_", _ALNUM, 30),
+    ("figma_token", "figd_", _URLSAFE, 30),
+    ("postman_key", "PMAK-", f"{_HEX}-", 40),
+    ("docker_token", "dckr_pat_", _URLSAFE, 20),
+    ("supabase_token", "sbp_", _HEX, 40),
+    ("atlassian_token", "ATATT3x", f"={_URLSAFE}", 40),
+    ("newrelic_key", "NRAK-", _ALNUM, 20),
+    ("sentry_token", "sntrys_ sntryu_", f"{_NAME}=+/", 40),
+    ("doppler_token", "dp.pt. dp.st.", f".{_URLSAFE}", 20),
+    ("tailscale_key", "tskey-", _URLSAFE, 20),
+    ("rubygems_key", "rubygems_", _HEX, 40),
+    ("age_key", "AGE-SECRET-KEY-1", "A-Z0-9", 40),
+    ("alibaba_key", "LTAI", _ALNUM, 12),
+    ("tencent_key", "AKID", _ALNUM, 30),
+)
+"""Tokens that begin with letters of their issuer's (its documentation, and GitHub's list of secrets it scans for)."""
+
+_AUTHORIZATION: Final = (
+    rf"(?i:authorization)\\?[\"']?\s{{0,4}}[:=]\s{{0,4}}\\?[\"']?(?i:basic|token|digest|apikey)[ ]{{1,4}}"
+    rf"(?P<secret>[{_ALNUM}._~+/-]{{8,{MAX_TOKEN}}}={{0,2}})"
+)
+_SHAPED: Final = (
+    # kind, literal, pattern from the literal on; the group "secret" is what is taken out, else all of it
+    ("json_web_token", "eyj", rf"eyJ[{_URLSAFE}]{{8,4096}}\.eyJ[{_URLSAFE}]{{8,4096}}(?:\.[{_URLSAFE}]{{0,4096}})?"),
+    ("password", "://", r"://[^\s/?#:@\"'<>]{0,100}:(?P<secret>[^\s/?#@\"'<>]{1,200})@"),
+    ("azure_key", "accountkey=", r"(?i:AccountKey)=(?P<secret>[A-Za-z0-9+/]{40,100}={0,2})"),
+    ("azure_key", "sharedaccesskey=", r"(?i:SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{40,100}={0,2})"),
+    ("azure_key", "q~", r"(?<=[A-Za-z0-9_~.]{3}\d)Q~[A-Za-z0-9_~.-]{31,34}"),
+    ("telegram_token", ":aa", rf"(?<=\d{{8}}):AA[{_URLSAFE}]{{32,34}}(?![{_URLSAFE}])"),
+    ("access_token", "bearer ", rf"(?i:bearer)[ ]{{1,4}}(?P<secret>[{_ALNUM}._~+/-]{{16,{MAX_TOKEN}}}={{0,2}})"),
+    ("access_token", "authorization", _AUTHORIZATION),
+)  # fmt: skip
+
+_PRIVATE_KEY: Final = "-----begin "
+_PEM_HEAD: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_TAIL: Final = "-----END "
+_PEM_LINE: Final = re.compile(r"(?:\\r|\\n|[\s\"'+,])*+[A-Za-z0-9+/=:, -]{16,}+")
+"""A line of the body of a key whose end is missing."""
+
+_UNREAL: Final = re.compile(
+    r"[$%<{]|\*\*\*|\.\.\.|(?i:^(?:x+|pass(?:word|wd)?|pwd|secret|token|your[-_].*|redacted|hidden|masked)$)"
+)
+"""What stands for a credential: a variable, a mask, or its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    kind: str
+    literal: str
+    pattern: re.Pattern[str]
+
+
+@cache
+def _compiled(kind: str, literal: str, pattern: str) -> _Format:
+    return _Format(kind, literal, re.compile(pattern))
+
+
+def _rows() -> Iterator[tuple[str, str, str]]:
+    for kind, prefixes, characters, least in _PREFIXED:
+        for prefix in prefixes.split():
+            body = rf"(?<![A-Za-z0-9]){re.escape(prefix)}[{characters}]{{{least},{MAX_TOKEN}}}(?![A-Za-z0-9])"
+            yield kind, prefix.lower(), body
+    yield from _SHAPED
+
+
+_ROWS: Final = tuple(_rows())
+KINDS: Final = tuple(sorted({row[0] for row in _ROWS} | {"private_key"}))
+"""Kinds of credentials that have a format of their own."""
+
+
+def lowered(text: str) -> str:
+    """Give a text in small letters, each in its place."""
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(one.lower() if one.isascii() else one for one in text)
+
+
+def places(low: str, literal: str) -> Iterator[int]:
+    """Give where a literal stands in a text."""
+    at = low.find(literal)
+    while at >= 0:
+        yield at
+        at = low.find(literal, at + len(literal))
+
+
+def find_formats(text: str, low: str) -> list[Span]:
+    """Give the credentials of a text that have a format of their own; ``low`` is the text in small letters."""
+    found = list(_private_keys(text, low)) if _PRIVATE_KEY in low else []
+    for kind, literal, pattern in _ROWS:
+        if literal not in low:
+            continue
+        form = _compiled(kind, literal, pattern)
+        for at in places(low, literal):
+            match = form.pattern.match(text, at)
+            if match is None:
+                continue
+            start, end = match.span("secret" if "secret" in match.re.groupindex else 0)
+            if literal == "authorization" or _is_issued(text[start:end], kind):
+                found.append(Span(start, end, kind))
+    return found
+
+
+def _is_issued(value: str, kind: str) -> bool:
+    """Tell whether a value is one that was issued: what was drawn at random has figures, what stands for it a mark."""
+    if kind == "password":
+        return _UNREAL.search(value) is None
+    return any(map(str.isdigit, value)) and (kind != "access_token" or any(map(str.isalpha, value)))
+
+
+def _private_keys(text: str, low: str) -> Iterator[Span]:
+    """Give each block of a private key, to its end line; to the last line that may be of its body where it has none."""
+    done, last = 0, text.rfind(_PEM_TAIL)
+    for at in places(low, _PRIVATE_KEY):
+        head = _PEM_HEAD.match(text, at) if at >= done else None
+        if head is None:
+            continue
+        tail = text.find(_PEM_TAIL, head.end()) if last >= head.end() else -1
+        if tail >= 0:
+            close = text.find("-----", tail + len(_PEM_TAIL), tail + 80)
+            done = tail + len(_PEM_TAIL) if close < 0 else close + 5
+        else:
+            done = head.end()
+            while (line := _PEM_LINE.match(text, done)) is not None and line.end() > done:
+                done = line.end()
+        yield Span(at, done, "private_key")
