@@ -5,7 +5,7 @@
     PhronesisError                      phronesis.error
      ├─ InputError (ValueError)         input.invalid        a field of a call is wrong; ``field`` names it
      │   ├─ BudgetTooSmall              input.budget         the token budget cannot hold what must be in it
-     │   ├─ TooLarge                    input.too_large      a server takes no more at once than it said
+     │   ├─ TooLarge                    input.too_large      more at once, or nested deeper, than is taken
      │   └─ ClaimsRefused               input.claims         a block of claims breaks rules; ``violations`` lists all
      ├─ NotFound (LookupError)          not_found            no such item, entry, session in this scope
      │   └─ Erased                      erased               it was here and has been erased
@@ -85,7 +85,7 @@ class BudgetTooSmall(InputError):
 
 
 class TooLarge(InputError):
-    """What was sent to a server is larger than it takes; nothing was stored."""
+    """More than is taken at once: bytes, members or levels of nesting; nothing was stored."""
 
     code = "input.too_large"
 

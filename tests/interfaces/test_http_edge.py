@@ -3,17 +3,20 @@
 import json
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from growth import assert_linear, repeated
 from phronesis import Memory
 from phronesis.config.serving import Serving
-from phronesis.errors import InputError, RateLimited
+from phronesis.errors import InputError, RateLimited, TooLarge
 from phronesis.interfaces.limiting import MAX_CALLERS, RateLimit
+from phronesis.interfaces.rest.extent import check_extent
 from phronesis.interfaces.rest.watching import Watch
 from phronesis.interfaces.serving import make_server_app
 
@@ -201,3 +204,41 @@ def test_where_others_reach_it_any_name_will_do() -> None:
     assert Serving(host="0.0.0.0").answers_to == ()  # noqa: S104 - what is tested
     assert "localhost" in Serving(host="::1").answers_to
     assert not Serving(host="memory.example").on_loopback
+
+
+NESTED = ["[" * 100_000, '{"a":' * 10_000, '{"content":"x","metadata":' + '{"a":[' * 100 + "1" + "]}" * 100 + "}"]
+MANY = [
+    json.dumps({"content": "x", "metadata": {f"k{n}": n for n in range(300_000)}}),
+    json.dumps({"content": "x", "metadata": {f"k{n}": n for n in range(20_000)}}),
+    json.dumps({"content": "x", **{f"k{n}": "\\" for n in range(250_000)}}),
+    '{"content": "x", "metadata": {"a": [' + "[]," * 250_000 + "1]}}",
+]
+
+
+@pytest.mark.parametrize("body", [*NESTED, *MANY], ids=range(len(NESTED + MANY)))
+def test_a_body_that_holds_too_much_is_refused_before_it_is_parsed(memory: Memory, body: str) -> None:
+    said = client_of(memory).post(API, content=body, headers={"Content-Type": "application/json"})
+    assert (said.status_code, said.json()["code"]) == (413, "input.too_large")
+    assert len(memory.get_all()) == 0
+
+
+def test_signs_of_json_in_a_text_are_no_members(memory: Memory) -> None:
+    texts = ("{[,\\" * 300_000, '"' * 300_000, "]" * 300_000)
+    for text in texts:
+        body = json.dumps({"content": text, "infer": False})
+        assert client_of(memory).post(API, content=body, headers={"Content-Type": "application/json"}).is_success
+    assert {one.content for one in memory.get_all()} == set(texts)
+    for broken in ('{"content": "' + ",[" * 300_000, "]" * 300_000, "]" * 200_001 + "[" * 200_001):
+        refused = client_of(memory).post(API, content=broken, headers={"Content-Type": "application/json"})
+        assert refused.status_code in {400, 413}
+
+
+def test_the_time_to_look_at_a_body_goes_with_its_length() -> None:
+    little = Serving(max_members=100, max_depth=8)
+    for piece in ('"\\"', "[{", '"', '"",', "[]", "\\\\"):
+        assert_linear(partial(_looked_at, little), lambda n, piece=piece: repeated(piece)(n).encode(), 1_000_000)
+
+
+def _looked_at(serving: Serving, body: bytes) -> None:
+    with suppress(TooLarge):
+        check_extent(body, serving)

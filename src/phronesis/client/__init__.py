@@ -6,6 +6,7 @@ A verb is one line, so that the two cannot drift: its parameters are those of Me
 import functools
 import inspect
 import json
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, get_type_hints
@@ -32,11 +33,14 @@ _UPLOADED = frozenset({"uri", "title", "user_id", "namespace"})
 
 def _verb(method: Verb[P, R]) -> RemoteVerb[P, R]:
     route, signature = ROUTES[method.__name__], inspect.signature(method)
+    keyed = "idempotency_key" in signature.parameters
 
     @functools.wraps(method)
     def call(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> R:
         given = dict(signature.bind(self, *args, **kwargs).arguments)
         del given["self"]
+        if keyed and given.get("idempotency_key") is None:  # what is sent again is done once
+            given["idempotency_key"] = uuid.uuid4().hex
         answer: R = self.carry_out(method, route, given)
         return answer
 
@@ -50,18 +54,20 @@ class Client:
     key's. What belongs to the machine of the store alone (rebuild, import, keys, doctor …) is not here.
     """
 
-    def __init__(self, url: str, *, api_key: str | None = None, timeout: float = 30.0) -> None:
+    def __init__(self, url: str, *, api_key: str | None = None, timeout: float = 30.0, retries: int = 3) -> None:
         """Speak to a server; nothing is sent before the first verb.
 
         Args:
             url: where it listens, such as ``http://127.0.0.1:8765``.
             api_key: a key, as ``phronesis keys create`` prints it; none where the server asks for none.
             timeout: seconds to wait for an answer.
+            retries: how often a call is sent again when the connection breaks, or the server asks for time. Writes are
+                done once: each has an idempotency key, its own where none is given.
 
         Raises:
-            InputError: ``url`` is no address. MissingExtra: the HTTP library is not installed.
+            InputError: ``url`` is no address, or ``retries`` no count. MissingExtra: the HTTP library is not installed.
         """
-        self._transport = Transport(url, api_key=api_key, timeout=timeout)
+        self._transport = Transport(url, api_key=api_key, timeout=timeout, retries=retries)
 
     add = _verb(Memory.add)
     get_all = _verb(Memory.get_all)
@@ -127,7 +133,7 @@ class Client:
         asked = {"erase": "true"} if id is not None else {}
         query = asked if reason is None else {**asked, "reason": reason}
         answer = self._transport.send(
-            "DELETE", path, query=query, headers=_headers({"expected_version": expected_version})
+            "DELETE", path, query=query, headers=_headers({"expected_version": expected_version}), repeatable=False
         )
         certificate: ErasureCertificate = decoded(ErasureCertificate, answer)
         return certificate

@@ -1,7 +1,10 @@
-"""One request and its answer: what is sent as JSON, and what a problem becomes."""
+"""One request and its answer: what is sent as JSON, when it is sent again, and what a problem becomes."""
 
+import random
+import time
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from http import HTTPStatus
 from types import ModuleType
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -16,15 +19,27 @@ PROBLEM: Final = "application/problem+json"
 _NO_ROUTE: Final = "http."
 """What the codes of refusals begin with that no verb of the server raised."""
 
+FIRST_WAIT_SECONDS: Final = 0.2
+"""Before the first retry; each later wait is twice as long, and up to as much again at random."""
+
+LONGEST_WAIT_SECONDS: Final = 60.0
+"""A server that asks for more time is not waited for."""
+
+_AWAY: Final = frozenset({502, 503, 504})
+"""What a proxy answers while the server behind it is away; the request may have reached it all the same."""
+
 
 class Transport:
     """Speaks to one server. Thread-safe; its connections are kept until it is closed."""
 
-    def __init__(self, url: str, *, api_key: str | None, timeout: float) -> None:
+    def __init__(self, url: str, *, api_key: str | None, timeout: float, retries: int) -> None:
         self._httpx = _library()
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.netloc:
             raise InputError("url must be a server's address, such as http://127.0.0.1:8765", field="url")
+        if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+            raise InputError(f"retries must be an integer from 0, not {retries!r:.40}", field="retries")
+        self._retries = retries
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._client = self._httpx.Client(base_url=url.rstrip("/") + PREFIX, headers=headers, timeout=timeout)
 
@@ -32,7 +47,36 @@ class Transport:
         """Close the connections."""
         self._client.close()
 
-    def send(
+    def send(self, method: str, path: str, *, repeatable: bool = True, **sent: Any) -> Any:
+        """Give the answer's JSON.
+
+        Args:
+            method: of HTTP.
+            path: below the API's own.
+            repeatable: whether doing it twice is doing it once. What is not is sent again only where the server was not
+                reached, or says that it did nothing.
+            **sent: ``query``, ``body``, ``headers``, ``files``.
+
+        Raises:
+            PhronesisError: of the class that the server names, with its message, field and details.
+            ServerUnavailable: no server, or nothing of ours, answered in time; a write may have been done all the same.
+        """
+        for left in range(self._retries, -1, -1):
+            pause = FIRST_WAIT_SECONDS * 2 ** (self._retries - left)
+            try:
+                response = self._once(method, path, **sent)
+            except self._httpx.HTTPError as error:
+                if not left or not self._passes(error, repeatable=repeatable):
+                    raise self._unavailable(method, path, error) from error
+            else:
+                wanted = _wanted_pause(response, repeatable=repeatable)
+                if wanted is None or not left:
+                    return self._answer(method, path, response)
+                pause = max(pause, wanted)
+            time.sleep(pause * random.uniform(1, 2))  # noqa: S311 - no secret
+        raise AssertionError  # pragma: no cover - the last try returns or raises
+
+    def _once(
         self,
         method: str,
         path: str,
@@ -42,26 +86,42 @@ class Transport:
         headers: Mapping[str, str] | None = None,
         files: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Give the answer's JSON.
-
-        Raises:
-            PhronesisError: of the class that the server names, with its message, field and details.
-            ServerUnavailable: no server, or nothing of ours, answered in time; a write may have been done all the same.
-        """
         given = {"json": body} if files is None else {"data": body, "files": files}
+        return self._client.request(
+            method, path, params=query, headers=headers, **(given if body is not None or files else {})
+        )
+
+    def _passes(self, error: Exception, *, repeatable: bool) -> bool:
+        """Tell whether the same request may be sent again after a fault of the connection."""
+        if isinstance(error, self._httpx.ConnectError | self._httpx.ConnectTimeout):
+            return True  # nothing was sent
+        broken = self._httpx.NetworkError | self._httpx.RemoteProtocolError
+        return repeatable and isinstance(error, broken)
+
+    def _answer(self, method: str, path: str, response: Any) -> Any:
         try:
-            response = self._client.request(
-                method, path, params=query, headers=headers, **(given if body is not None or files else {})
-            )
             return _read(response)
-        except (self._httpx.HTTPError, ValueError) as error:
+        except ValueError as error:
             if isinstance(error, PhronesisError):
                 raise
-            raise ServerUnavailable(
-                f"{method} {path} at {self._client.base_url}: {error or type(error).__name__}; start it (phronesis"
-                " serve), or give another url or a longer timeout",
-                field="url",
-            ) from error
+            raise self._unavailable(method, path, error) from error
+
+    def _unavailable(self, method: str, path: str, error: Exception) -> ServerUnavailable:
+        return ServerUnavailable(
+            f"{method} {path} at {self._client.base_url}: {error or type(error).__name__}; start it (phronesis"
+            " serve), or give another url or a longer timeout",
+            field="url",
+        )
+
+
+def _wanted_pause(response: Any, *, repeatable: bool) -> float | None:
+    """Give how many seconds to wait before the same request is sent again; None when it is not to be."""
+    ours = response.headers.get("content-type", "").partition(";")[0] == PROBLEM
+    told = response.headers.get("retry-after", "")
+    if response.status_code == HTTPStatus.TOO_MANY_REQUESTS or (ours and told):
+        pause = float(told) if told.isdecimal() else 0.0  # nothing was done
+        return pause if pause <= LONGEST_WAIT_SECONDS else None
+    return 0.0 if repeatable and not ours and response.status_code in _AWAY else None
 
 
 def plain(value: Any) -> Any:

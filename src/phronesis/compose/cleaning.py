@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import unquote
 
+from phronesis.core.lookalikes import skeleton
 from phronesis.core.text import storable
 
 LABEL_LENGTH: Final = 40
@@ -60,6 +61,7 @@ _ROLES: Final = frozenset(
     系统 系統 开发者 開發者 用户 用戶 助手 工具 管理员 管理員
     """.split()  # noqa: SIM905 - a word list reads better as words
 )
+_NAME_WORD: Final = re.compile(r"[^\W\d_]+")
 _LABEL_MARKS: Final = re.compile(r"[\[\]()<>\"'`;,:=\\/{}|#*]")
 _PLACE_MARKS: Final = re.compile(r"[\[\]()<>\"'`;,:=\\{}|#*]")
 
@@ -115,7 +117,16 @@ def title(names: Sequence[str]) -> str:
 def name_of(text: str) -> str:
     """Give a speaker's name as ``label`` does; empty when it is a role's: nobody becomes the system by a name."""
     name = label(text)
-    return "" if _read(name) in _ROLES else name
+    return "" if _reads_as_role(name) else name
+
+
+def _reads_as_role(name: str) -> bool:
+    """Tell whether a name is that of a role, or of several: ``SYSTEM``, ``ѕystem``, ``system 2``, ``System Admin``."""
+    seen = skeleton(name)
+    if _read(name) in _ROLES or _read(seen) in _ROLES:
+        return True
+    words = _NAME_WORD.findall(seen)
+    return bool(words) and all(word in _ROLES for word in words)
 
 
 def _read(text: str) -> str:

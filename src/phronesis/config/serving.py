@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final
 import pydantic
 
 from phronesis.config.gateways import Part
+from phronesis.core.canonical import MAX_DEPTH
 from phronesis.errors import InputError
 
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
@@ -61,6 +62,18 @@ class Serving(Part):
     )
     max_body: int = pydantic.Field(
         default=16_000_000, ge=1_000, le=200_000_000, description="Bytes that a request may carry."
+    )
+    max_members: int = pydantic.Field(
+        default=200_000,
+        ge=100,
+        le=10_000_000,
+        description="Members that the objects and lists of a JSON body may have together.",
+    )
+    max_depth: int = pydantic.Field(
+        default=MAX_DEPTH + 8,
+        ge=8,
+        le=200,
+        description=f"Levels that a JSON body may be nested; each value in it may have {MAX_DEPTH}.",
     )
     requests_per_minute: int | None = pydantic.Field(
         default=None,

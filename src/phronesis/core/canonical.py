@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from phronesis.errors import InputError
+from phronesis.errors import InputError, TooLarge
 
 FLOAT_DIGITS: Final = 9
 """Decimal places kept of a float that is stored: well above what any law distinguishes, well below where two
@@ -14,6 +14,9 @@ machines' libm differ (the last units of a double's 15–17 digits)."""
 
 MAX_DEPTH: Final = 64
 """Nesting that a payload may have; Python's own JSON encoder recurses."""
+
+MAX_KEYS: Final = 10_000
+"""Members of one object. What has more is a table, and belongs in a file."""
 
 
 # Made once: ``json.dumps`` with any option makes an encoder at every call. Plain data holds no circle to look for.
@@ -58,7 +61,8 @@ def plain(value: Any, *, field: str, _depth: int = 0) -> Any:
     """Give ``value`` as plain JSON data, or raise InputError naming the place: ``metadata.tags[2]``.
 
     Mappings become dicts with string keys, tuples become lists, floats are rounded. NaN and infinities, bytes,
-    sets and other objects are refused: they would not come back as they went in.
+    sets and other objects are refused: they would not come back as they went in. TooLarge for an object with too many
+    members, before any of them is looked at.
     """
     if value is None or isinstance(value, (str, bool)):
         return value
@@ -73,6 +77,12 @@ def plain(value: Any, *, field: str, _depth: int = 0) -> Any:
     if _depth >= MAX_DEPTH:
         raise InputError(f"{field} is nested more than {MAX_DEPTH} levels deep; flatten it", field=field)
     if isinstance(value, (dict, Mapping)):  # a check against the abstract class alone costs ten times as much
+        if len(value) > MAX_KEYS:
+            raise TooLarge(
+                f"{field} has {len(value):,} members; an object may have {MAX_KEYS:,}: keep the data in a file and"
+                " refer to it",
+                field=field,
+            )
         out: dict[str, Any] = {}
         for key, inner in value.items():
             if not isinstance(key, str):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from phronesis.errors import InputError
+from phronesis.errors import InputError, TooLarge
 
 MAX_ID_LENGTH: Final = 256
 """Characters of an id. Long enough for paths and e-mail addresses, short enough for an index key."""
@@ -70,7 +70,7 @@ def check_text(value: object, *, field: str, allow_empty: bool = False) -> str:
     if not allow_empty and not value.strip():
         raise InputError(f"{field} is empty; it needs some words", field=field)
     if len(value) > MAX_TEXT_LENGTH:
-        raise InputError(
+        raise TooLarge(
             f"{field} has {len(value):,} characters; at most {MAX_TEXT_LENGTH:,} are stored as one text."
             " Split it, or ingest it as a document",
             field=field,

@@ -19,7 +19,7 @@ from phronesis.core.proposals import PROPOSALS
 from phronesis.derive.consolidation import consolidated, stated_in_messages
 from phronesis.derive.extraction import MENTIONS, ByRules, by_rules, message_text
 from phronesis.derive.governing import withheld_in
-from phronesis.derive.guarding import guarded, suspected
+from phronesis.derive.guarding import guarded, suspected, unlearned
 from phronesis.derive.handler import Handler, Outcomes, Prepare
 from phronesis.derive.mentions import make_entity, make_mention
 from phronesis.derive.rollback import taken_back
@@ -66,7 +66,8 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     items = list(made.values())
     entities, mentions = _mentions(view, entry, outcomes, made)
     ids = [item_id(entry.id, "message", str(n)) for n in range(len(messages))] if PROPOSALS in outcomes else []
-    stated = stated_in_messages(view, entry, outcomes, items, ids)
+    unread = unlearned(outcomes)
+    stated = [one for one in stated_in_messages(view, entry, outcomes, items, ids) if one.proposal.n not in unread]
     spoken = _conversation(entry, session, rows) if session_id is not None else None
     spoken = with_summary(view, entry, outcomes, spoken)
     if not stated:

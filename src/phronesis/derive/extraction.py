@@ -26,6 +26,7 @@ from phronesis.derive.extracting.rules import Rules, known_languages
 from phronesis.derive.extracting.tagging.opinion import second_opinion
 from phronesis.derive.governing import USUAL, WITHHELD, Terms, withheld_in
 from phronesis.derive.handler import DEGRADED_ROLE, Bench, by_role
+from phronesis.derive.instructions import speaker_name
 from phronesis.derive.judging import Judge
 from phronesis.derive.prompts import prompt
 from phronesis.models.asker import Answer
@@ -217,7 +218,7 @@ def messages_said(entry: Entry, texts: Mapping[int, str]) -> dict[int, Said]:
         message = entry.payload["messages"][n]
         given = message.get("created_at") or entry.payload.get("occurred_at")
         at = entry.recorded_at if given is None else parse_moment(given, field="created_at")
-        out[n] = Said(text, message["role"], at, message.get("name"))
+        out[n] = Said(text, message["role"], at, speaker_name(message.get("name")))
     return out
 
 

@@ -7,12 +7,15 @@ A step after the extractors: it takes none of their outcomes away, and says in o
 - what repeats texts that a composed context has shown to the session (``echoes``): from anybody but the user it is no
   new evidence. ``{"echoes": [{n, of, start, end}]}`` names sentences, or words that something is proposed from.
 
-Messages of the assistant and of tools are looked at. The user's may say what they like: they are the one who gives
-orders, and what they say again counts as a confirmation.
+- what a tool says in a language whose orders nobody here would know (``unjudged``): nothing is learned from it.
+
+Messages of the assistant and of tools are looked at, and the results of tool calls, which are numbered behind the
+messages. The user's may say what they like: they are the one who gives orders, and what they say again counts as a
+confirmation.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,7 +26,7 @@ from phronesis.core.scope import LaneName
 from phronesis.core.shingles import Shown, echoes
 from phronesis.derive.extraction import texts_of
 from phronesis.derive.handler import Bench, Outcomes, Prepare
-from phronesis.derive.instructions import find_order, load_rules
+from phronesis.derive.instructions import MAX_QUOTE, find_order, is_judged, load_rules
 from phronesis.storage.shown import shown_before, texts_of_items
 
 SUSPECTED: Final = "suspected"
@@ -32,6 +35,15 @@ SUSPECTED: Final = "suspected"
 SPOKEN_FOR: Final = frozenset({"assistant", "tool"})
 """Roles whose words are trusted less than the user's: a model repeats what it read, and a tool reads what anybody
 wrote (``derive.conversation.TRUST_OF_ROLE``)."""
+
+UNJUDGED: Final = "unjudged"
+"""The role of the outcome that names the messages whose language nobody here judges: ``{"unjudged": [n]}``."""
+
+LANGUAGE_VERSION: Final = "judged-languages/1"
+LANGUAGE: Final = "language"
+"""The rule of the refusal that says so."""
+
+_FOREIGN: Final = "a tool says it in a language in which no order to a model would be recognised; nothing is learned"
 
 ECHO_VERSION: Final = "shingles/1"
 
@@ -71,9 +83,11 @@ def guarded(prepare: Prepare) -> Prepare:
     def both(bench: Bench, entry: Entry) -> Sequence[Outcome]:
         outcomes = prepare(bench, entry)
         texts = _spoken_for(entry)
-        if not texts:
+        answers = _answers(entry)
+        if not texts and not answers:
             return outcomes
-        return [*outcomes, *suspicions(texts, beside=outcomes), *repetitions(bench, entry, outcomes, texts)]
+        outcomes = [*outcomes, *unjudged(entry, outcomes, texts)]
+        return [*outcomes, *suspicions(texts | answers, beside=outcomes), *repetitions(bench, entry, outcomes, texts)]
 
     return both
 
@@ -92,11 +106,37 @@ def suspicions(texts: Mapping[int, str], *, beside: Iterable[Outcome] = ()) -> l
         Refusal(n=n, text=order.quote, rule=QUARANTINED, reason=_WHY.format(rule=order.rule)).to_dict()
         for n, order in found.items()
     ]
-    number = 1 + max((outcome.n for outcome in beside if outcome.role == GATED), default=-1)
     return [
         Outcome(role=SUSPECTED, made_by=made_by, body={"suspected": rows}),
-        Outcome(role=GATED, n=number, made_by=made_by, body={"refusals": refusals}),
+        Outcome(role=GATED, n=_free(beside), made_by=made_by, body={"refusals": refusals}),
     ]
+
+
+def unjudged(entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[int, str]) -> list[Outcome]:
+    """Give the outcomes that say which messages of tools are learned nothing from, for want of their language.
+
+    Only what something is proposed from is looked at.
+    """
+    proposed, messages = _proposed(outcomes), entry.payload.get("messages", ())
+    found = [n for n, text in texts.items()
+             if n in proposed and messages[n]["role"] == "tool" and not is_judged(text)]  # fmt: skip
+    if not found:
+        return []
+    refusals = [Refusal(n=n, text=texts[n][:MAX_QUOTE], rule=LANGUAGE, reason=_FOREIGN).to_dict() for n in found]
+    return [
+        Outcome(role=UNJUDGED, made_by=LANGUAGE_VERSION, body={UNJUDGED: found}),
+        Outcome(role=GATED, n=_free(outcomes), made_by=LANGUAGE_VERSION, body={"refusals": refusals}),
+    ]
+
+
+def unlearned(outcomes: Outcomes) -> frozenset[int]:
+    """Give the messages of an entry from which nothing is learned, whatever is proposed."""
+    return frozenset(n for outcome in outcomes.get(UNJUDGED, ()) for n in outcome.body[UNJUDGED])
+
+
+def _free(outcomes: Iterable[Outcome]) -> int:
+    """Give a number that no refusals of these outcomes have."""
+    return 1 + max((outcome.n for outcome in outcomes if outcome.role == GATED), default=-1)
 
 
 def repetitions(bench: Bench, entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[int, str]) -> list[Outcome]:
@@ -133,6 +173,27 @@ def _proposed(outcomes: Iterable[Outcome]) -> dict[int, list[tuple[int, int]]]:
         for row in outcome.body["proposals"] if outcome.role == PROPOSALS else ():
             out.setdefault(row["n"], []).append((row["start"], row["end"]))
     return out
+
+
+def _answers(entry: Entry) -> dict[int, str]:
+    """Give the words of what tools were found to answer, numbered behind the messages."""
+    calls = entry.payload.get("tool_calls", ())
+    first = len(entry.payload.get("messages", ()))
+    found = {first + n: "\n".join(words_in(call.get("result"))) for n, call in enumerate(calls) if not is_erased(call)}
+    return {n: text for n, text in found.items() if text}
+
+
+def words_in(value: Any) -> Iterator[str]:
+    """Give the texts in a JSON value, in order, the names of its members too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield name
+            yield from words_in(inner)
+    elif isinstance(value, Sequence):
+        for inner in value:
+            yield from words_in(inner)
 
 
 def _spoken_for(entry: Entry) -> dict[int, str]:

@@ -14,15 +14,18 @@ The rules are data, ``instructions.toml``:
 
 import bisect
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Final
 
+from phronesis.compose.cleaning import clean, label, name_of
+from phronesis.core.lookalikes import latin_letter
 from phronesis.core.pattern_tables import parse_folded
 from phronesis.core.text import one_of
+from phronesis.derive.encodings import apart, decoded, turned
+from phronesis.index.tokens import ENGLISH_STOP_WORDS
 
 MAX_SCANNED: Final = 1_000_000
 """Characters of a text that are looked at: some 0.1 s. What stands behind them is not found."""
@@ -32,6 +35,12 @@ MAX_QUOTE: Final = 200
 
 HIDDEN: Final = "hidden_text"
 """The rule of text that nobody sees and a model reads."""
+
+_MAX_LAYERS: Final = 2
+"""Encodings within encodings that are read."""
+
+_LEAST_HIDDEN: Final = 6
+"""Letters of a word that an order needs, for it to be looked for among letters that stand apart."""
 
 _BEFORE: Final = 160
 """Characters before a match that may say that it is none."""
@@ -48,7 +57,21 @@ _INVISIBLE: Final = (
 )
 _HAN: Final = "\u3400-\u4dbf\u4e00-\u9fff"
 _HAS_HAN: Final = re.compile(f"[{_HAN}]")
-_DROPPED: Final = re.compile(rf"[*{_INVISIBLE}]+|(?<=[{_HAN}])[ \t\u3000]+(?=[{_HAN}])")
+_MARKS: Final = "\u0300-\u036f\u0483-\u0489\u20d0-\u20ff"
+_DROPPED: Final = re.compile(rf"[*{_INVISIBLE}{_MARKS}]+|(?<=[{_HAN}])[ \t\u3000]+(?=[{_HAN}])")
+_STRUCTURE: Final = re.compile(r"[\[\]<>{}|#*`:\n]")
+_SAMPLED: Final = 2_000
+_LETTER: Final = re.compile(r"[^\W\d_]")
+_KNOWN_LETTER: Final = re.compile(rf"[a-z\u00df-\u024f\u1e00-\u1eff{_HAN}]")
+_LATIN_WORD: Final = re.compile(r"[a-z\u00df-\u024f']+")
+_MOST_FOREIGN: Final = 0.2
+"""Share of letters of other scripts, in a text of the languages that are known."""
+_LEAST_FOREIGN: Final = 6
+_ENGLISH: Final = frozenset(word for word in ENGLISH_STOP_WORDS if len(word) > 2) | {"is", "of", "to"}  # noqa: PLR2004
+"""Small words that are of no other language: "a", "me" and "no" are."""
+_LEAST_WORDS: Final = 6
+"""Words from which a text tells its language: a shorter one may be a list of names."""
+
 _SENTENCE_END: Final = re.compile(r"[.!?。！？\n]")
 
 
@@ -88,8 +111,37 @@ class Rules:
 def find_order(text: str) -> Suspicion | None:
     """Give the first order to a model that ``text`` holds, in the order of the rules; None when there is none.
 
-    It is found whatever its width and case, with invisible characters or look-alikes of its letters in it.
+    It is found whatever its width and case, with invisible characters or look-alikes of its letters in it; encoded, or
+    with its letters apart.
     """
+    openly = _decoded_order(text, _MAX_LAYERS)
+    if openly is not None:
+        return openly
+    for said in apart(text):
+        order = _said_openly(said)
+        if order is not None or _hides_order(said):
+            return Suspicion(HIDDEN if order is None else order.rule, said[:MAX_QUOTE])
+    return next(filter(None, map(_said_openly, turned(text))), None)
+
+
+def _decoded_order(text: str, layers: int) -> Suspicion | None:
+    """Give what a text says openly, or up to so many encodings in each other."""
+    order = _said_openly(text)
+    if order is None and layers:
+        order = next(filter(None, (_decoded_order(said, layers - 1) for said in decoded(text))), None)
+    return order
+
+
+def _hides_order(joined: str) -> bool:
+    """Tell whether words without spaces, whose letters stood apart, hold what an order needs."""
+    folded = _folded(joined, load_rules().folding)[0].replace(" ", "")
+    return any(
+        len(word) >= _LEAST_HIDDEN and word in folded
+        for rule in load_rules().rules for needed in rule.needs for word in (needed.replace(" ", ""),)
+    )  # fmt: skip
+
+
+def _said_openly(text: str) -> Suspicion | None:
     scanned = text[:MAX_SCANNED]
     hidden = _hidden(scanned)
     if hidden is not None:
@@ -112,6 +164,32 @@ def find_order(text: str) -> Suspicion | None:
                 start, end = (_place(position, dropped) for position in match.span())
                 return Suspicion(rule.name, _quoted(scanned, start, end))
     return None
+
+
+def is_judged(text: str) -> bool:
+    """Tell whether a text is in a language that the rules know: English, Chinese, or next to no language at all.
+
+    A text of other scripts is none of them, nor is one of Latin letters in which no small word of English stands.
+    """
+    sample = text[:_SAMPLED].lower()
+    letters = _LETTER.findall(sample)
+    foreign = sum(_KNOWN_LETTER.match(letter) is None for letter in letters)
+    if foreign > _MOST_FOREIGN * len(letters) and foreign >= _LEAST_FOREIGN:
+        return False
+    words = _LATIN_WORD.findall(sample)
+    return (
+        len(words) < _LEAST_WORDS or sample.lstrip().startswith(("{", "[")) or not ENGLISH_STOP_WORDS.isdisjoint(words)
+    )
+
+
+def speaker_name(given: str | None) -> str | None:
+    """Give a speaker's name as it may stand in what is learned; None for one that reads like a role or an order.
+
+    Signs that structure a text (brackets, a colon, line ends) are no part of it.
+    """
+    if given is None or not name_of(given) or find_order(given) is not None:
+        return None
+    return given if _STRUCTURE.search(given) is None and clean(given) == given else label(given)
 
 
 @cache
@@ -151,11 +229,7 @@ class _Folding(dict[int, str]):
         self._pairs = pairs
 
     def __missing__(self, code: int) -> str:
-        char = chr(code - _TAG_OFFSET) if code in _TAGS else chr(code)
-        wide = unicodedata.normalize("NFKC", char)
-        char = wide if len(wide) == 1 else char
-        low = char.lower()
-        char = low if len(low) == 1 else char
+        char = latin_letter(chr(code - _TAG_OFFSET) if code in _TAGS else chr(code))
         self[code] = self._pairs.get(char, char)
         return self[code]
 

@@ -11,10 +11,13 @@ from phronesis.core.instants import isoformat, parse_moment, parse_past
 from phronesis.core.items import KINDS
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.text import check_id, check_text
-from phronesis.errors import InputError
+from phronesis.errors import InputError, TooLarge
 
 MAX_MESSAGES: Final = 10_000
 """Messages in one call. A longer history is added in several calls, each atomic."""
+
+MAX_REFS: Final = 1_000
+"""References in one turn: each becomes an entry of its own."""
 
 STATED_KINDS: Final = frozenset(KINDS) - {
     "message",
@@ -178,7 +181,7 @@ def messages(
     if not value and not may_be_none:
         raise InputError(f"{field} holds no message: there is nothing to remember", field=field)
     if len(value) > MAX_MESSAGES:
-        raise InputError(f"{field} has {len(value)} messages; give at most {MAX_MESSAGES} in one call", field=field)
+        raise TooLarge(f"{field} has {len(value):,} messages; give at most {MAX_MESSAGES:,} in one call", field=field)
     checked = [_message(member, now=now, field=f"{field}[{n}]") for n, member in enumerate(value)]
     _distinct(checked, field=field)
     return checked
@@ -206,7 +209,7 @@ def tool_calls(value: object, *, now: datetime) -> list[dict[str, Any]]:
 def refs(value: object) -> list[dict[str, Any]]:
     """Give checked refs ``{type: file|url|artifact, uri, metadata?}``."""
     out: list[dict[str, Any]] = []
-    for n, member in enumerate(_members(value, field="refs")):
+    for n, member in enumerate(_members(value, field="refs", most=MAX_REFS)):
         where = f"refs[{n}]"
         ref = _mapping(member, field=where)
         if ref.get("type") not in REF_TYPES:
@@ -292,13 +295,13 @@ def _distinct(rows: Sequence[Mapping[str, Any]], *, field: str) -> None:
             seen.add(given)
 
 
-def _members(value: object, *, field: str) -> Sequence[Any]:
+def _members(value: object, *, field: str, most: int = MAX_MESSAGES) -> Sequence[Any]:
     if value is None:
         return ()
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         raise InputError(f"{field} must be a list, not {type(value).__name__}", field=field)
-    if len(value) > MAX_MESSAGES:
-        raise InputError(f"{field} has {len(value)} members; give at most {MAX_MESSAGES} in one call", field=field)
+    if len(value) > most:
+        raise TooLarge(f"{field} has {len(value):,} members; give at most {most:,} in one call", field=field)
     return value
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core import canonical
-from phronesis.errors import InputError
+from phronesis.errors import InputError, TooLarge
 
 ANY_TEXT = st.text(st.characters(), max_size=6)  # lone surrogates too
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -90,3 +90,10 @@ def test_lone_surrogates_are_escaped_and_other_text_is_not() -> None:
     assert canonical.encode({"é": "一"}) == '{"é":"一"}'.encode()
     assert canonical.encode("a\ud800é") == b'"a\\ud800\\u00e9"'
     assert canonical.decode(canonical.encode("a\ud800é")) == "a\ud800é"
+
+
+def test_an_object_with_too_many_members_is_refused() -> None:
+    full = {f"k{n}": None for n in range(canonical.MAX_KEYS)}
+    assert canonical.plain([full, full], field="f") == [full, full]
+    with pytest.raises(TooLarge, match=r"f.a has 10,001 members"):
+        canonical.plain({"a": full | {"more": None}}, field="f")

@@ -18,6 +18,7 @@ from phronesis.derive.extracting.reading import Reading
 from phronesis.derive.extracting.spacing import closed_up
 from phronesis.derive.extracting.tables import Language, load_language
 from phronesis.derive.extracting.tagging.opinion import SecondOpinion
+from phronesis.derive.instructions import speaker_name
 
 RULES_VERSION: Final = "extract-rules/15"
 """Rises when the tables, the rules or the network beside them change what is found: it stands with every outcome."""
@@ -72,7 +73,7 @@ class Rules:
         if role not in {"user", "tool"}:
             return [], [refusal(n, text, "operator")]
         languages = known_languages()
-        cast = Cast(speaker=(message.get("name") if role == "user" else None) or USER)
+        cast = Cast(speaker=(speaker_name(message.get("name")) if role == "user" else None) or USER)
         closed = closed_up(text) if role == "user" else None
         read = text if closed is None else closed.text
         reading = Reading(n, read, at, self.types, languages, cast, Matching(cast))

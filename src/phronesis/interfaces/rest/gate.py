@@ -8,6 +8,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from fastapi import Request, Response
+from fastapi.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -15,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from phronesis.config.serving import Serving
 from phronesis.errors import AccessRefused, PhronesisError, TooLarge
 from phronesis.interfaces.rest import PREFIX, UPLOAD, problems
+from phronesis.interfaces.rest.extent import check_extent
 from phronesis.interfaces.rest.segments import segmented
 from phronesis.interfaces.rest.watching import Watch
 from phronesis.uuid7 import new_id
@@ -22,6 +24,9 @@ from phronesis.uuid7 import new_id
 REQUEST_ID: Final = "X-Request-ID"
 _GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 """A caller's own request id; any other text is not taken over: it stands in logs and in a header."""
+
+_AT_ONCE: Final = 100_000
+"""Bytes of a body that are looked at without a thread: a millisecond."""
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
@@ -61,7 +66,12 @@ class Gate:
                 if _unreadable(scope, headers):
                     await _media_type(request)(scope, receive, sending)
                     return
-                await self.app(scope, _bounded(receive, self.serving.max_body), sending)
+                bounded = _bounded(receive, self.serving.max_body)
+                if _is_json(headers):
+                    bounded = await _checked(bounded, self.serving)
+                await self.app(scope, bounded, sending)
+            except HTTPException as error:  # the body grew too large
+                await problems.of_framework(request, error)(scope, receive, sending)
             except PhronesisError as error:
                 await problems.of_error(request, error)(scope, receive, sending)
             except Exception as error:
@@ -107,6 +117,30 @@ def _bounded(receive: Receive, most: int) -> Receive:
         return message
 
     return bounded
+
+
+def _is_json(headers: Headers) -> bool:
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind == "application/json" or kind.endswith("+json")
+
+
+async def _checked(receive: Receive, serving: Serving) -> Receive:
+    """Give a ``receive`` that hands over the same body, when it holds no more than the server takes."""
+    pieces: list[bytes] = []
+    while (message := await receive())["type"] == "http.request":
+        pieces.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            break
+    body = b"".join(pieces)
+    await run_in_threadpool(check_extent, body, serving) if len(body) > _AT_ONCE else check_extent(body, serving)
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+    if message["type"] != "http.request":
+        waiting = [message]
+
+    async def again() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return again
 
 
 def _unreadable(scope: Scope, headers: Headers) -> bool:

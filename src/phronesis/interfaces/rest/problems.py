@@ -138,9 +138,14 @@ def answer_problems(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     def _framework(request: Request, error: HTTPException) -> Response:
-        status = HTTPStatus(error.status_code)
-        code, detail = _OF_ROUTES.get(status, ("http.request", str(error.detail)))
-        return problem(request, status, code, detail, headers=error.headers)
+        return of_framework(request, error)
+
+
+def of_framework(request: Request, error: HTTPException) -> Response:
+    """Give the answer to what the framework refuses."""
+    status = HTTPStatus(error.status_code)
+    code, detail = _OF_ROUTES.get(status, ("http.request", str(error.detail)))
+    return problem(request, status, code, detail, headers=error.headers)
 
 
 def of_surprise(request: Request, error: Exception) -> Response:
