@@ -16,10 +16,10 @@ import bisect
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import resources
 from typing import Any, Final
 
+from phronesis.core.loading import once
 from phronesis.compose.cleaning import clean, label, name_of
 from phronesis.core.lookalikes import latin_letter
 from phronesis.core.pattern_tables import parse_folded
@@ -192,7 +192,7 @@ def speaker_name(given: str | None) -> str | None:
     return given if _STRUCTURE.search(given) is None and clean(given) == given else label(given)
 
 
-@cache
+@once
 def load_rules() -> Rules:
     """Give the rules, read and compiled once."""
     table = parse_folded(

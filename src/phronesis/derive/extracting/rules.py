@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cache
 from typing import Any, Final
 
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.instants import parse_moment
+from phronesis.core.loading import once
 from phronesis.core.proposals import USER, Proposal, Refusal
+from phronesis.core.statements import timed
 from phronesis.derive.extracting.answers import read_answer
 from phronesis.derive.extracting.cast import Cast
 from phronesis.derive.extracting.gate import MAX_REFUSALS, Gate, refusal
@@ -32,11 +33,16 @@ class _Languages(dict[str, Language]):
     def __missing__(self, code: str) -> Language:
         if code not in LANGUAGES:
             raise KeyError(code)
-        self[code] = load_language(code)
+        self[code] = _language(code)
         return self[code]
 
 
-@cache
+@once
+def _language(code: str) -> Language:
+    return load_language(code)
+
+
+@once
 def known_languages() -> Mapping[str, Language]:
     """Give the tables of the languages: they never change, and reading one takes a tenth of a second."""
     return _Languages()
@@ -98,6 +104,7 @@ class Rules:
         return kept, refused[:MAX_REFUSALS]
 
     def _compared(self, one: Proposal, at: datetime) -> Proposal:
+        one = timed(one, at)
         row = self.types.find(one.key, one.kind)
         if row is None or one.value is None:
             return one
