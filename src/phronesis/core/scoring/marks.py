@@ -15,6 +15,7 @@ ASKS: Final = 4
 SHARES_PHOTO: Final = 8
 NAMES_TIME: Final = 16
 SAID: Final = 32
+FROM_TOOL: Final = 64
 """Bits of ``Marks.flags``. ``SAID``: a message, word for word; without it something made of messages, or stated."""
 
 NO_DAY: Final = 0
