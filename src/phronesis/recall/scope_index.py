@@ -14,16 +14,18 @@ from phronesis.core.entities import normal_name
 from phronesis.core.lexical import ScopeIndex
 from phronesis.core.scoring.arrays import Mask, Rows
 from phronesis.core.scoring.layout import ALONE, Layout, make_layout
-from phronesis.core.scoring.marks import NO_DAY, SAID, read_marks
+from phronesis.core.scoring.marks import NO_DAY, SAID, WHOLE_TERMS, read_marks
 from phronesis.core.scoring.signals import Properties
 from phronesis.core.vectors import VectorScope
 from phronesis.index.marks import ROLE_FLAGS
-from phronesis.index.projections import chunk_start, part_name
+from phronesis.index.projections import WHOLE, Part, chunk_start, compared, part_name, terms_of
 from phronesis.storage.database import Unit
-from phronesis.storage.documents import Changed, changed_documents, read_vectors, stacked
+from phronesis.storage.documents import Changed, changed_documents, document_texts, read_vectors, stacked
 from phronesis.storage.eligible import Exclusion
 from phronesis.storage.homes import HOMES, MEMORY, Home
+from phronesis.storage.items import read_items
 from phronesis.storage.lanes import Lane
+from phronesis.storage.statements import batches
 
 CACHE_BYTES: Final = 256 * 1024 * 1024
 """What the indexes of all lanes in one process may hold: about 170,000 documents with 384-dimensional vectors."""
@@ -141,12 +143,29 @@ class LaneIndex:
             else:
                 fresh.append(row)
         if fresh:
-            self._append(fresh)
+            self._append(self._reread(unit, lane, fresh))
         self.lexical.remove(gone)
         if self.vectors is not None:
             self.vectors.remove(gone)
         self.unembedded.difference_update(self.document_ids[row] for row in gone)
         self.seen_seq = lane.documents_seq
+
+    def _reread(self, unit: Unit, lane: Lane, rows: list[Changed]) -> list[Changed]:
+        """Give rows with today's terms: those of a store that an older version wrote are made of their texts.
+
+        A rebuild stores them; until then each process reads the texts when it loads the lane.
+        """
+        old = [row for row in rows if row.current_to is None and not compared(row.part)
+               and not row.marks[0] & WHOLE_TERMS]  # fmt: skip
+        if not old:
+            return rows
+        texts = document_texts(unit, {row.id: row.item_id for row in old if row.part != WHOLE}, home=self.home)
+        terms: dict[str, bytes] = {}
+        for batch in batches(old):
+            items = read_items(unit, lane, {row.item_id for row in batch})
+            terms |= {row.id: terms_of(items[row.item_id], Part(row.part, texts.get(row.id)))
+                      for row in batch if row.item_id in items}  # fmt: skip
+        return [row._replace(terms=terms.get(row.id, row.terms)) for row in rows]
 
     def _moved(self) -> None:
         """Forget what was made of the rows as they were."""
