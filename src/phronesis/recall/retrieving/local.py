@@ -14,6 +14,7 @@ from phronesis.recall.reranking import Search
 from phronesis.recall.retrieving.port import Retrieved
 from phronesis.recall.search import Query
 from phronesis.storage.eligible import NO_EXCLUSION, Exclusion, Wanted, check_kinds
+from phronesis.storage.filters import scoped_filters
 
 MEMORY: Final = "memory"
 RESOURCES: Final = "resources"
@@ -80,9 +81,10 @@ def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings, exclude: Exc
     main = main_query(sub)
     others = [one for one in sub.queries[:MAX_QUERIES] if one is not main and one.text != main.text]
     kinds = sub.kinds if sub.kinds is not None else plan.kinds
+    filters = sub.filters if sub.filters is not None else plan.filters
     wanted = Wanted(
         kinds=check_kinds(None if kinds is None else list(kinds), KINDS), attributes=plan.scope.attributes,
-        filters=sub.filters if sub.filters is not None else plan.filters,
+        filters=None if filters is None else scoped_filters(filters, plan.scope.named),
         as_of=optional_micros(plan.as_of), valid_at=optional_micros(plan.valid_at), exclude=exclude,
     )  # fmt: skip
     names = tuple(map(storable, plan.entities))  # a plan may be a caller's own, or a model's
