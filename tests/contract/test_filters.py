@@ -1,5 +1,7 @@
 """Filters mean the same on both databases: what a few lines of Python say they mean."""
 
+import dataclasses
+import functools
 import itertools
 import operator
 from collections.abc import Iterator
@@ -8,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from phronesis import Memory
 from phronesis.core.instants import from_micros
 from phronesis.core.items import TIME_FIELDS, Item, Trust
 from phronesis.core.scope import LaneName
@@ -166,6 +169,34 @@ def test_combinations(store: tuple[Database, Lane]) -> None:
     assert _found(store, {"NOT": [{"x": "apple"}]}) == everything - {"0017"}
     assert _found(store, {"NOT": {"OR": [{"x": "apple"}, {"missing": 1}]}}) == everything - {"0017"}
     assert _found(store, {}) == _found(store, {"x": {}}) == _found(store, {"AND": []}) == everything
+
+
+def test_empty_and_or_not_are_what_logic_says(store: tuple[Database, Lane]) -> None:
+    everything = {item.id for item in ITEMS}
+    for filters in ({"AND": []}, {"NOT": []}, {"NOT": {"OR": []}}, {"OR": [{}, {"x": 1}]}, {"OR": [{"AND": []}]}):
+        assert _found(store, filters) == everything, filters
+    for nothing in ({"OR": []}, {"NOT": {}}, {"NOT": [{"AND": []}]}, {"AND": [{"OR": []}]}, {"OR": [], "x": 1}):
+        assert _found(store, nothing) == set(), nothing
+
+
+def test_a_filter_may_repeat_the_scope_and_not_change_it(sqlite_url: str) -> None:
+    with Memory.open(sqlite_url, policy={"embedder": "none"}) as memory:
+        memory.add("I live in France.", user_id="a", agent_id="bot")
+        asked = "Where do I live?"
+        for own in ({"user_id": "a"}, {"AND": [{"user_id": {"in": ["a"]}}, {"agent_id": "bot"}]}):
+            assert memory.search(asked, user_id="a", filters=own)
+            assert memory.get_all(user_id="a", filters=own)
+            plan = dataclasses.replace(memory.plan(asked, user_id="a"), filters=own)
+            assert memory.retrieve(plan)
+        assert not memory.search(asked, user_id="a", filters={"agent_id": "other"})
+        for scope, other in (
+            ({}, {"user_id": "a"}), ({"user_id": "a"}, {"OR": [{"user_id": "b"}]}),
+            ({"user_id": "a"}, {"NOT": {"namespace": "x"}}), ({"across": "tenant"}, {"user_id": "a"}),
+        ):  # fmt: skip
+            for verb in (functools.partial(memory.search, asked), memory.get_all):
+                with pytest.raises(InputError, match=r"filters.*(user_id|namespace).*argument") as raised:
+                    verb(**scope, filters=other)
+                assert raised.value.field.startswith("filters")
 
 
 def test_long_lists(store: tuple[Database, Lane]) -> None:

@@ -49,6 +49,13 @@ class Scope:
         return (own,) if self.own_only else (own, shared)
 
     @property
+    def named(self) -> dict[str, str | None]:
+        """The names that choose its lanes: None for a user that is not named, both None across the tenant."""
+        if self.across_tenant:
+            return {"user_id": None, "namespace": None}
+        return {"user_id": self.user_id, "namespace": self.namespace}
+
+    @property
     def attributes(self) -> dict[str, str]:
         """The named attributes, to be ANDed."""
         named = {"agent_id": self.agent_id, "session_id": self.session_id, "run_id": self.run_id}

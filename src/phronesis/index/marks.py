@@ -9,6 +9,7 @@ from phronesis.core.scoring.bonuses import LEAST_IMPORTANT, MOST_IMPORTANT, stag
 from phronesis.core.scoring.marks import (
     ASKS,
     FROM_ASSISTANT,
+    FROM_TOOL,
     FROM_USER,
     MAX_DATES,
     NAMES_TIME,
@@ -32,7 +33,8 @@ _ASKING: Final = ("?", "？")
 WEIGHED_KINDS: Final = frozenset({"message", *MEMORY_KINDS, TRAIT})
 """Kinds whose importance counts when they are found: what conversations hold, and what was learned of them."""
 
-_ROLES: Final = {"user": FROM_USER, "assistant": FROM_ASSISTANT}
+ROLE_FLAGS: Final = {"user": FROM_USER, "assistant": FROM_ASSISTANT, "tool": FROM_TOOL}
+"""The bit of each role that ranking or an exclusion asks for."""
 
 
 def marks_of(item: Item, text: str, *, dated: bool = True) -> Marks:
@@ -42,7 +44,7 @@ def marks_of(item: Item, text: str, *, dated: bool = True) -> Marks:
     was said, or else from when it was recorded.
     """
     at = item.occurred_at or item.recorded_at
-    flags = _ROLES.get(item.role or "", 0) | (SAID if item.kind == "message" else 0)
+    flags = ROLE_FLAGS.get(item.role or "", 0) | (SAID if item.kind == "message" else 0)
     if asks(text):
         flags |= ASKS
     if ("[" in text or "【" in text) and _PHOTO.search(text) is not None:

@@ -8,8 +8,9 @@ from phronesis.core.changes import Settled
 from phronesis.core.ids import document_id
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
+from phronesis.core.scoring.marks import WHOLE_TERMS, Marks
 from phronesis.index.marks import lifted_by, marks_of
-from phronesis.index.tokens import pack_terms, tokenize
+from phronesis.index.tokens import pack_terms, search_terms, tokenize
 from phronesis.storage.documents import DocumentRow
 
 WHOLE: Final = "whole"
@@ -163,14 +164,26 @@ class Projector:
                 position=item.position,
                 speaker=item.name if item.kind == "message" else item.subject,
                 text=part.text,
-                terms=pack_terms([] if part.part.startswith(ASIDE) else tokenize(_searched(item, part))),
-                marks=marks_of(item, item.content if part.text is None else part.text, dated=part.dated).pack(),
+                terms=terms_of(item, part),
+                marks=_marks(item, part).pack(),
                 current_from=to_micros(item.updated_at),
                 current_to=None,
                 changed_seq=seq,
             )
             for part in self.parts(item)
         ]
+
+
+def terms_of(item: Item, part: Part) -> bytes:
+    """Give the packed terms of a part: identifiers whole too, except where its words are compared with others'."""
+    if part.part.startswith(ASIDE):
+        return pack_terms([])
+    return pack_terms((tokenize if compared(part.part) else search_terms)(_searched(item, part)))
+
+
+def _marks(item: Item, part: Part) -> Marks:
+    marks = marks_of(item, item.content if part.text is None else part.text, dated=part.dated)
+    return marks if compared(part.part) else replace(marks, flags=marks.flags | WHOLE_TERMS)
 
 
 def _is_past(item: Item) -> bool:

@@ -9,7 +9,10 @@
   are dropped (``Ålice`` = ``alice``, ``ё`` = ``е``), as people leave them out when they ask. Japanese voicing marks and
   Indic vowel signs make another letter, so they stay. Letters without a decomposition follow the usual transliteration
   (ø → o).
-- Emoji and other symbols are dropped: they carry tone, and one 🎉 in a question would outrank its words by idf.
+- Emoji and other symbols are no words. Those of a text are searched (``search_terms``), but at the end of a question
+  they carry tone, and there one 🎉 would outrank its words by idf.
+- Identifiers: what separators join (``lumen-cloud-dev``, ``feature/login-fix``, ``v1.2.3``, an e-mail address) is a
+  term beside its parts, and so is a number with the measure word behind it (8套), so that the exact one ranks first.
 
 No text raises: a lone surrogate or NUL is a separator. Time is linear in the text.
 """
@@ -79,8 +82,22 @@ _TRANSLITERATED: Final = str.maketrans(
 _WINDOWS: Final = re.compile(
     "(?s).{1,256}(?=[\\x00-\\x7f\u3041-\u3096\u30a1-\u30fa\u3400-\u9fff\uac00-\ud7a3]|\\Z)|.{256}"
 )
+_SEPARATED: Final = r"(?:::|://|[-_./\\:@+#~])"
+_IDENTIFIERS: Final = re.compile(rf"(?<![a-z0-9])[a-z0-9]++(?:{_SEPARATED}[a-z0-9]++)++")
+_MARKED: Final = re.compile(r"(?<![a-z0-9])[a-z](?:\+\+|#)(?![a-z0-9+#])")  # C++, C#
+_SEPARATOR: Final = re.compile(_SEPARATED)
+_LEVELS: Final = re.compile("://|::|[/:@#~+]")
+"""What parts the levels of an identifier: a path's folders and file, an address's name and host."""
+_EMOJI: Final = (
+    "\u203c\u2049\u2139\u2190-\u21ff\u231a-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001f1e5"
+    "\U0001f200-\U0001f3fa\U0001f400-\U0001faff"
+)
+_SYMBOLS: Final = re.compile(f"[\U0001f1e6-\U0001f1ff]{{2}}|[{_EMOJI}]")
+_TONE: Final = re.compile(f"[\\s{_EMOJI}\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff\u200d\ufe0f]+\\Z")
 _RECORD: Final = Struct("<QH")  # one TERM_RECORD
 _CACHED_WORD: Final = 64  # characters; longer ones (keys, encoded data) are rare and would only fill the caches
+MAX_WHOLE: Final = 256
+"""Characters of the longest identifier that is given at its levels as well; of a longer one the whole alone."""
 MAX_FREQUENCY: Final = 0xFFFF
 """A term frequency saturates here (two bytes); BM25 is flat long before."""
 
@@ -100,6 +117,63 @@ def tokenize(text: str) -> list[str]:
         elif stem := _english(word):
             tokens.append(stem)
     return tokens
+
+
+def search_terms(text: str) -> list[str]:
+    """Give the terms by which a text is searched: its words, then its identifiers and emoji as wholes."""
+    return [*tokenize(text), *wholes(text)]
+
+
+def question_terms(text: str) -> list[str]:
+    """Give the terms that a question asks for: those of a text, without emoji that end it behind words."""
+    words = text if text.isascii() else text[: _without_tone(text)]
+    return search_terms(words) or search_terms(text)
+
+
+def _without_tone(text: str) -> int:
+    """Give where the emoji and spaces at the end of a text begin."""
+    end = len(text)
+    while end and _TONE.match(text[end - 1]):
+        end -= 1
+    return end
+
+
+def wholes(text: str) -> list[str]:
+    """Give what a text holds that is searched whole beside its parts, in order, repeats kept.
+
+    A path, address or qualified name is given at each of its levels that is no single word: feature/login-fix and
+    login-fix.
+    """
+    plain = text.isascii()
+    folded = text.lower() if plain else "".join(map(_folded, _WINDOWS.findall(text)))
+    joined = _IDENTIFIERS.findall(folded) if plain else _joined(folded)
+    out = [one for found in joined for one in _levels(found)] + _MARKED.findall(folded)
+    return out if plain else out + _SYMBOLS.findall(folded)
+
+
+def _levels(identifier: str) -> list[str]:
+    """Give an identifier and those of its parts that separators join as well; none of stop words alone."""
+    whole = identifier.replace("\\", "/")
+    if ENGLISH_STOP_WORDS.issuperset(_ASCII_WORDS.findall(whole)) and whole.isascii():
+        return []
+    parts = _LEVELS.split(whole) if len(whole) <= MAX_WHOLE else [whole]
+    return [whole, *(part for part in parts if part != whole and not part.isalnum() and part)]
+
+
+def _joined(folded: str) -> list[str]:
+    """Give what separators join in a folded text of any script, and numbers with the character behind them."""
+    out: list[str] = []
+    begin = end = parts = 0
+    for run in _RUNS.finditer(folded):
+        if run[2] and parts and _SEPARATOR.fullmatch(folded, end, run.start()):
+            end, parts = run.end(), parts + 1
+            continue
+        if parts > 1:
+            out.append(folded[begin:end])
+        elif run[1] and parts and run.start() == end and folded[begin:end].isdecimal():
+            out.append(folded[begin:end] + run[1][0])
+        begin, end, parts = run.start(), run.end(), 1 if run[2] else 0
+    return [*out, folded[begin:end]] if parts > 1 else out
 
 
 def _folded(window: str) -> str:

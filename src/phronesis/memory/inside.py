@@ -51,7 +51,7 @@ from phronesis.recall.search import Query
 from phronesis.recall.traits import TraitBook
 from phronesis.storage.database import Database
 from phronesis.storage.eligible import Wanted, check_kinds
-from phronesis.storage.filters import compile_filters
+from phronesis.storage.filters import compile_filters, scoped_filters
 from phronesis.storage.lanes import list_behind
 from phronesis.storage.model_calls import StoredLedger
 from phronesis.storage.shown import ShownContexts
@@ -262,10 +262,13 @@ class Inside:
             for name in ("as_of", "valid_at")
         }
         asks_now = times["as_of"] is None and times["valid_at"] is None
-        compile_filters(given.get("filters"))  # what is wrong with them is said before any lane is looked at
+        filters = given.get("filters")
+        if filters is not None and given.get("scope") is not None:
+            filters = scoped_filters(filters, given["scope"].named)
+        compile_filters(filters)  # what is wrong with them is said before any lane is looked at
         return Wanted(
             kinds=check_kinds(given.get("kinds"), KINDS), attributes=given.get("attributes") or {},
-            filters=given.get("filters"), as_of=times["as_of"], valid_at=times["valid_at"],
+            filters=filters, as_of=times["as_of"], valid_at=times["valid_at"],
             now=to_micros(self._stages.clock()) if asks_now else None,
         )  # fmt: skip
 

@@ -70,7 +70,9 @@ class Reading(Inside):
         inputs.no_pages(cursor=cursor, offset=offset)
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id,
                            run_id=run_id, across=across)  # fmt: skip
-        wanted = self._wanted(kinds=kinds, attributes=scope.attributes, filters=filters, as_of=as_of, valid_at=valid_at)
+        wanted = self._wanted(
+            kinds=kinds, attributes=scope.attributes, filters=filters, scope=scope, as_of=as_of, valid_at=valid_at
+        )
         text, count = storable(check_text(query, field="query")), inputs.limit(limit, most=MAX_LIMIT)
         asked = Query(text, scope, wanted, count, inputs.flag(explain, field="explain"))
         if wanted.kinds == [REASONING]:
@@ -200,7 +202,9 @@ class Reading(Inside):
         """
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id,
                            run_id=run_id, across=across)  # fmt: skip
-        wanted = self._wanted(kinds=kinds, attributes=scope.attributes, filters=filters, as_of=as_of, valid_at=valid_at)
+        wanted = self._wanted(
+            kinds=kinds, attributes=scope.attributes, filters=filters, scope=scope, as_of=as_of, valid_at=valid_at
+        )
         count, after = inputs.limit(limit, most=MAX_LIMIT), inputs.cursor(cursor)
         return self._open_stages().browser.list_items(self._tenant, scope, wanted, limit=count, cursor=after)
 

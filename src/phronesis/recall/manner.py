@@ -13,7 +13,7 @@ from phronesis.core.results import Degraded
 from phronesis.core.scoring.dates import Stretch
 from phronesis.core.scoring.further import Wording
 from phronesis.errors import ModelError
-from phronesis.index.tokens import term_hash, tokenize
+from phronesis.index.tokens import search_terms, term_hash
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
 from phronesis.recall.relational import names_in
@@ -74,7 +74,7 @@ class Manner:
         """Give the other wordings as their terms; none of those that hold no word, or when words are not looked for."""
         if "exact" not in self.modes:
             return []
-        found = [Wording([term_hash(term) for term in tokenize(one.text)], one.weight) for one in self.wordings]
+        found = [Wording([term_hash(term) for term in search_terms(one.text)], one.weight) for one in self.wordings]
         return [one for one in found if one.terms]
 
     def stretch(self) -> Stretch | None:

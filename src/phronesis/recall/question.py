@@ -10,7 +10,7 @@ from phronesis.core.scoring.asked import asks_when
 from phronesis.core.scoring.dates import Stretch
 from phronesis.core.scoring.signals import Question
 from phronesis.core.text import UNSPACED
-from phronesis.index.tokens import term_hash, tokenize
+from phronesis.index.tokens import question_terms, term_hash
 from phronesis.recall.manner import Manner
 
 MAX_YEARS: Final = 20
@@ -42,7 +42,7 @@ def read_question(
     ``manner`` has a window, that is the time, and no other is read.
     """
     words, window = manner.words_of(text), manner.stretch()
-    terms = tokenize(without_names(words, speakers)) or tokenize(words)
+    terms = question_terms(without_names(words, speakers)) or question_terms(words)
     return Question(
         [term_hash(term) for term in terms], _times(text, now, days) if window is None else [window], asks_when(text),
         now.toordinal(), manner.further(), window,

@@ -14,14 +14,18 @@ from phronesis.core.entities import normal_name
 from phronesis.core.lexical import ScopeIndex
 from phronesis.core.scoring.arrays import Mask, Rows
 from phronesis.core.scoring.layout import ALONE, Layout, make_layout
-from phronesis.core.scoring.marks import NO_DAY, SAID, read_marks
+from phronesis.core.scoring.marks import NO_DAY, SAID, WHOLE_TERMS, read_marks
 from phronesis.core.scoring.signals import Properties
 from phronesis.core.vectors import VectorScope
-from phronesis.index.projections import chunk_start, part_name
+from phronesis.index.marks import ROLE_FLAGS
+from phronesis.index.projections import WHOLE, Part, chunk_start, compared, part_name, terms_of
 from phronesis.storage.database import Unit
-from phronesis.storage.documents import Changed, changed_documents, read_vectors, stacked
+from phronesis.storage.documents import Changed, changed_documents, document_texts, read_vectors, stacked
+from phronesis.storage.eligible import Exclusion
 from phronesis.storage.homes import HOMES, MEMORY, Home
+from phronesis.storage.items import read_items
 from phronesis.storage.lanes import Lane
+from phronesis.storage.statements import batches
 
 CACHE_BYTES: Final = 256 * 1024 * 1024
 """What the indexes of all lanes in one process may hold: about 170,000 documents with 384-dimensional vectors."""
@@ -53,6 +57,7 @@ class _Columns:
     kinds: "array[int]" = field(default_factory=lambda: array("q"))
     parts: "array[int]" = field(default_factory=lambda: array("q"))
     sessions: "array[int]" = field(default_factory=lambda: array("q"))
+    origins: "array[int]" = field(default_factory=lambda: array("q"))
     positions: "array[int]" = field(default_factory=lambda: array("q"))
     offsets: "array[int]" = field(default_factory=lambda: array("q"))
     speakers: "array[int]" = field(default_factory=lambda: array("q"))
@@ -138,12 +143,29 @@ class LaneIndex:
             else:
                 fresh.append(row)
         if fresh:
-            self._append(fresh)
+            self._append(self._reread(unit, lane, fresh))
         self.lexical.remove(gone)
         if self.vectors is not None:
             self.vectors.remove(gone)
         self.unembedded.difference_update(self.document_ids[row] for row in gone)
         self.seen_seq = lane.documents_seq
+
+    def _reread(self, unit: Unit, lane: Lane, rows: list[Changed]) -> list[Changed]:
+        """Give rows with today's terms: those of a store that an older version wrote are made of their texts.
+
+        A rebuild stores them; until then each process reads the texts when it loads the lane.
+        """
+        old = [row for row in rows if row.current_to is None and not compared(row.part)
+               and not row.marks[0] & WHOLE_TERMS]  # fmt: skip
+        if not old:
+            return rows
+        texts = document_texts(unit, {row.id: row.item_id for row in old if row.part != WHOLE}, home=self.home)
+        terms: dict[str, bytes] = {}
+        for batch in batches(old):
+            items = read_items(unit, lane, {row.item_id for row in batch})
+            terms |= {row.id: terms_of(items[row.item_id], Part(row.part, texts.get(row.id)))
+                      for row in batch if row.item_id in items}  # fmt: skip
+        return [row._replace(terms=terms.get(row.id, row.terms)) for row in rows]
 
     def _moved(self) -> None:
         """Forget what was made of the rows as they were."""
@@ -168,7 +190,9 @@ class LaneIndex:
         columns.parts.extend(_numbered(self.part_names, [names[part] for part in parts]))
         columns.offsets.extend([starts[part] for part in parts])
         said = [s is not None and p is not None for s, p in zip(sessions, positions, strict=True)]
-        known = iter(_numbered(self._sessions, compress(sessions, said)))
+        origins = [ALONE if s is None else self._sessions.setdefault(s, len(self._sessions)) for s in sessions]
+        columns.origins.extend(origins)
+        known = iter(list(compress(origins, said)))
         columns.sessions.extend([next(known) if there else ALONE for there in said])
         columns.positions.extend([p if there else 0 for p, there in zip(positions, said, strict=True)])
         columns.speakers.extend(self._speakers(speakers, read.flags))
@@ -225,6 +249,20 @@ class LaneIndex:
     def places_of(self, laid: Laid, item_ids: Iterable[str]) -> Mask:
         """Give which places are of some items; those that the lane does not have are passed over."""
         return self._chosen(item_ids)[laid.items]
+
+    def excluded(self, laid: Laid, exclude: Exclusion) -> Mask:
+        """Give which places an exclusion leaves out."""
+        out = np.zeros(len(laid.layout), dtype=np.bool_)
+        sessions = [self._sessions[one] for one in exclude.sessions if one in self._sessions]
+        if sessions:
+            out |= np.isin(_numbers(self._columns.origins)[laid.layout.rows], sessions)
+        roles = sum(ROLE_FLAGS[one] for one in exclude.roles)
+        if roles:
+            flags = laid.properties.flags
+            out |= (flags & SAID > 0) & (flags & roles > 0)
+        if exclude.items:
+            out |= self.places_of(laid, exclude.items)
+        return out
 
     def remembered(self, laid: Laid, question: Hashable, seq: int, ask: Callable[[], Iterable[str]]) -> Mask:
         """Give the places of the items that ``ask`` gives, asked once for a question until the lane moves on from seq.

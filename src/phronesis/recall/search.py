@@ -42,7 +42,7 @@ from phronesis.recall.speaking import speaker_of
 from phronesis.recall.stores import merged, stores_of, without_why
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.documents import document_texts, read_vectors, stacked
-from phronesis.storage.eligible import Wanted, eligible_ids
+from phronesis.storage.eligible import NO_EXCLUSION, Wanted, eligible_ids
 from phronesis.storage.homes import MEMORY, RESOURCES, Home, home_named
 from phronesis.storage.items import read_items
 from phronesis.storage.lanes import Lane
@@ -311,6 +311,8 @@ def _shown(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted)
         mask &= np.isin(laid.kinds, [index.kinds[kind] for kind in wanted.kinds if kind in index.kinds])
     if wanted.parts is not None:
         mask &= laid.parts == index.part_names.get(wanted.parts, NO_PART)
+    if wanted.exclude != NO_EXCLUSION:
+        mask &= ~index.excluded(laid, wanted.exclude)
     if wanted.narrow:
         mask &= _eligible(unit, lane, index, laid, wanted)
     if wanted.past and wanted.as_of is None and TRAIT in index.kinds:

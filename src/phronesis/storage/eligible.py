@@ -48,13 +48,28 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Exclusion:
+    """What a search leaves out: items of some sessions, messages of some roles, and single items by id.
+
+    Sessions leave out what was taken from their messages as well. Roles are user, assistant and tool.
+    """
+
+    sessions: frozenset[str] = frozenset()
+    roles: frozenset[str] = frozenset()
+    items: frozenset[str] = frozenset()
+
+
+NO_EXCLUSION: Final = Exclusion()
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """What a read asks for. Times are microseconds; ``attributes`` are ANDed hot columns.
 
     ``due_by``: only what may be due up to that time, in a listing; as of a time its history decides.
     ``parts`` names the only parts that a search looks through (``claim``): each result then tells of every such part
     that met the question. ``recalled``: traits that may not be recalled (``core.traits.recalling``) are left out; as of
-    a time their history decides.
+    a     their history decides. ``exclude`` holds for searches.
     """
 
     kinds: Sequence[str] | None = None
@@ -66,6 +81,7 @@ class Wanted:
     parts: str | None = None
     recalled: bool = False
     now: int | None = None
+    exclude: Exclusion = NO_EXCLUSION
 
     @property
     def past(self) -> bool:
@@ -84,7 +100,9 @@ class Wanted:
         return not self.past and not indexed and (self.kinds is None or "message" in self.kinds)
 
     def carries(self, item: Item) -> bool:
-        """Whether an item has the attributes that are wanted."""
+        """Whether an item has the attributes that are wanted, and is not left out."""
+        if item.id in self.exclude.items or item.session_id in self.exclude.sessions:
+            return False
         return all(getattr(item, name) == value for name, value in self.attributes.items())
 
     def conditions(self) -> list[sa.ColumnElement[bool]]:

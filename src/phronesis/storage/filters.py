@@ -1,7 +1,9 @@
 """Filters in the form that mem0 made common, as conditions in the statement.
 
 ``{"kind": "fact"}``, ``{"importance": {"gte": 7}}``, ``{"metadata.topic": {"in": ["a", "b"]}}``, and ``AND``, ``OR``,
-``NOT`` over lists of them. A name that is no column of items is looked up in ``metadata``.
+``NOT`` over lists of them. A name that is no column of items is looked up in ``metadata``. An empty ``AND`` lets
+everything through, an empty ``OR`` nothing; ``NOT`` lets through what none of its members does, an empty one everything.
+``user_id`` and ``namespace`` are the scope's, which a filter may repeat (`scoped_filters`) and not change.
 
 Values are compared with values of their own type: ``5`` is not ``"5"`` and not ``true``. ``ne`` and ``nin`` are true
 of an item that has no such value. Text is ordered by its code points. Both databases give the same items.
@@ -62,6 +64,7 @@ FILTERABLE: Final = frozenset(
         "valid_to",
     ]
 )
+SCOPED: Final = ("user_id", "namespace")
 OPERATORS: Final = ("eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "icontains")
 _ENDING: Final = frozenset({"status", "ended"})
 _ORDERS: Final = {"gt": gt, "gte": ge, "lt": lt, "lte": le}
@@ -71,6 +74,35 @@ MAX_MEMBERS: Final = 10_000
 
 _UNNAMEABLE: Final = frozenset('"\\')
 """What no name of a metadata key in a filter holds: SQLite's paths cannot express it."""
+
+
+def scoped_filters(filters: Any, scope: Mapping[str, str | None], *, _depth: int = 0) -> Any:
+    """Give filters without the conditions that name the scope's own ``user_id`` or ``namespace``, which always hold.
+
+    InputError for another value: a scope is an argument of the call. What is no filter is left to `compile_filters`.
+    """
+    if _depth > MAX_DEPTH:
+        return filters
+    if isinstance(filters, list | tuple):
+        return [scoped_filters(member, scope, _depth=_depth) for member in filters]
+    if not isinstance(filters, Mapping):
+        return filters
+    out: dict[Any, Any] = {}
+    for name, wanted in filters.items():
+        if name not in SCOPED:
+            inner = name in ("AND", "OR", "NOT")
+            out[name] = scoped_filters(wanted, scope, _depth=_depth + 1) if inner else wanted
+        elif scope.get(name) is None or wanted not in (scope[name], {"eq": scope[name]}, {"in": [scope[name]]}):
+            raise _not_a_filter(name, f"filters.{name}")
+    return out
+
+
+def _not_a_filter(name: str, field: str) -> InputError:
+    return InputError(
+        f"{field}: {name} is part of the scope; give it as an argument, as in search(…, {name}=…), or use"
+        f" metadata.{name} for metadata of that name",
+        field=field,
+    )
 
 
 def compile_filters(filters: Mapping[str, Any] | None, *, field: str = "filters", _depth: int = 0) -> Any:
@@ -89,11 +121,13 @@ def compile_filters(filters: Mapping[str, Any] | None, *, field: str = "filters"
         if name in ("AND", "OR", "NOT"):
             members = wanted if isinstance(wanted, list | tuple) else [wanted]
             inner = [compile_filters(member, field=where, _depth=_depth + 1) for member in members]
-            conditions = [condition for condition in inner if condition is not None]
+            conditions = [sa.true() if condition is None else condition for condition in inner]
             if name == "NOT":
                 parts += [sa.not_(sa.func.coalesce(condition, sa.false())) for condition in conditions]
-            elif conditions:
-                parts.append(sa.and_(*conditions) if name == "AND" else sa.or_(*conditions))
+            elif name == "AND":
+                parts += conditions
+            else:
+                parts.append(sa.or_(sa.false(), *conditions))
         else:
             parts.append(_condition(name, wanted, field=where))
     return sa.and_(*parts) if parts else None
@@ -110,6 +144,8 @@ def mentions_ended(filters: Any) -> bool:
 
 
 def _condition(name: str, wanted: Any, *, field: str) -> Any:
+    if name in SCOPED:
+        raise _not_a_filter(name, field)
     operations = wanted if isinstance(wanted, Mapping) else {"eq": wanted}
     unknown = set(operations) - set(OPERATORS)
     if unknown:

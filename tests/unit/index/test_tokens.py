@@ -18,9 +18,11 @@ from phronesis.index.tokens import (
     ENGLISH_STOP_WORDS,
     clear_caches,
     pack_terms,
+    question_terms,
     term_hash,
     tokenize,
     unpack_terms,
+    wholes,
 )
 
 ANY_TEXT = st.text(st.characters(), max_size=60)  # lone surrogates and NUL too
@@ -58,6 +60,31 @@ def test_decisions(text: str, expected: list[str]) -> None:
     assert tokenize(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("the lumen-cloud-dev repo, well.", ["lumen-cloud-dev"]),
+        ("Feature/Login-Fix.", ["feature/login-fix", "login-fix"]),
+        ("v1.2.3 and/or C++, C#", ["v1.2.3", "c++", "c#"]),
+        ("ERR_SSL_PROTOCOL E1234", ["err_ssl_protocol"]),
+        ("src\\app\\x.py std::sort", ["src/app/x.py", "x.py", "std::sort"]),
+        ("bob.lee@corp.example.com", ["bob.lee@corp.example.com", "bob.lee", "corp.example.com"]),
+        ("最后确认的是8套，用python-dev写v2.0版", ["8套", "python-dev", "v2.0"]),
+        ("größe_max", ["grosse_max"]),
+        ("I love 🍣, 🇫🇷!", ["🍣", "🇫🇷"]),
+        ("wait - what: no", []),
+    ],
+)
+def test_identifiers_and_emoji_are_terms_as_wholes(text: str, expected: list[str]) -> None:
+    assert wholes(text) == expected
+
+
+def test_emoji_behind_the_words_of_a_question_are_not_asked_for() -> None:
+    assert question_terms("what happened 🎉🎉") == ["happen"]
+    assert question_terms("who likes 🍣?") == ["like", "🍣"]
+    assert question_terms("🎉") == ["🎉"]
+
+
 def test_decomposed_text_equals_composed_text() -> None:
     # NFD is what file names from macOS and some keyboards give.
     assert tokenize("\u1112\u1161\u11ab\u1100\u116e\u11a8") == tokenize("한국")
@@ -92,6 +119,13 @@ def test_no_text_raises_and_no_token_is_glued(text: str) -> None:
         assert 0 <= term_hash(token) < 2**64
 
 
+@given(text=ANY_TEXT | st.text("a1-./:@#+\\ 套🍣", max_size=40))
+def test_no_whole_holds_a_space(text: str) -> None:
+    for whole in wholes(text):
+        assert whole
+        assert not re.search(r"\s", whole)
+
+
 @given(text=st.text(st.characters(max_codepoint=0x2FFF, categories=["L", "N", "Z", "P"]), max_size=40))
 def test_case_and_a_neighbour_in_another_script_change_nothing(text: str) -> None:
     assert tokenize(f"{text} 猫") == [*tokenize(text), "猫"]
@@ -108,11 +142,14 @@ def test_case_and_a_neighbour_in_another_script_change_nothing(text: str) -> Non
         ("", "é"),
         ("", " "),
         ("", "用Python写é "),
+        ("", "a-"),
+        ("", "a/b-"),
+        ("é", "1套a."),
     ],
-    ids=["english", "chinese", "marks", "tibetan", "one-word", "spaces", "mixed"],
+    ids=["english", "chinese", "marks", "tibetan", "one-word", "spaces", "mixed", "joined", "levels", "mixed-joined"],
 )
 def test_the_time_goes_with_the_length(begin: str, piece: str) -> None:
-    assert_linear(lambda text: tokenize(begin + text), repeated(piece), 400_000)
+    assert_linear(lambda text: question_terms(begin + text), repeated(piece), 400_000)
 
 
 def test_long_words_stay_whole_and_out_of_the_caches() -> None:

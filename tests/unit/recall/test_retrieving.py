@@ -22,6 +22,7 @@ from phronesis.recall.retrieving.local import MemoryRetriever, ResourceRetriever
 from phronesis.recall.retrieving.port import Retrieved
 from phronesis.recall.retrieving.retrieving import Retrieving
 from phronesis.recall.search import Query
+from phronesis.storage.eligible import NO_EXCLUSION, Exclusion
 
 AWAY = Degraded("embed", "model.unavailable", "words", "e5")
 
@@ -33,10 +34,14 @@ class Finds:
         self.name = self.store = store
         self.told = Retrieved(store, store, found, **{"abstained": not found, **told})
         self.encodings: list[Encodings] = []
+        self.exclude = NO_EXCLUSION
         self.closed = False
 
-    def retrieve(self, _tenant: str, _plan: RetrievalPlan, encodings: Encodings) -> Retrieved:
+    def retrieve(
+        self, _tenant: str, _plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
+    ) -> Retrieved:
         self.encodings.append(encodings)
+        self.exclude = exclude
         return self.told
 
     def close(self) -> None:

@@ -15,7 +15,10 @@ ASKS: Final = 4
 SHARES_PHOTO: Final = 8
 NAMES_TIME: Final = 16
 SAID: Final = 32
-"""Bits of ``Marks.flags``. ``SAID``: a message, word for word; without it something made of messages, or stated."""
+FROM_TOOL: Final = 64
+WHOLE_TERMS: Final = 128
+"""Bits of ``Marks.flags``. ``SAID``: a message, word for word; without it something made of messages, or stated.
+``WHOLE_TERMS``: its terms hold identifiers whole; those of a document stored by an older version do not."""
 
 NO_DAY: Final = 0
 """The day of what has none; 1 is the first of January of year 1."""

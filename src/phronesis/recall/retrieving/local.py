@@ -13,7 +13,8 @@ from phronesis.recall.manner import Encodings, Manner
 from phronesis.recall.reranking import Search
 from phronesis.recall.retrieving.port import Retrieved
 from phronesis.recall.search import Query
-from phronesis.storage.eligible import Wanted, check_kinds
+from phronesis.storage.eligible import NO_EXCLUSION, Exclusion, Wanted, check_kinds
+from phronesis.storage.filters import scoped_filters
 
 MEMORY: Final = "memory"
 RESOURCES: Final = "resources"
@@ -27,12 +28,14 @@ class MemoryRetriever:
     name: str = MEMORY
     store: Store = MEMORY
 
-    def retrieve(self, tenant: str, plan: RetrievalPlan, encodings: Encodings) -> Retrieved:
+    def retrieve(
+        self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
+    ) -> Retrieved:
         """Give what memory holds for a plan."""
         sub = plan.memory
         if sub is None or not sub.queries:
             return Retrieved(self.name, self.store)
-        query = _query(plan, sub, encodings)
+        query = _query(plan, sub, encodings, exclude)
         query = replace(query, manner=replace(query.manner, window=plan.time))
         return _retrieved(self.name, sub, query, self.searcher.search(tenant, query))
 
@@ -48,12 +51,14 @@ class ResourceRetriever:
     name: str = RESOURCES
     store: Store = RESOURCES
 
-    def retrieve(self, tenant: str, plan: RetrievalPlan, encodings: Encodings) -> Retrieved:
+    def retrieve(
+        self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
+    ) -> Retrieved:
         """Give what the resources hold for a plan."""
         sub = plan.resources
         if sub is None or not sub.queries:
             return Retrieved(self.name, self.store)
-        query = _query(plan, sub, encodings)
+        query = _query(plan, sub, encodings, exclude)
         others = query.wanted.kinds is not None and list(query.wanted.kinds) != [SECTION]
         query = replace(query, wanted=replace(query.wanted, kinds=[SECTION]))
         ignored = [*(["time"] if plan.time is not None else []), *(["kinds"] if others else [])]
@@ -68,7 +73,7 @@ def main_query(sub: SubPlan) -> SubQuery:
     return max(sub.queries, key=lambda one: one.weight)
 
 
-def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings) -> Query:
+def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings, exclude: Exclusion) -> Query:
     """Give the search of a sub-plan. One wording is searched whole; the others are met by the words of each text.
 
     To search each of eight whole would take eight times as long and encode eight questions.
@@ -76,10 +81,11 @@ def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings) -> Query:
     main = main_query(sub)
     others = [one for one in sub.queries[:MAX_QUERIES] if one is not main and one.text != main.text]
     kinds = sub.kinds if sub.kinds is not None else plan.kinds
+    filters = sub.filters if sub.filters is not None else plan.filters
     wanted = Wanted(
         kinds=check_kinds(None if kinds is None else list(kinds), KINDS), attributes=plan.scope.attributes,
-        filters=sub.filters if sub.filters is not None else plan.filters,
-        as_of=optional_micros(plan.as_of), valid_at=optional_micros(plan.valid_at),
+        filters=None if filters is None else scoped_filters(filters, plan.scope.named),
+        as_of=optional_micros(plan.as_of), valid_at=optional_micros(plan.valid_at), exclude=exclude,
     )  # fmt: skip
     names = tuple(map(storable, plan.entities))  # a plan may be a caller's own, or a model's
     manner = Manner(wordings=others, modes=tuple(sub.modes), names=names, signals=True, encodings=encodings)

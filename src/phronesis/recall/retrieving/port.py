@@ -8,6 +8,7 @@ from phronesis.core.fusion.candidates import Part
 from phronesis.core.plan import RetrievalPlan, Store
 from phronesis.core.results import Degraded, Evidence
 from phronesis.recall.manner import Encodings
+from phronesis.storage.eligible import NO_EXCLUSION, Exclusion
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,13 @@ class Retriever(Protocol):
         """Whose part of a plan it carries out."""
         ...
 
-    def retrieve(self, tenant: str, plan: RetrievalPlan, encodings: Encodings) -> Retrieved:
+    def retrieve(
+        self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
+    ) -> Retrieved:
         """Give what it finds for its part of a plan, nothing when the plan has none for it.
 
-        ``encodings`` holds the vectors of the questions of this call. InputError: a filter or a kind is wrong.
+        ``encodings`` holds the vectors of the questions of this call; what ``exclude`` names is not found.
+        InputError: a filter or a kind is wrong.
         """
         ...
 

@@ -25,6 +25,7 @@ from phronesis.recall.manner import Encodings
 from phronesis.recall.retrieving.foreign import foreign
 from phronesis.recall.retrieving.local import RESOURCES, main_query
 from phronesis.recall.retrieving.port import Retrieved
+from phronesis.storage.eligible import NO_EXCLUSION, Exclusion
 
 PATH: Final = "/api/v1/retrieve"
 
@@ -63,7 +64,13 @@ class RemoteRetriever:
         """``remote:`` and the server's host and port."""
         return f"remote:{urlsplit(self.url).netloc}"
 
-    def retrieve(self, tenant: str, plan: RetrievalPlan, encodings: Encodings) -> Retrieved:  # noqa: ARG002 - the port's
+    def retrieve(
+        self,
+        tenant: str,  # noqa: ARG002 - the port's
+        plan: RetrievalPlan,
+        encodings: Encodings,  # noqa: ARG002
+        exclude: Exclusion = NO_EXCLUSION,  # noqa: ARG002 - its resources are of no session
+    ) -> Retrieved:
         """Give what the server finds for a plan."""
         sub = plan.resources
         if sub is None or not sub.queries:

@@ -17,6 +17,7 @@ from phronesis.recall.manner import Encodings
 from phronesis.recall.reranking import FUSION, shown_text
 from phronesis.recall.retrieving.port import Retrieved, Retriever
 from phronesis.recall.retrieving.remote import RemoteRetriever
+from phronesis.storage.eligible import NO_EXCLUSION, Exclusion
 
 FEWEST: Final = 2
 """Candidates from which on a reranker is asked: one alone has no order."""
@@ -35,14 +36,24 @@ class Retrieving:
         """Whether another server is asked for resources."""
         return any(isinstance(one, RemoteRetriever) for one in self.retrievers)
 
-    def retrieve(self, tenant: str, plan: RetrievalPlan, encodings: Encodings | None = None) -> EvidencePack:
+    def retrieve(
+        self,
+        tenant: str,
+        plan: RetrievalPlan,
+        encodings: Encodings | None = None,
+        *,
+        exclude: Exclusion = NO_EXCLUSION,
+    ) -> EvidencePack:
         """Give the evidence for a plan, best first, with where it comes from and what became of every candidate.
+
+        What ``exclude`` names is no candidate; another server's resources know nothing of it.
 
         It abstains when every retriever does that was asked. A model or a server that is away is named in ``degraded``.
         InputError: a kind or a filter of the plan is wrong.
         """
         encodings = Encodings() if encodings is None else encodings
-        parts = [one.retrieve(tenant, plan, encodings) for one in self.retrievers if _part_of(plan, one) is not None]
+        asked = [one for one in self.retrievers if _part_of(plan, one) is not None]
+        parts = [one.retrieve(tenant, plan, encodings, exclude) for one in asked]
         rules = replace(self.rules, memory_share=plan.share)
         candidates, away = self._judged(tenant, plan, rules, candidates_of([part.part for part in parts]))
         fused = fuse(candidates, rules, limit=plan.limit)
