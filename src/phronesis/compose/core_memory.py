@@ -11,7 +11,7 @@ from phronesis.compose.disputes import live_disputes, outweighed
 from phronesis.compose.headings import CITATIONS_SHOWN
 from phronesis.compose.standing_parts import standing_parts
 from phronesis.compose.wording import words_of
-from phronesis.core.context import Block
+from phronesis.core.context import DUE_LABEL, Block
 from phronesis.core.items import KINDS, Item, Trust
 from phronesis.core.prospective import COMING, in_words, lapsed
 from phronesis.core.traits.recalling import recalled
@@ -21,8 +21,6 @@ from phronesis.recall.prospective import due_items
 from phronesis.storage.database import Unit
 from phronesis.storage.eligible import Wanted
 from phronesis.storage.lanes import Lane
-
-DUE_LABEL: Final = "Due"
 
 STANDING: Final = ("reply_language", "reply_style", "address_as")
 """Keys under which a person says how they want to be answered (docs/memory-types.md)."""

@@ -8,7 +8,7 @@ from phronesis.compose.cleaning import clean, label, name_of, without_citations
 from phronesis.compose.excerpts import Count, excerpt, whole
 from phronesis.compose.headings import CITATIONS_SHOWN, heading_of
 from phronesis.compose.wording import words_of
-from phronesis.core.context import Block
+from phronesis.core.context import DUE_LABEL, Block
 from phronesis.core.fences import SAMPLE
 from phronesis.core.resources.records import SECTION
 from phronesis.core.results import Evidence
@@ -38,6 +38,11 @@ class Piece:
     text: str
     tokens: int
     shortened: bool = False
+
+    @property
+    def due(self) -> bool:
+        """Whether it says what is due."""
+        return self.slot == "system_blocks" and is_due(self.source)
 
     @property
     def fenced(self) -> bool:
@@ -72,6 +77,11 @@ def evidence_piece(index: int, evidence: Evidence, *, snippet_tokens: int, room:
     tokens = overhead + count(quoted)
     text = f"{heading} {quoted}".rstrip()
     return Piece("evidence", index, evidence, text, tokens, shortened) if tokens <= room else None
+
+
+def is_due(source: Block | Evidence) -> bool:
+    """Whether it says what is due: the part of core memory that changes with the time of the call."""
+    return isinstance(source, Block) and source.label == DUE_LABEL
 
 
 def group_of(block: Block) -> tuple[str | None, bool]:

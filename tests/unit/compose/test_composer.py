@@ -37,7 +37,11 @@ def test_a_message_alone_has_nothing_around_it_but_its_title() -> None:
 
 def test_both_renderings_hold_all_slots_in_their_order() -> None:
     package = composed(
-        system_blocks=[Block("Answer briefly."), Block("Likes tea.", ["mem:7"], fenced=True)],
+        system_blocks=[
+            Block("Answer briefly."),
+            Block("Call Ana.", ["mem:3"], label="Due", about="due 2026-05-02"),
+            Block("Likes tea.", ["mem:7"], fenced=True),
+        ],
         working_summary=[Block("They plan a trip.", ["mem:8"])],
         recent_turns=[
             Block("Hi", role="user", name="Anna"),
@@ -53,6 +57,7 @@ def test_both_renderings_hold_all_slots_in_their_order() -> None:
         f"# Memory\n<memory-{N}>\n[mem:{first}] (2026-05-01, user) The train leaves at nine.\n"
         f"[mem:{second}] (2026-05-01, tool) See\n[quoted mem:9] x\n</memory-{N}>"
     )
+    due = "# Due\n[mem:3] (due 2026-05-02) Call Ana."
     blocks = (
         f"# System\nAnswer briefly.\n\n<memory-{N}>\n[mem:7] Likes tea.\n</memory-{N}>\n\n"
         "# Summary\n[mem:8] They plan a trip."
@@ -65,23 +70,48 @@ def test_both_renderings_hold_all_slots_in_their_order() -> None:
     assert rest == (
         f'{blocks}\n\n# Recent turns\n<turn-{N} role="user" name="Anna">\nHi\n</turn-{N}>\n'
         f'<turn-{N} role="assistant" name="Bot">\nHello!\n</turn-{N}>\n{tool}\n{system}\n{mailed}\n\n'
-        f"{memory}\n\n# User message\nWhen does the train leave?"
+        f"{due}\n\n{memory}\n\n# User message\nWhen does the train leave?"
     )
     assert package.render("messages") == [
-        {"role": "system", "content": f"{preamble}\n\n{blocks}\n\n{memory}"},
+        {"role": "system", "content": f"{preamble}\n\n{blocks}"},
         {"role": "user", "content": "Anna: Hi"},
         {"role": "assistant", "content": "Hello!"},
         {"role": "user", "content": tool},
         {"role": "user", "content": system},
         {"role": "user", "content": mailed},
+        {"role": "user", "content": f"{due}\n\n{memory}"},
         {"role": "user", "content": "When does the train leave?"},
     ]
     assert package.explain["dropped"] == package.explain["shortened"] == []
+    assert package.stable_messages == 1
+    cache = package.explain["cache"]
+    assert cache["stable_characters"] == len(f"{preamble}\n\n{blocks}")
+    assert cache["total_characters"] == len(package.render())
 
 
-def test_plain_turns_need_no_system_message() -> None:
-    package = composed(recent_turns=[Block("Hi", role="user"), Block("Hello", role="assistant")])
-    assert [message["role"] for message in package.messages] == ["user", "assistant", "user"]
+def test_what_is_stable_depends_neither_on_the_question_nor_on_what_was_found() -> None:
+    held = {
+        "system_blocks": [Block("Likes tea. " * 60, label="Profile"), *[Block("Has a cat.", label="Profile")] * 90,
+                          Block("Call Ana.", label="Due", about="due 2026-05-02")],
+        "working_summary": [Block("It rained a lot in May. " * 4, label="Said by the user") for _ in range(40)],
+        "recent_turns": [Block("word " * 300, ["mem:a"], role="user") for _ in range(6)],
+    }  # fmt: skip
+    alone = composed("Thanks!", **held)
+    other = composed("火车几点开？" * 90, **held, evidence=[evidence_of("word " * 60, number=n) for n in range(30)])
+    size = alone.explain["cache"]["stable_characters"]
+    assert size > 2_000
+    assert alone.explain["cache"]["stable_prefix_hash"] == other.explain["cache"]["stable_prefix_hash"]
+    assert alone.text[:size] == other.text[:size] == alone.messages[0]["content"] == other.messages[0]["content"]
+    assert "# Due" not in alone.text[:size]
+
+
+def test_the_fences_are_explained_wherever_the_scope_holds_anything() -> None:
+    turns = [Block("Hi", role="user"), Block("Hello", role="assistant")]
+    assert [message["role"] for message in composed(recent_turns=turns).messages] == [
+        "system", "user", "assistant", "user",
+    ]  # fmt: skip
+    assert composed(held=True).stable_messages == 1
+    assert composed(held=True, total=40).stable_messages == 0
 
 
 def test_the_heading_says_who_when_how_far_trusted_what_ended_it_and_what_disputes_it() -> None:
@@ -127,10 +157,11 @@ def test_a_long_section_is_shown_from_the_chunk_that_was_found() -> None:
     assert package.explain["shortened"] == [{"slot": "evidence", "index": 0, "citation": section.item.citation}]
 
 
-def test_a_chinese_message_gets_a_chinese_preamble() -> None:
-    assert composed("火车几点开？", evidence=[evidence_of()]).text.startswith(f"memory-{N} 标签之间")
-    assert composed("When does 火车 leave?", evidence=[evidence_of()]).text.startswith("Text between")
-    assert composed("12:30?", evidence=[evidence_of()]).text.startswith("Text between")
+def test_the_preamble_is_in_the_language_of_core_memory() -> None:
+    chinese = [Block("家住杭州。", label="Profile"), Block("Call Ana on Monday.", label="Due")]
+    assert composed("When?", system_blocks=chinese).text.startswith(f"memory-{N} 标签之间")
+    assert composed("什么时候？", system_blocks=[Block("Lives in 杭州.")]).text.startswith("Text between")
+    assert composed("什么时候？", evidence=[evidence_of()]).text.startswith("Text between")
 
 
 def test_a_boundary_that_a_text_guessed_is_not_taken() -> None:
@@ -218,29 +249,17 @@ def test_system_blocks_are_whole_or_dropped_and_a_summary_is_shortened() -> None
     ]
     assert package.explain["shortened"] == [{"slot": "working_summary", "index": 0, "citation": None}]
     assert package.working_summary[0].text.endswith("rained.…")
-    assert composed(total=200, working_summary=[Block("It rained. " * 200)]).working_summary
     tight = composed(total=200, working_summary=[Block("It rained. " * 200)], evidence=[evidence_of()])
-    assert reasons(tight) == [("working_summary", 0, "total budget")]
+    assert reasons(tight) == [("working_summary", 0, "slot budget")]
 
 
-def test_a_system_block_beyond_its_share_takes_what_is_left() -> None:
-    rule = Block("Never do it. " * 50)
-    assert composed(total=1_000, system_blocks=[rule]).system_blocks == [rule]
-    full = composed(total=1_000, system_blocks=[rule], evidence=[evidence_of("w " * 290, number=n) for n in range(9)])
-    assert ("system_blocks", 0, "total budget") in reasons(full)
-
-
-def test_system_blocks_and_summary_go_beyond_their_cap_where_other_slots_are_empty_and_only_there() -> None:
-    rule = Block("Never do it. " * 50)
-    budget = Budget(total=900, system_blocks=250, working_summary=100)
-    assert composed(budget=budget, system_blocks=[rule, rule]).system_blocks == [rule, rule]
-    short = [evidence_of("Tea.", number=1)]
-    busy = composed(budget=budget, system_blocks=[rule, rule], evidence=short, recent_turns=[Block("Hi", role="user")])
-    assert reasons(busy) == [("system_blocks", 1, "slot budget")]
-    lines = [Block("It rained a lot in May. " * 4, label="Noted") for _ in range(8)]
-    alone = composed(budget=budget, working_summary=lines)
-    assert len(alone.working_summary) == 8
-    assert alone.explain["budget"]["slots"]["working_summary"]["borrowed"] > 0
+def test_what_is_due_pushes_nothing_out_of_the_stable_part() -> None:
+    rule = Block("Never do it. " * 40)
+    due = [Block("Call Ana. " * 40, label="Due", about="due 2026-05-02") for _ in range(9)]
+    package = composed(budget=Budget(total=1_000, system_blocks=900), system_blocks=[*due, rule])
+    assert rule in package.system_blocks
+    assert 1 < len(package.system_blocks) < 10
+    assert {reason for _, _, reason in reasons(package)} == {"total budget"}
 
 
 def test_blocks_of_one_label_are_one_group_in_one_fence_in_their_order() -> None:
