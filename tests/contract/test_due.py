@@ -87,7 +87,7 @@ def test_what_is_shown_is_the_most_urgent_and_stands_in_the_text(memory: Memory)
     assert shown(memory) == ["Pay the rent", "Water the plants", "Buy bread"]
     package = memory.compose_context("s", "Hello", user_id="lin")
     assert [block.label for block in package.system_blocks] == ["Standing instructions", *["Due"] * 3, "Preferences"]
-    stable, _, changing = package.text.partition("# Due\n[mem:")
+    stable, _, changing = package.text.partition("# Due\n[m")
     assert "(was due 2026-03-31 09:00 UTC) Pay the rent" in changing
     assert "(due 2026-04-02) Water the plants" in changing
     assert "Likes tea" in stable

@@ -345,7 +345,8 @@ def test_context_keeps_its_budget_and_cites(call: Any) -> None:
     identity = added(call, "Clean the electrodes with ethanol.", "--user", "lin", "--session", "s1")
     arguments = ("context", "How do we clean the electrodes?", "--user", "lin", "--session", "s2", "--budget", "600")
     shown = call(*arguments, "--explain")
-    assert f"[mem:{identity}]" in shown.out
+    assert "\n[m1] (" in shown.out
+    assert f"m1=mem:{identity}" in shown.err
     assert "of 600 tokens" in shown.err
     package = call(*arguments, "--json").json
     assert package["token_count"] <= 600

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
+from phronesis.compose.aliases import aliases
 from phronesis.compose.excerpts import Count
-from phronesis.compose.layout import DUE_TITLE, TITLES, Layout, language_of, preamble
+from phronesis.compose.layout import DUE_TITLE, TITLES, Layout, headings_in_order, language_of, preamble
 from phronesis.compose.pieces import Piece, citation_of, is_due, speaker
 from phronesis.compose.selection import Selection
 from phronesis.core.budget import Ledger
@@ -59,6 +60,7 @@ def compose(
     introduced = candidates.held or any(getattr(candidates, slot) for slot in BUDGETED)
     layout = dataclasses.replace(layout, boundary=boundary, introduced=introduced)
     while True:
+        layout = dataclasses.replace(layout, aliases=aliases(headings_in_order(selection.chosen)))
         text, messages = layout.text(selection.chosen), layout.messages(selection.chosen)
         tokens = _tokens(text, messages, count)
         if tokens <= budget.total:
@@ -96,6 +98,7 @@ def compose(
         text=text,
         messages=messages,
         stable_messages=int(bool(stable)),
+        citations={alias: citation for citation, alias in layout.aliases.items()},
     )
 
 
@@ -129,6 +132,7 @@ def _frame(candidates: Candidates, language: str, count: Count) -> int:
 def _shown(chosen: Sequence[Piece]) -> Iterator[str]:
     for piece in chosen:
         yield piece.text
+        yield piece.heading
         if isinstance(piece.source, Block):
             yield speaker(piece.source)
 

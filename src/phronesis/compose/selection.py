@@ -9,10 +9,10 @@ from phronesis.core.budget import Ledger
 from phronesis.core.context import Block, Budget, Candidates
 from phronesis.core.results import Evidence
 
-COUNT_LIMIT: Final = "count limit"
-SLOT_BUDGET: Final = "slot budget"
-TOTAL_BUDGET: Final = "total budget"
-SHOWN_ALREADY: Final = "shown already"
+COUNT_LIMIT: Final = "count"
+SLOT_BUDGET: Final = "share"
+TOTAL_BUDGET: Final = "budget"
+SHOWN_ALREADY: Final = "duplicate"
 """Its words stand in a message that is shown whole."""
 
 

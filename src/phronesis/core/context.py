@@ -78,7 +78,8 @@ class ContextPackage(Record):
     """What goes into the agent's prompt. ``token_count`` is that of the larger of the two renderings.
 
     The first ``stable_messages`` of ``messages`` (0 or 1) are the part that calls of one session share: a prompt
-    cache's breakpoint belongs behind them. The text begins with the same characters.
+    cache's breakpoint belongs behind them. The text begins with the same characters. ``citations`` maps each alias in
+    the renderings (``m1``, shown as ``[m1]``) to what it stands for: ``mem:<id>``, or ``policy:<n>``.
 
     ``explain`` says what each slot used and borrowed, how much of it is stable, what was dropped and why, what is
     disputed, which roles were without their model, and how the evidence was found.
@@ -96,6 +97,7 @@ class ContextPackage(Record):
     text: str = ""
     messages: Sequence[Mapping[str, str]] = ()
     stable_messages: int = 0
+    citations: Mapping[str, str] = field(default_factory=dict)
 
     def shown_ids(self) -> list[str]:
         """Give the ids of the items whose words are in it, recent turns left out."""

@@ -67,8 +67,8 @@ def check_nothing_lost(package: ContextPackage, candidates: Candidates, budget: 
         assert len(shown) == len(expected)
         for (index, source), got in zip(expected, shown, strict=True):
             assert got == source or (index in cut and isinstance(got, Block) and got.citations == source.citations)
-        reasons = {"slot budget", "total budget", "count limit"}
-        assert {row["reason"] for row in rows.values()} <= reasons | {"shown already"}
+        reasons = {"share", "budget", "count"}
+        assert {row["reason"] for row in rows.values()} <= reasons | {"duplicate"}
     assert len(package.evidence) <= max(0, budget.evidence_count)
     assert len(package.recent_turns) <= max(0, budget.recent_turn_count)
     # No gap between the turns shown and the message.
@@ -154,10 +154,13 @@ def check_citations(package: ContextPackage) -> None:
         for citation in as_block(piece).citations[: 1 if slot == "working_summary" else 3]
     ]
     cited += [f"[{evidence.item.citation}]" for evidence in package.evidence]
-    assert re.findall(r"\[mem:[^\]]*\]?", shown) == cited
+    assert [f"[{package.citations[one]}]" for one in re.findall(r"\[(m\d+)\]", shown)] == cited
+    assert not re.search(r"\[mem:", shown)
+    assert list(package.citations) == [f"m{n}" for n in range(1, len(package.citations) + 1)]
+    alias = {citation: one for one, citation in package.citations.items()}
     fenced = package.text.partition("# Memory\n")[2] if package.evidence else ""
     for evidence in package.evidence:
-        assert f"\n[{evidence.item.citation}] (" in fenced
+        assert f"\n[{alias[evidence.item.citation]}] (" in fenced
 
 
 def as_block(piece: Piece) -> Block:
