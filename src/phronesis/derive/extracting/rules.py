@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from phronesis.core.entries import Entry, is_erased
-from phronesis.core.instants import parse_moment
+from phronesis.core.instants import parse_local
 from phronesis.core.proposals import USER, Proposal, Refusal
 from phronesis.derive.extracting.answers import read_answer
 from phronesis.derive.extracting.cast import Cast
@@ -58,7 +58,7 @@ class Rules:
             if not text.strip() or is_erased(message):
                 continue
             given = message.get("created_at") or entry.payload.get("occurred_at")
-            at = entry.recorded_at if given is None else parse_moment(given, field="created_at")
+            at = entry.recorded_at if given is None else parse_local(given, field="created_at")
             found, refused = self.read(n, message, text, at)
             proposals += found
             refusals += refused
