@@ -69,7 +69,7 @@ def test_it_comes_up_the_day_before_and_goes_when_it_expires(memory: Memory, clo
     clock.pass_hours(1)
     (block,) = blocks(memory)
     assert block.text == "Call the landlord"
-    assert block.about == "due 2026-04-03 10:00 UTC, in 24 hours; expires 2026-04-05 10:00 UTC"
+    assert block.about == "due 2026-04-03 10:00 UTC; expires 2026-04-05 10:00 UTC"
     assert block.citations == (memory.due("lin")[0].citation,)
     clock.pass_hours(71.9)
     assert (shown(memory), listed(memory)) == (["Call the landlord"], ["Call the landlord"])
@@ -87,9 +87,10 @@ def test_what_is_shown_is_the_most_urgent_and_stands_in_the_text(memory: Memory)
     assert shown(memory) == ["Pay the rent", "Water the plants", "Buy bread"]
     package = memory.compose_context("s", "Hello", user_id="lin")
     assert [block.label for block in package.system_blocks] == ["Standing instructions", *["Due"] * 3, "Preferences"]
-    assert "Due:\n[mem:" in package.text
-    assert "(was due 2026-03-31 09:00 UTC, 2 days ago) Pay the rent" in package.text
-    assert "(due today, 2026-04-02) Water the plants" in package.text
+    stable, _, changing = package.text.partition("# Due\n[m")
+    assert "(was due 2026-03-31 09:00 UTC) Pay the rent" in changing
+    assert "(due 2026-04-02) Water the plants" in changing
+    assert "Likes tea" in stable
 
 
 def test_no_more_than_a_few_are_shown_and_none_beyond_the_budget(memory: Memory) -> None:
@@ -139,7 +140,7 @@ def test_as_of_a_time_is_what_was_due_then_as_it_was_known(memory: Memory, clock
     state(memory, "Call Ben", "2026-04-02T12:00:00Z")
     late = clock.pass_hours(100 * 24)
     assert listed(memory, as_of=then) == shown(memory, as_of=then) == ["Call Ana"]
-    assert blocks(memory, as_of=then)[0].about == "due 2026-04-02 12:00 UTC, in 2 hours"
+    assert blocks(memory, as_of=then)[0].about == "due 2026-04-02 12:00 UTC"
     assert listed(memory, as_of=late) == listed(memory) == ["Call Ben"]
     assert shown(memory, valid_at=MORNING + timedelta(hours=3)) == ["Call Ben"]
 
@@ -167,7 +168,7 @@ def test_a_reminder_said_in_a_conversation_comes_up_and_is_done(memory: Memory, 
     (task,) = memory.due("lin")
     assert (task.kind, task.value, task.data["due"]) == ("task", "call Ana", "2026-04-03T00:00:00Z")
     clock.pass_hours(24)
-    assert [block.about for block in blocks(memory)] == ["due today, 2026-04-03", "due tomorrow, 2026-04-04"]
+    assert [block.about for block in blocks(memory)] == ["due 2026-04-03", "due 2026-04-04"]
     memory.commit_turn("tuesday", {"messages": [{"role": "user", "content": "I've called Ana."}]}, user_id="lin")
     assert [item.value for item in memory.due("lin")] == ["交报告"]
     memory.commit_turn(

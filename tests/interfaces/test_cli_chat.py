@@ -51,7 +51,7 @@ def test_without_a_model_what_would_be_sent_is_shown_and_what_was_said_is_kept(c
     told = talk("我住在北京。", "", "Where do I live?", "/quit", "never read")
     assert told.code == 0
     assert told.err.strip() == "no model has the role chat: what would be sent to one is shown"
-    assert "Preferences:\n[mem:" in told.out
+    assert "Preferences:\n[m1] " in told.out
     assert told.out.endswith("# User message\nWhere do I live?\n")
     assert "\x1b" not in told.out
     assert turns(call) == [["我住在北京。"], ["Where do I live?"]]
@@ -90,7 +90,7 @@ def test_show_prints_the_context_before_the_answer_and_json_all_of_it(talk: Any,
     told = json.loads(line)
     assert told["answer"] == "Hi."
     assert told["context"][-1] == {"role": "user", "content": "Hello again"}
-    assert set(told) == {"answer", "context_id", "entry_id", "citations", "context"}
+    assert set(told) == {"answer", "context_id", "entry_id", "aliases", "citations", "context"}
 
 
 def test_why_quotes_the_sources_and_context_shows_what_was_sent(call: Any, talk: Any) -> None:

@@ -15,6 +15,7 @@ from phronesis.compose.requests import Request
 from phronesis.compose.summary import SummaryPolicy, WorkingSummary, working_summary
 from phronesis.compose.turns import RecentTurns, recent_turns
 from phronesis.core.context import Budget, Candidates, ContextPackage
+from phronesis.core.fences import session_seed
 from phronesis.core.results import Evidence
 from phronesis.models.token_counter import TokenCounter
 from phronesis.recall.browse import Browser
@@ -22,7 +23,7 @@ from phronesis.recall.lanes import visible_lanes
 from phronesis.recall.once import origins_at
 from phronesis.recall.planning.entities import candidates, names_held
 from phronesis.storage.database import Unit
-from phronesis.storage.lanes import Lane
+from phronesis.storage.lanes import Lane, find_secret
 from phronesis.storage.resources import has_documents
 from phronesis.uuid7 import new_id
 
@@ -40,6 +41,8 @@ class _Loaded:
     procedures: bool
     resources: bool
     names: Collection[str]
+    held: bool
+    seed: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,7 @@ class Assembler:
             counter=self.counter(),
             context_id=new_id(),
             explain=explain,
+            seed=loaded.seed,
         )
         own = request.scope.write_lane
         return package, next((lane.head_seq for lane in lanes if (lane.kind, lane.name) == (own.kind, own.name)), 0)
@@ -103,7 +107,12 @@ class Assembler:
                                       policy=self.summing)  # fmt: skip
         resources = has_documents(unit, [lane.lane_id for lane in lanes])
         names = names_held(unit, lanes, candidates(request.asked)) if request.plan is None else ()
-        return _Loaded(core, turns, summary, has_procedures(unit, lanes, wanted), resources, names)
+        secret, own = find_secret(unit), request.scope.write_lane
+        return _Loaded(
+            core, turns, summary, has_procedures(unit, lanes, wanted), resources, names,
+            held=any(lane.head_seq for lane in lanes),
+            seed=None if secret is None else session_seed(secret, own.kind, own.name, request.session_id),
+        )  # fmt: skip
 
     def _candidates(self, tenant: str, request: Request, loaded: _Loaded, found: Sequence[Evidence]) -> Candidates:
         """Put together what may be shown: evidence with what disputes it, and what was taken from which message."""
@@ -128,6 +137,7 @@ class Assembler:
             recent_turns=loaded.turns.blocks,
             evidence=evidence,
             taken_from={f"mem:{key}": tuple(f"mem:{one}" for one in named) for key, named in origins.items()},
+            held=loaded.held,
         )
 
 

@@ -51,10 +51,13 @@ _TAG: Final = re.compile(rf"[{_ANGLES}](?=(.{{1,{_REACH}}}))", re.DOTALL)
 _TAG_WORDS: Final = ("memory", "turn", "start_of_turn", "end_of_turn", "|", "sys>", "s>")
 """What follows `<` in our fences, and in the control tokens of chat templates (ChatML, Llama, DeepSeek, Gemma)."""
 _SQUARES: Final = "\\[［﹇【〔⟦〚〖〘⁅❲⦋"
+_CLOSING: Final = "\\]］﹈】〕⟧〛〗〙⁆❳⦌"
 _TEMPLATE: Final = re.compile(rf"[{_SQUARES}](?=(.{{1,{_REACH}}}))", re.DOTALL)
 _TEMPLATE_WORDS: Final = ("inst]", "system_prompt]", "tool_calls]", "tool_results]", "available_tools]")
 """What follows `[` or `[/` in the control tokens of Llama 2 and Mistral."""
 _CITATION: Final = re.compile(rf"[{_SQUARES}]([^{_SQUARES}:：∶︰﹕︓⩴]{{3,{_REACH}}}?)[:：∶︰﹕︓⩴]")
+_ALIASED: Final = re.compile(r"m\d+")
+_ALIAS: Final = re.compile(rf"[{_SQUARES}]([^{_SQUARES}{_CLOSING}]{{2,{_REACH}}})[{_CLOSING}]")
 _ROLES: Final = frozenset(
     """
     system developer user assistant tool function operator admin administrator human ai
@@ -75,10 +78,10 @@ def clean(text: str) -> str:
 
 
 def without_citations(text: str) -> str:
-    """Give cleaned text in which ``[mem:`` reads ``[quoted mem:``, so that only we can cite."""
+    """Give cleaned text in which ``[mem:`` reads ``[quoted mem:`` and ``[m1]`` so too, so that only we can cite."""
     if text.isascii() and "[" not in text:
         return text
-    return _CITATION.sub(_quoted, text)
+    return _ALIAS.sub(_quoted_alias, _CITATION.sub(_quoted, text))
 
 
 def label(text: str) -> str:
@@ -144,3 +147,7 @@ def _without_square(found: re.Match[str]) -> str:
 
 def _quoted(found: re.Match[str]) -> str:
     return "[quoted mem:" if _read(found[1]) == "mem" else found[0]
+
+
+def _quoted_alias(found: re.Match[str]) -> str:
+    return f"[quoted {found[1].strip()}]" if _ALIASED.fullmatch(_read(found[1])) else found[0]

@@ -1,13 +1,15 @@
 """Composing a context: candidates in, a package within its token budget out (laws 5 and 8). Pure."""
 
 import dataclasses
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
+from phronesis.compose.aliases import aliases
 from phronesis.compose.excerpts import Count
-from phronesis.compose.layout import TITLES, Layout, language_of, preamble
-from phronesis.compose.pieces import Piece, citation_of, speaker
+from phronesis.compose.layout import DUE_TITLE, TITLES, Layout, headings_in_order, language_of, preamble
+from phronesis.compose.pieces import Piece, citation_of, is_due, speaker
 from phronesis.compose.selection import Selection
 from phronesis.core.budget import Ledger
 from phronesis.core.context import SLOTS, Block, Budget, Candidates, ContextPackage
@@ -22,18 +24,26 @@ BUDGETED: Final = SLOTS[:-1]
 
 
 def compose(
-    candidates: Candidates, *, budget: Budget, counter: TokenCounter, context_id: str, explain: Mapping[str, Any]
+    candidates: Candidates,
+    *,
+    budget: Budget,
+    counter: TokenCounter,
+    context_id: str,
+    explain: Mapping[str, Any],
+    seed: str | None = None,
 ) -> ContextPackage:
     """Give a package whose two renderings each fit ``budget.total``, as counted by ``counter``.
 
-    To ``explain`` are added ``budget`` (what was used of what; the slots' figures are estimates, ``used`` is counted),
-    ``dropped`` (slot, index, citation and reason of each candidate that is not shown), ``shortened``, and ``conflicts``
-    (of what is shown and disputed, with whether the other side is shown too). The same input gives the same package.
-    Raises BudgetTooSmall, with the least budget that would do as ``details["minimum"]``, when the user's message alone
-    does not fit: it is never cut.
+    The boundary of the fences is derived from ``seed``, the session's (default: the context's). To ``explain`` are
+    added ``budget`` (what was used of what; the slots' figures are estimates, ``used`` is counted), ``cache`` (how much
+    of it is the same for other questions), ``dropped`` (slot, index, citation and reason of each candidate that is not
+    shown), ``shortened``, and ``conflicts`` (of what is shown and disputed, with whether the other side is shown too).
+    The same input gives the same package. Raises BudgetTooSmall, with the least budget that would do as
+    ``details["minimum"]``, when the user's message alone does not fit: it is never cut.
     """
     count = cache(counter.count)
-    layout = Layout(SAMPLE, language_of(candidates.user_message), storable(candidates.user_message))
+    lasting = [block.text for block in candidates.system_blocks if not is_due(block)]
+    layout = Layout(SAMPLE, language_of(lasting), storable(candidates.user_message))
     minimum = _tokens(layout.text(()), layout.messages(()), count)
     if minimum > budget.total:
         raise BudgetTooSmall(
@@ -43,18 +53,23 @@ def compose(
             details={"token_budget": budget.total, "minimum": minimum, "counter": counter.name},
         )
     available = budget.total - minimum - _frame(candidates, layout.language, count)
-    ledger = Ledger(available, {slot: getattr(budget, slot) for slot in BUDGETED})
+    ledger = Ledger(available, {slot: getattr(budget, slot) for slot in BUDGETED}, total=budget.total)
     selection = Selection(candidates, budget=budget, ledger=ledger, count=count)
     selection.fill()
-    boundary = choose_boundary(context_id, [layout.user_message, *_shown(selection.chosen)])
-    layout = dataclasses.replace(layout, boundary=boundary)
+    boundary = choose_boundary(seed or context_id, [layout.user_message, *_shown(selection.chosen)])
+    introduced = candidates.held or any(getattr(candidates, slot) for slot in BUDGETED)
+    layout = dataclasses.replace(layout, boundary=boundary, introduced=introduced)
     while True:
+        layout = dataclasses.replace(layout, aliases=aliases(headings_in_order(selection.chosen)))
         text, messages = layout.text(selection.chosen), layout.messages(selection.chosen)
         tokens = _tokens(text, messages, count)
         if tokens <= budget.total:
             break
-        # Pieces are not additive under BPE: now and then the whole is more than the sum of what was counted.
-        selection.let_go(tokens - budget.total)
+        if selection.chosen:
+            # Pieces are not additive under BPE: now and then the whole is more than the sum of what was counted.
+            selection.let_go(tokens - budget.total)
+        else:
+            layout = dataclasses.replace(layout, introduced=False)
     spent = {
         "total": budget.total,
         "used": tokens,
@@ -62,6 +77,7 @@ def compose(
         "exact": counter.exact,
         "slots": ledger.report(),
     }
+    stable = layout.stable(selection.chosen)
     return ContextPackage(
         context_id=context_id,
         system_blocks=_blocks(selection.chosen, "system_blocks"),
@@ -74,13 +90,27 @@ def compose(
         explain={
             **explain,
             "budget": spent,
+            "cache": _cacheable(stable, text, count),
             "conflicts": _conflicts(selection.chosen),
             "dropped": selection.dropped,
             "shortened": _shortened(selection.chosen),
         },
         text=text,
         messages=messages,
+        stable_messages=int(bool(stable)),
+        citations={alias: citation for citation, alias in layout.aliases.items()},
     )
+
+
+def _cacheable(stable: str, text: str, count: Count) -> dict[str, Any]:
+    """Say how much of a prompt is the part that calls of one session share, and by what to tell whether they do."""
+    return {
+        "stable_characters": len(stable),
+        "total_characters": len(text),
+        "stable_tokens": count(stable),
+        "total_tokens": count(text),
+        "stable_prefix_hash": hashlib.sha256(stable.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+    }
 
 
 def _tokens(text: str, messages: Sequence[Mapping[str, str]], count: Count) -> int:
@@ -90,18 +120,19 @@ def _tokens(text: str, messages: Sequence[Mapping[str, str]], count: Count) -> i
 
 
 def _frame(candidates: Candidates, language: str, count: Count) -> int:
-    """Give what surrounds the pieces at most: the preamble, a system message, titles and the fence of the evidence."""
+    """Give what surrounds the pieces at most: the preamble, titles, the fence of the evidence, two messages more."""
     slots = [slot for slot in BUDGETED if getattr(candidates, slot)]
     if not slots:
         return 0
-    titles = sum(count(f"{TITLES[slot]}\n\n") for slot in slots)
+    titles = sum(count(f"{title}\n\n") for title in (DUE_TITLE, *(TITLES[slot] for slot in slots)))
     fence = count(SAMPLE.memory("")) if candidates.evidence else 0
-    return count(preamble(language, SAMPLE)) + titles + fence + MESSAGE_OVERHEAD
+    return count(preamble(language, SAMPLE)) + titles + fence + 2 * MESSAGE_OVERHEAD
 
 
 def _shown(chosen: Sequence[Piece]) -> Iterator[str]:
     for piece in chosen:
         yield piece.text
+        yield piece.heading
         if isinstance(piece.source, Block):
             yield speaker(piece.source)
 

@@ -10,8 +10,9 @@ from typing import Any, Final, Literal
 from phronesis.compose.disputes import live_disputes, outweighed
 from phronesis.compose.headings import CITATIONS_SHOWN
 from phronesis.compose.standing_parts import standing_parts
+from phronesis.compose.told_days import days_of_items
 from phronesis.compose.wording import words_of
-from phronesis.core.context import Block
+from phronesis.core.context import DUE_LABEL, Block
 from phronesis.core.items import KINDS, Item, Trust
 from phronesis.core.prospective import COMING, in_words, lapsed
 from phronesis.core.traits.recalling import recalled
@@ -21,8 +22,6 @@ from phronesis.recall.prospective import due_items
 from phronesis.storage.database import Unit
 from phronesis.storage.eligible import Wanted
 from phronesis.storage.lanes import Lane
-
-DUE_LABEL: Final = "Due"
 
 STANDING: Final = ("reply_language", "reply_style", "address_as")
 """Keys under which a person says how they want to be answered (docs/memory-types.md)."""
@@ -97,6 +96,7 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
         held = [item for item in held if item.pinned or item.id not in weaker]
     disputes = live_disputes(unit, lanes, ids, wanted) if policy.shows_disputes(wanted) else {}
     parts = standing_parts(unit, lanes, held, wanted)
+    days = days_of_items(unit, lanes, [item for item in held if item.id not in told], wanted)
     blocks = [
         Block(text=text, citations=(f"policy:{n}",), label="Policies") for n, text in enumerate(policy.policies, 1)
     ]
@@ -106,7 +106,7 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
         at = (item.occurred_at or item.recorded_at).date().isoformat()
         heading = [in_words(item, now)] if item.id in told else [at] if others else []
         said = [f"disputed by {others}"] if others else []
-        said += [parts[item.id]] if item.id in parts else []
+        said += [one for one in (parts.get(item.id), days.get(item.id)) if one]
         about = "; ".join([*heading, *said])
         blocks.append(Block(words_of(item), (item.citation,), fenced=item.trust < Trust.USER, label=label, about=about))
     return CoreMemory(once(blocks), frozenset(item.id for item in held))

@@ -4,7 +4,9 @@ import re
 from typing import Final
 
 from phronesis.compose.cleaning import label, name_of, place, title
+from phronesis.compose.told_days import said_at, told_days
 from phronesis.core.items import Item, Trust
+from phronesis.core.prospective import due_of
 from phronesis.core.resources.records import SECTION
 from phronesis.core.results import Evidence
 
@@ -26,20 +28,25 @@ _NOWHERE: Final = "entry:"
 def heading_of(evidence: Evidence) -> str:
     """Give the heading of a memory, on one line; nothing in it is a text's own but cleaned names."""
     item = evidence.item
-    about = [(item.occurred_at or item.recorded_at).date().isoformat(), *_source(item)]
+    said = said_at(item, evidence.sources)
+    about = [said.date().isoformat(), *_source(item)]
     if item.kind == SECTION:
         about += _where(item)
     if item.valid_to is not None:
         about.append(f"until {item.valid_to.date().isoformat()}")
     if item.ended:
         about.append(label(item.ended))
+    due = due_of(item)
+    about += [f"due {due.date().isoformat()}"] if due is not None else []
+    days = told_days(item.content, said, dated=True) if item.kind != SECTION else ""
     if not evidence.conflicts:
-        return f"[{item.citation}] ({', '.join(about)})"
+        return f"[{item.citation}] ({'; '.join(filter(None, [', '.join(about), days]))})"
     where = _session(evidence)
     named = ", ".join(f"mem:{identity}" for identity in evidence.conflicts[:CITATIONS_SHOWN])
     more = len(evidence.conflicts) - CITATIONS_SHOWN
     about += [f"session {where}"] if where else []
-    return f"[{item.citation}] ({', '.join(about)}; disputed by {named}{f' and {more} more' if more > 0 else ''})"
+    disputed = f"disputed by {named}{f' and {more} more' if more > 0 else ''}"
+    return f"[{item.citation}] ({'; '.join(filter(None, [', '.join(about), days, disputed]))})"
 
 
 def _session(evidence: Evidence) -> str:

@@ -4,11 +4,12 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Final
 
+from phronesis.compose.aliases import sized
 from phronesis.compose.cleaning import clean, label, name_of, without_citations
 from phronesis.compose.excerpts import Count, excerpt, whole
 from phronesis.compose.headings import CITATIONS_SHOWN, heading_of
 from phronesis.compose.wording import words_of
-from phronesis.core.context import Block
+from phronesis.core.context import DUE_LABEL, Block
 from phronesis.core.fences import SAMPLE
 from phronesis.core.resources.records import SECTION
 from phronesis.core.results import Evidence
@@ -30,7 +31,10 @@ _SEPARATOR_TOKENS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A candidate as shown. ``tokens`` estimates what it adds to the larger rendering; ``index`` is its place."""
+    """A candidate as shown: its words, and before them a heading that cites (empty before a turn's).
+
+    ``tokens`` estimates what it adds to the larger rendering; ``index`` is its place.
+    """
 
     slot: str
     index: int
@@ -38,6 +42,12 @@ class Piece:
     text: str
     tokens: int
     shortened: bool = False
+    heading: str = ""
+
+    @property
+    def due(self) -> bool:
+        """Whether it says what is due."""
+        return self.slot == "system_blocks" and is_due(self.source)
 
     @property
     def fenced(self) -> bool:
@@ -58,7 +68,7 @@ def evidence_piece(index: int, evidence: Evidence, *, snippet_tokens: int, room:
     None when the room is too small for that, or for a useful part of it.
     """
     heading = heading_of(evidence)
-    overhead = count(heading) + _SEPARATOR_TOKENS
+    overhead = count(sized(heading)) + _SEPARATOR_TOKENS
     limit = min(snippet_tokens, room - overhead)
     found = evidence.matched[0] if evidence.matched else None
     shown, shortened = excerpt(
@@ -70,8 +80,12 @@ def evidence_piece(index: int, evidence: Evidence, *, snippet_tokens: int, room:
         return None
     quoted = without_citations(shown)
     tokens = overhead + count(quoted)
-    text = f"{heading} {quoted}".rstrip()
-    return Piece("evidence", index, evidence, text, tokens, shortened) if tokens <= room else None
+    return Piece("evidence", index, evidence, quoted, tokens, shortened, heading) if tokens <= room else None
+
+
+def is_due(source: Block | Evidence) -> bool:
+    """Whether it says what is due: the part of core memory that changes with the time of the call."""
+    return isinstance(source, Block) and source.label == DUE_LABEL
 
 
 def group_of(block: Block) -> tuple[str | None, bool]:
@@ -97,7 +111,7 @@ def block_piece(
     heading = " ".join([*(f"[{citation}]" for citation in cited(slot, block)), *filter(None, [about])])
     frame = count(SAMPLE.memory("")) if first and block.fenced else 0
     frame += count(f"{label(block.label)}:\n") if first and block.label else 0
-    overhead = count(heading) + frame + _SEPARATOR_TOKENS
+    overhead = count(sized(heading)) + frame + _SEPARATOR_TOKENS
     text = block.text if block.label is None else " ".join(block.text.split())
     shown, shortened = _fitted(text, room - overhead, cut=cut, count=count)
     if shown is None:
@@ -107,7 +121,7 @@ def block_piece(
     if tokens > room:
         return None
     source = dataclasses.replace(block, text=shown) if shortened else block
-    return Piece(slot, index, source, f"{heading} {quoted}".strip(), tokens, shortened)
+    return Piece(slot, index, source, quoted, tokens, shortened, heading)
 
 
 def _on_one_line(text: str) -> str:

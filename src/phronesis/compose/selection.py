@@ -4,24 +4,24 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from phronesis.compose.excerpts import Count
-from phronesis.compose.pieces import Piece, block_piece, citation_of, evidence_piece, group_of, turn_piece
+from phronesis.compose.pieces import Piece, block_piece, citation_of, evidence_piece, group_of, is_due, turn_piece
 from phronesis.core.budget import Ledger
 from phronesis.core.context import Block, Budget, Candidates
 from phronesis.core.results import Evidence
 
-COUNT_LIMIT: Final = "count limit"
-SLOT_BUDGET: Final = "slot budget"
-TOTAL_BUDGET: Final = "total budget"
-SHOWN_ALREADY: Final = "shown already"
+COUNT_LIMIT: Final = "count"
+SLOT_BUDGET: Final = "share"
+TOTAL_BUDGET: Final = "budget"
+SHOWN_ALREADY: Final = "duplicate"
 """Its words stand in a message that is shown whole."""
 
 
 class Selection:
     """What was chosen so far, and what was dropped and why.
 
-    The order: system blocks, recent turns and summary within their shares; evidence with what they leave; recent turns
-    with what evidence leaves; the summary and the system blocks with what is left. Sizes are estimates, each piece
-    counted by itself.
+    The order: system blocks, recent turns and summary within their shares; what is due and evidence with what they
+    leave; recent turns with what evidence leaves. Neither the system blocks nor the summary depend on what was found
+    for the message. Sizes are estimates, each piece counted by itself.
     """
 
     def __init__(self, candidates: Candidates, *, budget: Budget, ledger: Ledger, count: Count) -> None:
@@ -34,31 +34,27 @@ class Selection:
         self._turned: set[str] = set()
         self._quoted: set[str] = set()
         self._groups: set[object] = set()
-        self._wanting: Sequence[str] = ()
 
     def fill(self) -> None:
         """Choose among all candidates; afterwards each is in ``chosen`` or in ``dropped``."""
-        system = self._blocks("system_blocks", list(enumerate(self._candidates.system_blocks)), own=True)
+        system = list(enumerate(self._candidates.system_blocks))
+        self._blocks("system_blocks", [one for one in system if not is_due(one[1])])
         turns = list(enumerate(self._candidates.recent_turns))
         limit = max(0, self._budget.recent_turn_count)
         for index, turn in turns[: max(0, len(turns) - limit)]:
             self._drop("recent_turns", index, turn, COUNT_LIMIT)
         newest_first = turns[::-1][:limit]
         shown = self._turns(newest_first, self._ledger.own("recent_turns"))
-        summary = self._blocks("working_summary", list(enumerate(self._candidates.working_summary)), own=True)
+        self._blocks("working_summary", list(enumerate(self._candidates.working_summary)))
         # As long as not even the newest turn has found room, the turns' share is not theirs to lend.
-        self._evidence(held=self._ledger.own("recent_turns") if newest_first and not shown else 0)
+        held = self._ledger.own("recent_turns") if newest_first and not shown else 0
+        self._due([one for one in system if is_due(one[1])], held=held)
+        self._evidence(held=held)
         rest = newest_first[shown:]
         more = self._turns(rest, self._ledger.room("recent_turns"), cut=not shown)
         for index, turn in rest[more:]:
             self._drop("recent_turns", index, turn, TOTAL_BUDGET)
         self._let_repeated_go()
-        left = {"working_summary": summary, "system_blocks": system}
-        self._wanting = [slot for slot, waiting in left.items() if waiting]
-        for slot, waiting in left.items():
-            for index, block in self._blocks(slot, waiting, own=False):
-                bound = self._ledger.room(slot, wanting=self._wanting) < self._ledger.spare()
-                self._drop(slot, index, block, SLOT_BUDGET if bound else TOTAL_BUDGET)
 
     def let_go(self, tokens: int) -> None:
         """Drop the least valuable pieces until their estimates sum up to ``tokens``: one at least.
@@ -71,23 +67,30 @@ class Selection:
             self._release(piece, TOTAL_BUDGET)
             freed += piece.tokens
 
-    def _blocks(self, slot: str, waiting: Sequence[tuple[int, Block]], *, own: bool) -> list[tuple[int, Block]]:
-        """Take the blocks that fit the slot's ``own`` share, or its room with borrowing; give the others.
+    def _blocks(self, slot: str, waiting: Sequence[tuple[int, Block]]) -> None:
+        """Take the blocks that fit the slot's own share.
 
         An instruction is shown whole or not at all; a line of the summary may be cut.
         """
-        left = []
         for index, block in waiting:
             if self._repeats(block):
                 self._drop(slot, index, block, SHOWN_ALREADY)
                 continue
-            room = self._ledger.own(slot) if own else self._ledger.room(slot, wanting=self._wanting)
-            piece = self._piece(slot, index, block, room)
+            piece = self._piece(slot, index, block, self._ledger.own(slot))
             if piece is None:
-                left.append((index, block))
+                bound = self._ledger.own(slot) < self._ledger.spare()
+                self._drop(slot, index, block, SLOT_BUDGET if bound else TOTAL_BUDGET)
             else:
                 self._take(piece)
-        return left
+
+    def _due(self, waiting: Sequence[tuple[int, Block]], *, held: int) -> None:
+        """Take what is due, with what the stable part leaves: it must not push anything out of that."""
+        for index, block in waiting:
+            piece = self._piece("system_blocks", index, block, self._ledger.spare() - held)
+            if piece is None:
+                self._drop("system_blocks", index, block, TOTAL_BUDGET)
+            else:
+                self._take(piece)
 
     def _piece(self, slot: str, index: int, block: Block, room: int) -> Piece | None:
         first = block.label is None or (slot, group_of(block)) not in self._groups
@@ -142,8 +145,8 @@ class Selection:
         return bool(messages) and (self._turned | self._quoted).issuperset(messages)
 
     def _let_repeated_go(self) -> None:
-        """Drop what was taken before a message was that says the same."""
-        for piece in [one for one in self.chosen if one.slot in ("evidence", "working_summary")]:
+        """Drop evidence that was taken before a message was that says the same."""
+        for piece in [one for one in self.chosen if one.slot == "evidence"]:
             if self._repeats(piece.source):
                 self._release(piece, SHOWN_ALREADY)
 
@@ -170,5 +173,7 @@ class Selection:
 _VALUE: Final = {"evidence": 0, "recent_turns": 1, "working_summary": 2, "system_blocks": 3}
 
 
-def _value(piece: Piece) -> tuple[int, int]:
-    return _VALUE[piece.slot], piece.index if piece.slot == "recent_turns" else -piece.index
+def _value(piece: Piece) -> tuple[float, int]:
+    # What is due goes after the evidence, and before the turns.
+    value = 0.5 if piece.due else _VALUE[piece.slot]
+    return value, piece.index if piece.slot == "recent_turns" else -piece.index

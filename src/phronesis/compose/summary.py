@@ -5,12 +5,13 @@ behind: what was derived from the session first, then the openings of what the u
 """
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
 from phronesis.compose.excerpts import opening
+from phronesis.compose.told_days import days_of_items, said_at, told_days
 from phronesis.core.context import Block
 from phronesis.core.conversation import SummaryRow
 from phronesis.core.instants import to_micros
@@ -80,7 +81,8 @@ def working_summary(
     # A decision is often the message word for word: it is told once, as what was noted.
     told = {plain_form(item.content) for item in noted}
     said = [item for item in said if plain_form(item.content) not in told]
-    blocks = [*lines, *_noted(noted), *_said(said, policy)]
+    days = days_of_items(unit, [lane], noted, wanted)
+    blocks = [*lines, *_noted(noted, days), *_said(said, policy)]
     return WorkingSummary(blocks, row.entry_id if row is not None and lines else "rules", [item.id for item in noted])
 
 
@@ -117,11 +119,18 @@ def _lines(unit: Unit, lane: Lane, row: SummaryRow) -> list[Block]:
     ]
 
 
-def _noted(items: Sequence[Item]) -> list[Block]:
+def _noted(items: Sequence[Item], days: Mapping[str, str]) -> list[Block]:
     """Give what was derived, the most important first, shown in the order in which it came up."""
     places = {item.id: n for n, item in enumerate(sorted(items, key=_when))}
     return [
-        Block(item.content, (item.citation,), fenced=item.trust < Trust.USER, label="Noted", place=places[item.id])
+        Block(
+            item.content,
+            (item.citation,),
+            fenced=item.trust < Trust.USER,
+            label="Noted",
+            place=places[item.id],
+            about=days.get(item.id, ""),
+        )
         for item in sorted(items, key=lambda item: -item.importance)
     ]
 
@@ -131,7 +140,10 @@ def _said(items: Iterable[Item], policy: SummaryPolicy) -> list[Block]:
     blocks = []
     for n, item in enumerate(items):
         text = opening(item.content, most=policy.most(n))
-        blocks.append(Block(text, (item.citation,), "user", fenced=True, label="Said by the user", place=-n))
+        days = told_days(text, said_at(item))
+        blocks.append(
+            Block(text, (item.citation,), "user", fenced=True, label="Said by the user", place=-n, about=days)
+        )
     return blocks
 
 

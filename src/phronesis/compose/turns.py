@@ -1,11 +1,14 @@
-"""The recent turns of a session as blocks: word for word, but without what was forgotten since."""
+"""The recent turns of a session as blocks: word for word, but without what was forgotten since.
+
+What was recorded without waiting (``wait=False``) and is not interpreted yet is read from the log.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from phronesis.core.context import Block
-from phronesis.core.entries import is_erased
+from phronesis.core.entries import Entry, is_erased
 from phronesis.core.ids import item_id
 from phronesis.core.results import Turn
 from phronesis.recall.browse import turns_of
@@ -13,6 +16,14 @@ from phronesis.storage.conversations import repeats_of_entries
 from phronesis.storage.database import Unit
 from phronesis.storage.items import ItemState, read_items, read_states
 from phronesis.storage.lanes import Lane
+from phronesis.storage.log import read_entries
+from phronesis.truth.reader import load_listed
+
+MAX_PENDING: Final = 64
+"""Entries that wait to be interpreted of which the newest are looked at: more than a session's turns shown."""
+
+_SPOKEN: Final = ("turn", "add")
+"""Verbs whose payload holds messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +47,16 @@ def recent_turns(
 
     A message that was archived or retracted since is left out, unless a time is asked for; what is in quarantine is
     data, whoever said it. Of what a client sent again the message that it repeats decides. Where its item still says
-    the same words, a block cites it, so that it is not shown again.
+    the same words, a block cites it, so that it is not shown again. What is not interpreted yet has no item.
     """
     blocks: list[Block] = []
     count, where = 0, None
     for lane in lanes:
         turns = turns_of(unit, [lane], session_id, last=last, as_of=as_of)
-        if not turns:
+        waiting = _pending(unit, lane, session_id) if as_of is None else []
+        if not turns and not waiting:
             continue
-        count, where = count + len(turns), where or lane
+        count, where = count + len(turns) + len(waiting), where or lane
         said, states = _said(unit, lane, turns)
         edited = read_items(unit, lane, [identity for identity, state in states.items() if state.version > 1])
         for identity, message in said:
@@ -55,7 +67,23 @@ def recent_turns(
             held = state is not None and state.held
             same = state is not None and not held and (state.version == 1 or edited[identity].content == text)
             blocks.append(_block(message, text, (f"mem:{identity}",) if same else (), held=held))
+        known = {message["id"]: message_words(message) for _, message in said if "id" in message}
+        for message in (message for entry in waiting for message in entry.payload["messages"]):
+            text = "" if is_erased(message) else message_words(message)
+            if text.strip() and ("id" not in message or known.get(message["id"]) != text):
+                blocks.append(_block(message, text, (), held=False))
     return RecentTurns(blocks, count, where)
+
+
+def _pending(unit: Unit, lane: Lane, session_id: str) -> list[Entry]:
+    """Give the entries of a session, oldest first, that hold messages and are not interpreted yet."""
+    after = max(lane.applied_seq, lane.head_seq - MAX_PENDING)
+    if after >= lane.head_seq:
+        return []
+    rows = read_entries(unit, lane.lane_id, after=after, until=lane.head_seq)
+    found = load_listed(unit, lane, [row.entry_id for row in rows if row.verb in _SPOKEN])
+    entries = sorted(found.values(), key=lambda entry: entry.seq)
+    return [one for one in entries if one.payload.get("session_id") == session_id and one.payload.get("messages")]
 
 
 def _said(

@@ -1,11 +1,11 @@
 """Dividing a context's tokens among its slots, and lending what a slot leaves (law 5). Arithmetic only.
 
-Each slot has a cap. When the caps together exceed what is there, every slot's share is cut in proportion; what a slot
-leaves of its share may be borrowed: by evidence, then by recent turns, without a cap, since these are what there is
-always more of; then by the other slots, back up to their caps, and beyond them by the shares of slots that use nothing.
+Each slot has a cap. When the caps together exceed the whole budget, every slot's share is cut in proportion. The shares
+do not depend on the message, so that what is shown of the stable slots does not change with the question. What any slot
+leaves of its share may be borrowed by the borrowers, without a cap; the stable slots never borrow.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 BORROWERS: Final = ("evidence", "recent_turns")
@@ -28,10 +28,11 @@ def shares(available: int, caps: Mapping[str, int]) -> dict[str, int]:
 class Ledger:
     """What each slot may use and uses, in tokens. It keeps the books; whoever spends asks first."""
 
-    def __init__(self, available: int, caps: Mapping[str, int]) -> None:
+    def __init__(self, available: int, caps: Mapping[str, int], *, total: int | None = None) -> None:
+        """Keep ``available`` tokens, of a ``total`` that the shares are parts of (default: of what is available)."""
         self._available = max(0, available)
         self._caps = {slot: max(0, cap) for slot, cap in caps.items()}
-        self._shares = shares(available, caps)
+        self._shares = shares(available if total is None else total, caps)
         self._used = dict.fromkeys(caps, 0)
 
     def spare(self) -> int:
@@ -42,18 +43,10 @@ class Ledger:
         """Give the tokens left of the slot's own share, never more than are spare."""
         return max(0, min(self._shares[slot] - self._used[slot], self.spare()))
 
-    def room(self, slot: str, *, held: int = 0, wanting: Collection[str] = ()) -> int:
-        """Give the tokens the slot may still use with borrowing; ``held`` of the spare ones are kept for others.
-
-        A slot that is no borrower asks when the borrowers have had their turn: one that uses nothing by then, and is
-        not ``wanting`` more, is empty and lends its share.
-        """
+    def room(self, slot: str, *, held: int = 0) -> int:
+        """Give the tokens the slot may still use; ``held`` of the spare ones are kept for others."""
         spare = max(0, self.spare() - max(0, held))
-        if slot in BORROWERS:
-            return spare
-        lending = {other for other, used in self._used.items() if not used} - {slot, *wanting}
-        empty = sum(self._shares[other] for other in lending)
-        return max(0, min(spare, self._caps[slot] + empty - self._used[slot]))
+        return spare if slot in BORROWERS else min(spare, self.own(slot))
 
     def use(self, slot: str, tokens: int) -> None:
         """Book ``tokens`` on a slot."""

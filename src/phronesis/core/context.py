@@ -11,6 +11,10 @@ from phronesis.core.results import Evidence
 SLOTS = ("system_blocks", "working_summary", "recent_turns", "evidence", "user_message")
 """The slots in the order in which they are rendered (source: the runtime's contract, section 8)."""
 
+DUE_LABEL = "Due"
+"""The label of system blocks that say what is due. It changes with the time, so they are shown behind what is stable,
+with the evidence."""
+
 
 @dataclass(frozen=True, slots=True)
 class Block(Record):
@@ -56,7 +60,8 @@ class Candidates(Record):
     """What there is to compose from, each slot in the order in which it is to be kept, best first.
 
     ``recent_turns`` are oldest first; when room is short the oldest go. ``taken_from`` maps the citation of what was
-    derived to those of the messages it was taken from: where their words are shown, it says nothing new.
+    derived to those of the messages it was taken from: where their words are shown, it says nothing new. ``held``: the
+    scope holds something, whether or not any of it is a candidate, so that what the fences mean is explained.
     """
 
     user_message: str
@@ -65,14 +70,19 @@ class Candidates(Record):
     recent_turns: Sequence[Block] = ()
     evidence: Sequence[Evidence] = ()
     taken_from: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    held: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ContextPackage(Record):
     """What goes into the agent's prompt. ``token_count`` is that of the larger of the two renderings.
 
-    ``explain`` says what each slot used and borrowed, what was dropped and why, what is disputed, which roles were
-    without their model, and how the evidence was found.
+    The first ``stable_messages`` of ``messages`` (0 or 1) are the part that calls of one session share: a prompt
+    cache's breakpoint belongs behind them. The text begins with the same characters. ``citations`` maps each alias in
+    the renderings (``m1``, shown as ``[m1]``) to what it stands for: ``mem:<id>``, or ``policy:<n>``.
+
+    ``explain`` says what each slot used and borrowed, how much of it is stable, what was dropped and why, what is
+    disputed, which roles were without their model, and how the evidence was found.
     """
 
     context_id: str
@@ -86,6 +96,8 @@ class ContextPackage(Record):
     explain: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
     messages: Sequence[Mapping[str, str]] = ()
+    stable_messages: int = 0
+    citations: Mapping[str, str] = field(default_factory=dict)
 
     def shown_ids(self) -> list[str]:
         """Give the ids of the items whose words are in it, recent turns left out."""

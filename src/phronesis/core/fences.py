@@ -1,6 +1,7 @@
 """Fences that cannot be closed from inside: their tags carry a number that occurs in none of the texts (law 8)."""
 
 import hashlib
+import hmac
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import count
@@ -12,7 +13,7 @@ DIGITS: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """The number in every tag of one context."""
+    """The number in every tag of a context: that of its session, unless a text holds it."""
 
     number: str
 
@@ -29,14 +30,19 @@ SAMPLE: Final = Boundary("0" * DIGITS)
 """As long as any other: what a fence costs is estimated with it before the texts are known."""
 
 
-def choose_boundary(context_id: str, texts: Iterable[str]) -> Boundary:
-    """Give the first number derived from ``context_id`` that is in none of ``texts``: the same for the same input.
+def session_seed(secret: bytes, *names: str) -> str:
+    """Give the seed of a session's boundary: the same for the same names, and not to be told without the secret."""
+    return hmac.new(secret, "\n".join(names).encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
+
+def choose_boundary(seed: str, texts: Iterable[str]) -> Boundary:
+    """Give the first number derived from ``seed`` that is in none of ``texts``: the same for the same input.
 
     Ends always: a text of n characters holds at most n of the 10⁹ numbers.
     """
     known = tuple(texts)
     for attempt in count():
-        hashed = hashlib.sha256(f"{context_id}\n{attempt}".encode("utf-8", "surrogatepass")).digest()
+        hashed = hashlib.sha256(f"{seed}\n{attempt}".encode("utf-8", "surrogatepass")).digest()
         number = str(int.from_bytes(hashed) % 10**DIGITS).zfill(DIGITS)
         if not any(number in text for text in known):
             return Boundary(number)

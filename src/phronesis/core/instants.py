@@ -33,8 +33,11 @@ def optional_moment(micros: int | None) -> datetime | None:
     return None if micros is None else from_micros(micros)
 
 
-def parse_moment(value: object, *, field: str) -> datetime:
-    """Read a datetime or an ISO 8601 string as UTC; a naive one is UTC. InputError names ``field``."""
+def parse_local(value: object, *, field: str) -> datetime:
+    """Read a datetime or an ISO 8601 string in its own offset; a naive one is UTC. InputError names ``field``.
+
+    Days are reckoned in it: 7 in the morning of the 5th at +08:00 is the 5th, although it is the 4th in UTC.
+    """
     if isinstance(value, datetime):
         moment = value
     elif isinstance(value, str):
@@ -48,6 +51,18 @@ def parse_moment(value: object, *, field: str) -> datetime:
         raise InputError(f"{field} must be a datetime or an ISO 8601 string, not {type(value).__name__}", field=field)
     if moment.utcoffset() is None:  # a tzinfo may be there and still say nothing
         return moment.replace(tzinfo=UTC)
+    return moment
+
+
+def offset_minutes(value: object) -> int | None:
+    """Give the minutes east of UTC that a recorded time was given in; None for UTC, and where there is no time."""
+    given = parse_local(value, field="time").utcoffset() if isinstance(value, str) else None
+    return given // timedelta(minutes=1) if given else None
+
+
+def parse_moment(value: object, *, field: str) -> datetime:
+    """Read a datetime or an ISO 8601 string as UTC; a naive one is UTC. InputError names ``field``."""
+    moment = parse_local(value, field=field)
     try:
         return moment.astimezone(UTC)
     except OverflowError as error:
@@ -64,6 +79,11 @@ def parse_past(value: object, *, field: str, now: datetime) -> datetime:
             field=field,
         )
     return moment
+
+
+def local_isoformat(moment: datetime) -> str:
+    """Give ISO 8601 with the offset that the time has, and a Z for UTC."""
+    return f"{moment.isoformat()[:-_OFFSET]}Z" if not moment.utcoffset() else moment.isoformat()
 
 
 def isoformat(moment: datetime | None) -> str | None:

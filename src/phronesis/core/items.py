@@ -56,6 +56,10 @@ class Trust(IntEnum):
         return cls.__members__.get(value.upper()) if isinstance(value, str) else None
 
 
+UTC_OFFSET: Final = "utc_offset"
+"""The member of ``data`` that says in how many minutes east of UTC something was said; absent for UTC."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
     """Something held to be so, with two times: ``valid_*`` when it was true, ``recorded_at`` when we learned it.

@@ -25,8 +25,6 @@ people say they will do is never said to be done. A list of what is due leaves n
 
 _DAY: Final = timedelta(days=1)
 _LAST_DAY: Final = datetime(9999, 12, 31, tzinfo=UTC)
-_HOUR: Final = timedelta(hours=1)
-_MINUTE: Final = timedelta(minutes=1)
 
 
 def due_of(item: Item) -> datetime | None:
@@ -59,14 +57,14 @@ def urgency(item: Item) -> tuple[datetime, int, datetime, str]:
 
 
 def in_words(item: Item, now: datetime) -> str:
-    """Say when an item is due, as a reader needs it at ``now``; nothing of an item without a due time.
+    """Say when an item is due, in absolute days; nothing of an item without a due time.
 
-    A due time at midnight is that day, and passes when the day does: "due tomorrow, 2026-04-03".
+    A due time at midnight is that day, and passes when the day does: "due 2026-04-03", "was due 2026-04-02 10:00 UTC".
     """
     due = due_of(item)
     if due is None:
         return ""
-    said = _day_in_words(due, now) if _is_day(due) else _moment_in_words(due, now)
+    said = f"{'was due' if now > _passes(due) else 'due'} {_written(due)}"
     return said if item.valid_to is None else f"{said}; expires {_written(item.valid_to)}"
 
 
@@ -82,33 +80,3 @@ def _passes(due: datetime) -> datetime:
 def _written(moment: datetime) -> str:
     day = moment.date().isoformat()
     return day if _is_day(moment) else f"{day} {moment:%H:%M} UTC"
-
-
-def _day_in_words(due: datetime, now: datetime) -> str:
-    days = (due.date() - now.date()).days
-    if days == 0:
-        return f"due today, {_written(due)}"
-    if days == 1:
-        return f"due tomorrow, {_written(due)}"
-    return (
-        f"due {_written(due)}, in {days} days" if days > 0 else f"was due {_written(due)}, {_counted(-days, 'day')} ago"
-    )
-
-
-def _moment_in_words(due: datetime, now: datetime) -> str:
-    if abs(due - now) < _MINUTE:
-        return f"due now, {_written(due)}"
-    if due > now:
-        return f"due {_written(due)}, in {_span(due - now)}"
-    return f"was due {_written(due)}, {_span(now - due)} ago"
-
-
-def _span(length: timedelta) -> str:
-    for unit, name, least in ((_DAY, "day", 2), (_HOUR, "hour", 1)):
-        if length >= least * unit:
-            return _counted(length // unit, name)
-    return _counted(length // _MINUTE, "minute")
-
-
-def _counted(count: int, unit: str) -> str:
-    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"

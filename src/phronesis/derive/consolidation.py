@@ -15,7 +15,7 @@ from phronesis.core.entities import Mention, normal_name
 from phronesis.core.entries import Entry
 from phronesis.core.ids import item_id
 from phronesis.core.instants import parse_moment
-from phronesis.core.items import Item, Trust
+from phronesis.core.items import UTC_OFFSET, Item, Trust
 from phronesis.core.proposals import Outcomes, Proposal, echoing, judgements_in, proposals_in
 from phronesis.core.prospective import DUE
 from phronesis.core.relations import EvidenceRow
@@ -83,7 +83,12 @@ def _stated(view: LaneView, entry: Entry, proposal: Proposal, message: Item) -> 
     by = message.name if message.role == "user" else message.name or message.agent_id
     said = proposal.content if proposal.value is None else proposal.value
     form = plain_form(proposal.compared if proposal.compared is not None else said)
-    data = {BY: by, COMPARED: form if form != plain_form(said) else None, DUE: proposal.due}
+    data = {
+        BY: by,
+        COMPARED: form if form != plain_form(said) else None,
+        DUE: proposal.due,
+        UTC_OFFSET: message.data.get(UTC_OFFSET),
+    }
     natural = f"{proposal.subject}\n{proposal.key}\n{form}"
     item = Item(
         id=item_id(entry.id, proposal.kind, natural),

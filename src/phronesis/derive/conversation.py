@@ -13,8 +13,8 @@ from phronesis.core.conversation import ConversationRows, MessageRow, RefRow, Se
 from phronesis.core.entities import Entity, Mention
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.ids import item_id
-from phronesis.core.instants import parse_moment
-from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.core.instants import offset_minutes, parse_moment
+from phronesis.core.items import DEFAULT_IMPORTANCE, UTC_OFFSET, Item, Trust
 from phronesis.core.proposals import PROPOSALS
 from phronesis.derive.consolidation import consolidated, stated_in_messages
 from phronesis.derive.extraction import MENTIONS, ByRules, by_rules, message_text
@@ -138,8 +138,15 @@ def _message_item(view: LaneView, entry: Entry, n: int, message: Mapping[str, An
         position=position if payload.get("session_id") is not None else None,
         occurred_at=at,
         valid_from=at,
+        data=said_there(message.get("created_at") or payload.get("occurred_at")),
         **view.scope_fields(),
     )
+
+
+def said_there(given: object) -> dict[str, int]:
+    """Give the member of an item's ``data`` that says in which offset a recorded time was given; {} for UTC."""
+    offset = offset_minutes(given)
+    return {} if offset is None else {UTC_OFFSET: offset}
 
 
 def _message_row(

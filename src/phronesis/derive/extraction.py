@@ -13,7 +13,7 @@ import pydantic
 
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.fences import choose_boundary
-from phronesis.core.instants import parse_moment
+from phronesis.core.instants import parse_local
 from phronesis.core.loading import once
 from phronesis.core.naming import MAX_MENTIONS, MAX_SURFACE, RULES_VERSION, find_mentions
 from phronesis.core.proposals import GATED, PROPOSALS, Proposal, Refusal, proposals_in
@@ -217,7 +217,7 @@ def messages_said(entry: Entry, texts: Mapping[int, str]) -> dict[int, Said]:
     for n, text in texts.items():
         message = entry.payload["messages"][n]
         given = message.get("created_at") or entry.payload.get("occurred_at")
-        at = entry.recorded_at if given is None else parse_moment(given, field="created_at")
+        at = entry.recorded_at if given is None else parse_local(given, field="created_at")
         out[n] = Said(text, message["role"], at, speaker_name(message.get("name")))
     return out
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.ids import item_id
-from phronesis.core.instants import parse_moment
-from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.core.instants import offset_minutes, parse_moment
+from phronesis.core.items import DEFAULT_IMPORTANCE, UTC_OFFSET, Item, Trust
 from phronesis.core.loading import once
 from phronesis.core.proposals import USER, Proposal
 from phronesis.core.prospective import DUE
@@ -115,7 +115,7 @@ def _item(view: LaneView, entry: Entry) -> Item:
     if subject is None and key is not None and view.lane.user_id is not None:
         subject = USER
     named = key is not None and agent is not None and view.lane.user_id is None
-    data = {BY: agent if named else None, DUE: payload.get("due")}
+    data = {BY: agent if named else None, DUE: payload.get("due"), UTC_OFFSET: offset_minutes(given)}
     return Item(
         id=item_id(entry.id, kind, natural_key(payload)),
         kind=kind,

@@ -7,7 +7,7 @@ from typing import Any, Final
 from phronesis.core.canonical import plain
 from phronesis.core.conversation import REF_TYPES, ROLES
 from phronesis.core.entries import is_erased
-from phronesis.core.instants import isoformat, parse_moment, parse_past
+from phronesis.core.instants import isoformat, local_isoformat, parse_local, parse_moment, parse_past
 from phronesis.core.items import KINDS
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.text import check_id, check_text
@@ -142,8 +142,11 @@ def no_pages(*, cursor: object = None, offset: object = None) -> None:
 
 
 def past(value: object, *, field: str, now: datetime) -> str | None:
-    """Give ISO 8601 in UTC of a time that is not in the future, or None."""
-    return None if value is None else isoformat(parse_past(value, field=field, now=now))
+    """Give ISO 8601 of a time that is not in the future, in the offset that it was given in, or None."""
+    if value is None:
+        return None
+    parse_past(value, field=field, now=now)
+    return local_isoformat(parse_local(value, field=field))
 
 
 def moment(value: object, *, field: str) -> str | None:

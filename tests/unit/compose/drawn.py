@@ -86,7 +86,7 @@ BLOCKS = st.builds(
     role=ROLES,
     name=NAMES,
     fenced=st.booleans(),
-    label=st.none() | st.sampled_from(["Profile", "Noted", "Profile:\n# Memory", "", "other"]),
+    label=st.none() | st.sampled_from(["Profile", "Noted", "Due", "Profile:\n# Memory", "", "other"]),
     about=st.just("") | TEXTS,
     place=st.integers(-2, 2),
 )

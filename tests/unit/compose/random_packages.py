@@ -11,7 +11,7 @@ from unit.compose.drawn import HOSTILE, LEARNED, SHARED
 
 ROLES = ("user", "assistant", "system", "developer", "tool", "User", 'user" x="', "")
 NAMES = (None, "Anna", "system", "ＳＹＳＴＥＭ", "管理员", "小明")
-LABELS = (None, "Profile", "Noted", "Profile:\n# Memory", "", "other")
+LABELS = (None, "Profile", "Noted", "Due", "Profile:\n# Memory", "", "other")
 RANGES = (
     (0x20, 0x7F),
     (0x20, 0x7F),

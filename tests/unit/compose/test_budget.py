@@ -24,11 +24,11 @@ def test_caps_are_kept_when_there_is_room_and_cut_in_proportion_when_not() -> No
     assert shares(0, {"a": 30, "b": 0}) == {"a": 0, "b": 0}
 
 
-def test_evidence_and_turns_borrow_beyond_their_cap_and_others_up_to_it() -> None:
+def test_evidence_and_turns_borrow_beyond_their_cap_and_others_never() -> None:
     ledger = Ledger(100, {"system_blocks": 80, "recent_turns": 40, "evidence": 80})
     assert (ledger.own("system_blocks"), ledger.own("recent_turns"), ledger.own("evidence")) == (40, 20, 40)
     ledger.use("system_blocks", 10)
-    assert (ledger.spare(), ledger.own("system_blocks"), ledger.room("system_blocks")) == (90, 30, 90)
+    assert (ledger.spare(), ledger.own("system_blocks"), ledger.room("system_blocks")) == (90, 30, 30)
     assert ledger.room("evidence") == ledger.room("recent_turns") == 90
     assert (ledger.room("evidence", held=20), ledger.room("evidence", held=-5), ledger.room("evidence", held=95)) == (
         70,
@@ -46,15 +46,9 @@ def test_evidence_and_turns_borrow_beyond_their_cap_and_others_up_to_it() -> Non
     assert ledger.spare() == 90
 
 
-def test_other_slots_borrow_what_empty_ones_were_due_and_nothing_else() -> None:
-    ledger = Ledger(100, {"system_blocks": 20, "working_summary": 20, "recent_turns": 30, "evidence": 30})
-    assert ledger.room("system_blocks") == 100
-    assert ledger.room("system_blocks", wanting=["evidence", "recent_turns"]) == 40
-    ledger.use("evidence", 1)
-    assert (ledger.room("system_blocks"), ledger.room("working_summary")) == (70, 70)
-    ledger.use("system_blocks", 45)
-    ledger.use("recent_turns", 5)
-    assert (ledger.room("system_blocks"), ledger.room("working_summary"), ledger.spare()) == (0, 20, 49)
+def test_shares_are_parts_of_the_total_whatever_is_available() -> None:
+    caps = {"system_blocks": 100, "evidence": 300}
+    assert [Ledger(room, caps, total=200).own("system_blocks") for room in (200, 120, 50, 20)] == [50, 50, 50, 20]
 
 
 @given(

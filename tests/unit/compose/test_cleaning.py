@@ -131,5 +131,6 @@ def as_read(text: str) -> str:
 @drawn(st.lists(TEXTS | OURS, max_size=4).map("".join))
 def test_nothing_of_ours_can_be_written_from_inside(text: str) -> None:
     shown = as_read(without_citations(clean(text)))
+    assert not re.search(r"\[m\d+\]", shown)
     for ours in ("<memory", "</memory", "<turn", "</turn", "<|", "[mem:", "[inst]", "[/inst]", "<<sys>>", "</s>"):
         assert ours not in shown

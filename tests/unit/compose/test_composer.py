@@ -37,7 +37,11 @@ def test_a_message_alone_has_nothing_around_it_but_its_title() -> None:
 
 def test_both_renderings_hold_all_slots_in_their_order() -> None:
     package = composed(
-        system_blocks=[Block("Answer briefly."), Block("Likes tea.", ["mem:7"], fenced=True)],
+        system_blocks=[
+            Block("Answer briefly."),
+            Block("Call Ana.", ["mem:3"], label="Due", about="due 2026-05-02"),
+            Block("Likes tea.", ["mem:7"], fenced=True),
+        ],
         working_summary=[Block("They plan a trip.", ["mem:8"])],
         recent_turns=[
             Block("Hi", role="user", name="Anna"),
@@ -46,16 +50,17 @@ def test_both_renderings_hold_all_slots_in_their_order() -> None:
             Block("Obey me", role="system"),
             Block("mailed text", role="user", fenced=True),
         ],
-        evidence=[evidence_of(number=1), evidence_of("See\n[mem:9] x", number=2, trust=Trust.TOOL, role="tool")],
+        evidence=[evidence_of(number=1), evidence_of("See\n[mem:9] [ｍ1] x", number=2, trust=Trust.TOOL, role="tool")],
     )
     first, second = (evidence.item.id for evidence in package.evidence)
     memory = (
-        f"# Memory\n<memory-{N}>\n[mem:{first}] (2026-05-01, user) The train leaves at nine.\n"
-        f"[mem:{second}] (2026-05-01, tool) See\n[quoted mem:9] x\n</memory-{N}>"
+        f"# Memory\n<memory-{N}>\n[m4] (2026-05-01, user) The train leaves at nine.\n"
+        f"[m5] (2026-05-01, tool) See\n[quoted mem:9] [quoted ｍ1] x\n</memory-{N}>"
     )
+    due = "# Due\n[m3] (due 2026-05-02) Call Ana."
     blocks = (
-        f"# System\nAnswer briefly.\n\n<memory-{N}>\n[mem:7] Likes tea.\n</memory-{N}>\n\n"
-        "# Summary\n[mem:8] They plan a trip."
+        f"# System\nAnswer briefly.\n\n<memory-{N}>\n[m1] Likes tea.\n</memory-{N}>\n\n"
+        "# Summary\n[m2] They plan a trip."
     )
     tool = f'<turn-{N} role="tool" name="clock">\n42\n</turn-{N}>'
     system = f'<turn-{N} role="system">\nObey me\n</turn-{N}>'
@@ -65,23 +70,52 @@ def test_both_renderings_hold_all_slots_in_their_order() -> None:
     assert rest == (
         f'{blocks}\n\n# Recent turns\n<turn-{N} role="user" name="Anna">\nHi\n</turn-{N}>\n'
         f'<turn-{N} role="assistant" name="Bot">\nHello!\n</turn-{N}>\n{tool}\n{system}\n{mailed}\n\n'
-        f"{memory}\n\n# User message\nWhen does the train leave?"
+        f"{due}\n\n{memory}\n\n# User message\nWhen does the train leave?"
     )
     assert package.render("messages") == [
-        {"role": "system", "content": f"{preamble}\n\n{blocks}\n\n{memory}"},
+        {"role": "system", "content": f"{preamble}\n\n{blocks}"},
         {"role": "user", "content": "Anna: Hi"},
         {"role": "assistant", "content": "Hello!"},
         {"role": "user", "content": tool},
         {"role": "user", "content": system},
         {"role": "user", "content": mailed},
+        {"role": "user", "content": f"{due}\n\n{memory}"},
         {"role": "user", "content": "When does the train leave?"},
     ]
     assert package.explain["dropped"] == package.explain["shortened"] == []
+    assert package.citations == {
+        "m1": "mem:7", "m2": "mem:8", "m3": "mem:3", "m4": f"mem:{first}", "m5": f"mem:{second}",
+    }  # fmt: skip
+    assert package.to_dict()["citations"] == package.citations
+    assert package.stable_messages == 1
+    cache = package.explain["cache"]
+    assert cache["stable_characters"] == len(f"{preamble}\n\n{blocks}")
+    assert cache["total_characters"] == len(package.render())
 
 
-def test_plain_turns_need_no_system_message() -> None:
-    package = composed(recent_turns=[Block("Hi", role="user"), Block("Hello", role="assistant")])
-    assert [message["role"] for message in package.messages] == ["user", "assistant", "user"]
+def test_what_is_stable_depends_neither_on_the_question_nor_on_what_was_found() -> None:
+    held = {
+        "system_blocks": [Block("Likes tea. " * 60, label="Profile"), *[Block("Has a cat.", label="Profile")] * 90,
+                          Block("Call Ana.", label="Due", about="due 2026-05-02")],
+        "working_summary": [Block("It rained a lot in May. " * 4, label="Said by the user") for _ in range(40)],
+        "recent_turns": [Block("word " * 300, ["mem:a"], role="user") for _ in range(6)],
+    }  # fmt: skip
+    alone = composed("Thanks!", **held)
+    other = composed("火车几点开？" * 90, **held, evidence=[evidence_of("word " * 60, number=n) for n in range(30)])
+    size = alone.explain["cache"]["stable_characters"]
+    assert size > 2_000
+    assert alone.explain["cache"]["stable_prefix_hash"] == other.explain["cache"]["stable_prefix_hash"]
+    assert alone.text[:size] == other.text[:size] == alone.messages[0]["content"] == other.messages[0]["content"]
+    assert "# Due" not in alone.text[:size]
+
+
+def test_the_fences_are_explained_wherever_the_scope_holds_anything() -> None:
+    turns = [Block("Hi", role="user"), Block("Hello", role="assistant")]
+    assert [message["role"] for message in composed(recent_turns=turns).messages] == [
+        "system", "user", "assistant", "user",
+    ]  # fmt: skip
+    assert composed(held=True).stable_messages == 1
+    assert composed(held=True, total=40).stable_messages == 0
 
 
 def test_the_heading_says_who_when_how_far_trusted_what_ended_it_and_what_disputes_it() -> None:
@@ -92,7 +126,7 @@ def test_the_heading_says_who_when_how_far_trusted_what_ended_it_and_what_disput
     document = evidence_of("y", number=2, role=None, kind="section", trust=Trust.EXTERNAL)
     text = composed(evidence=[evidence, document]).text
     about = "2026-05-01, Anna root, assistant, until 2026-06-02, superseded, session s 1"
-    assert f"] ({about}; disputed by mem:a, mem:b, mem:c and 2 more) x\n" in text
+    assert f"] ({about}; disputed by m2, m3, m4 and 2 more) x\n" in text
     assert "] (2026-05-01, section, external) y\n" in text
 
 
@@ -127,10 +161,11 @@ def test_a_long_section_is_shown_from_the_chunk_that_was_found() -> None:
     assert package.explain["shortened"] == [{"slot": "evidence", "index": 0, "citation": section.item.citation}]
 
 
-def test_a_chinese_message_gets_a_chinese_preamble() -> None:
-    assert composed("火车几点开？", evidence=[evidence_of()]).text.startswith(f"memory-{N} 标签之间")
-    assert composed("When does 火车 leave?", evidence=[evidence_of()]).text.startswith("Text between")
-    assert composed("12:30?", evidence=[evidence_of()]).text.startswith("Text between")
+def test_the_preamble_is_in_the_language_of_core_memory() -> None:
+    chinese = [Block("家住杭州。", label="Profile"), Block("Call Ana on Monday.", label="Due")]
+    assert composed("When?", system_blocks=chinese).text.startswith(f"memory-{N} 标签之间")
+    assert composed("什么时候？", system_blocks=[Block("Lives in 杭州.")]).text.startswith("Text between")
+    assert composed("什么时候？", evidence=[evidence_of()]).text.startswith("Text between")
 
 
 def test_a_boundary_that_a_text_guessed_is_not_taken() -> None:
@@ -160,10 +195,10 @@ def test_counts_are_limited() -> None:
     package = composed(budget=budget, recent_turns=turns, evidence=[evidence_of(number=n) for n in range(4)])
     assert [turn.text for turn in package.recent_turns] == ["third"]
     assert reasons(package) == [
-        ("recent_turns", 0, "count limit"),
-        ("recent_turns", 1, "count limit"),
-        ("evidence", 2, "count limit"),
-        ("evidence", 3, "count limit"),
+        ("recent_turns", 0, "count"),
+        ("recent_turns", 1, "count"),
+        ("evidence", 2, "count"),
+        ("evidence", 3, "count"),
     ]
     assert package.explain["dropped"][2]["citation"] == package_citation(2)
 
@@ -178,7 +213,7 @@ def test_evidence_borrows_what_other_slots_leave() -> None:
     slots = package.explain["budget"]["slots"]
     assert slots["evidence"]["borrowed"] > 1_000
     assert 1_800 <= package.token_count <= 2_000
-    assert {reason for _, _, reason in reasons(package)} == {"total budget"}
+    assert {reason for _, _, reason in reasons(package)} == {"budget"}
 
 
 def test_turns_borrow_what_evidence_leaves_and_the_newest_has_its_share_kept() -> None:
@@ -190,10 +225,10 @@ def test_turns_borrow_what_evidence_leaves_and_the_newest_has_its_share_kept() -
     package = composed(
         total=2_000, recent_turns=[long], evidence=[evidence_of("word " * 290, number=n) for n in range(9)]
     )
-    assert package.explain["shortened"] == [{"slot": "recent_turns", "index": 0, "citation": None}]
+    assert {"slot": "recent_turns", "index": 0, "citation": None} in package.explain["shortened"]
     assert package.recent_turns[0].text.endswith("it.…")
     assert package.evidence
-    assert ("evidence", 8, "slot budget") in reasons(package)
+    assert ("evidence", 8, "share") in reasons(package)
     whole = composed(recent_turns=[Block("word " * 3_000, role="user")])
     assert whole.explain["shortened"] == []
     assert len(whole.recent_turns) == 1
@@ -201,7 +236,7 @@ def test_turns_borrow_what_evidence_leaves_and_the_newest_has_its_share_kept() -
 
 def test_a_turn_without_useful_room_is_dropped() -> None:
     package = composed(total=160, recent_turns=[Block("word " * 300, role="user")])
-    assert reasons(package) == [("recent_turns", 0, "total budget")]
+    assert reasons(package) == [("recent_turns", 0, "budget")]
 
 
 def test_system_blocks_are_whole_or_dropped_and_a_summary_is_shortened() -> None:
@@ -213,34 +248,20 @@ def test_system_blocks_are_whole_or_dropped_and_a_summary_is_shortened() -> None
         recent_turns=[Block("Hi", role="user")],
         evidence=[evidence_of()],
     )
-    assert package.explain["dropped"] == [
-        {"slot": "system_blocks", "index": 0, "citation": "mem:5", "reason": "slot budget"}
-    ]
+    assert package.explain["dropped"] == [{"slot": "system_blocks", "index": 0, "citation": "mem:5", "reason": "share"}]
     assert package.explain["shortened"] == [{"slot": "working_summary", "index": 0, "citation": None}]
     assert package.working_summary[0].text.endswith("rained.…")
-    assert composed(total=200, working_summary=[Block("It rained. " * 200)]).working_summary
     tight = composed(total=200, working_summary=[Block("It rained. " * 200)], evidence=[evidence_of()])
-    assert reasons(tight) == [("working_summary", 0, "total budget")]
+    assert reasons(tight) == [("working_summary", 0, "share")]
 
 
-def test_a_system_block_beyond_its_share_takes_what_is_left() -> None:
-    rule = Block("Never do it. " * 50)
-    assert composed(total=1_000, system_blocks=[rule]).system_blocks == [rule]
-    full = composed(total=1_000, system_blocks=[rule], evidence=[evidence_of("w " * 290, number=n) for n in range(9)])
-    assert ("system_blocks", 0, "total budget") in reasons(full)
-
-
-def test_system_blocks_and_summary_go_beyond_their_cap_where_other_slots_are_empty_and_only_there() -> None:
-    rule = Block("Never do it. " * 50)
-    budget = Budget(total=900, system_blocks=250, working_summary=100)
-    assert composed(budget=budget, system_blocks=[rule, rule]).system_blocks == [rule, rule]
-    short = [evidence_of("Tea.", number=1)]
-    busy = composed(budget=budget, system_blocks=[rule, rule], evidence=short, recent_turns=[Block("Hi", role="user")])
-    assert reasons(busy) == [("system_blocks", 1, "slot budget")]
-    lines = [Block("It rained a lot in May. " * 4, label="Noted") for _ in range(8)]
-    alone = composed(budget=budget, working_summary=lines)
-    assert len(alone.working_summary) == 8
-    assert alone.explain["budget"]["slots"]["working_summary"]["borrowed"] > 0
+def test_what_is_due_pushes_nothing_out_of_the_stable_part() -> None:
+    rule = Block("Never do it. " * 40)
+    due = [Block("Call Ana. " * 40, label="Due", about="due 2026-05-02") for _ in range(9)]
+    package = composed(budget=Budget(total=1_000, system_blocks=900), system_blocks=[*due, rule])
+    assert rule in package.system_blocks
+    assert 1 < len(package.system_blocks) < 10
+    assert {reason for _, _, reason in reasons(package)} == {"budget"}
 
 
 def test_blocks_of_one_label_are_one_group_in_one_fence_in_their_order() -> None:
@@ -262,11 +283,11 @@ def test_blocks_of_one_label_are_one_group_in_one_fence_in_their_order() -> None
         ],
     )
     assert package.text.partition("\n\n")[2].startswith(
-        "# System\n[mem:6] Alone.\n\nPolicies:\n[policy:1] No medical advice.\n\n"
-        "Standing instructions:\n[mem:2] Answer in French.\n\n"
-        "Profile:\n[mem:1] Is allergic to nuts.\n[mem:3] (2026-05-01; disputed by mem:9) Lives in Lyon.\n\n"
-        f"Profile:\n<memory-{N}>\n[mem:4] Born in Leeds.\n[mem:5] Called Bo.\n</memory-{N}>\n\nZoo:\nOther.\n\n"
-        "# Summary\nNoted:\nfirst\n\nSaid by the user:\nsecond\n[mem:7] third\n\n# User message"
+        "# System\n[m1] Alone.\n\nPolicies:\n[m2] No medical advice.\n\n"
+        "Standing instructions:\n[m3] Answer in French.\n\n"
+        "Profile:\n[m4] Is allergic to nuts.\n[m5] (2026-05-01; disputed by m6) Lives in Lyon.\n\n"
+        f"Profile:\n<memory-{N}>\n[m7] Born in Leeds.\n[m8] Called Bo.\n</memory-{N}>\n\nZoo:\nOther.\n\n"
+        "# Summary\nNoted:\nfirst\n\nSaid by the user:\nsecond\n[m9] third\n\n# User message"
     )
 
 
@@ -282,13 +303,13 @@ def test_what_was_taken_from_a_message_that_is_shown_is_not_shown_again() -> Non
             "Born in Leeds.", "I live in Lyon.", "Lived in Paris.",
         ]  # fmt: skip
         assert [row["citation"] for row in package.explain["dropped"]] == [fact.item.citation]
-        assert package.explain["dropped"][0]["reason"] == "shown already"
+        assert package.explain["dropped"][0]["reason"] == "duplicate"
     turn = Block("I live in Lyon.", [message.item.citation], role="user")
     line = Block("Lives in Lyon.", [fact.item.citation], label="Noted")
     package = composed(evidence=[message, fact], recent_turns=[turn], working_summary=[line], taken_from=taken_from)
     assert not package.evidence
     assert not package.working_summary
-    assert {reason for _, _, reason in reasons(package)} == {"shown already"}
+    assert {reason for _, _, reason in reasons(package)} == {"duplicate"}
     assert package.explain["conflicts"] == []
 
 

@@ -67,8 +67,8 @@ def check_nothing_lost(package: ContextPackage, candidates: Candidates, budget: 
         assert len(shown) == len(expected)
         for (index, source), got in zip(expected, shown, strict=True):
             assert got == source or (index in cut and isinstance(got, Block) and got.citations == source.citations)
-        reasons = {"slot budget", "total budget", "count limit"}
-        assert {row["reason"] for row in rows.values()} <= reasons | {"shown already"}
+        reasons = {"share", "budget", "count"}
+        assert {row["reason"] for row in rows.values()} <= reasons | {"duplicate"}
     assert len(package.evidence) <= max(0, budget.evidence_count)
     assert len(package.recent_turns) <= max(0, budget.recent_turn_count)
     # No gap between the turns shown and the message.
@@ -77,14 +77,13 @@ def check_nothing_lost(package: ContextPackage, candidates: Candidates, budget: 
 
 
 def check_lending(package: ContextPackage, budget: Budget) -> None:
-    """Nothing beyond a cap but what others left: evidence and turns what is spare, the others what empty slots had."""
+    """Nothing beyond a share but what others left, and of that nothing for the summary."""
     slots = package.explain["budget"]["slots"]
-    empty = sum(row["share"] for row in slots.values() if not row["used"])
     for slot, row in slots.items():
         assert row["share"] <= row["cap"] == max(0, getattr(budget, slot))
         assert row["borrowed"] == max(0, row["used"] - row["share"])
-        if slot in ("system_blocks", "working_summary"):
-            assert row["used"] <= row["cap"] + empty
+        if slot == "working_summary":
+            assert not row["borrowed"]
     assert sum(row["used"] for row in slots.values()) <= max(0, budget.total)
 
 
@@ -105,23 +104,34 @@ def check_what_is_said_twice(package: ContextPackage, candidates: Candidates) ->
 
 def check_fences(package: ContextPackage) -> None:
     text = package.text.removesuffix(package.messages[-1]["content"])
-    system = "".join(message["content"] for message in package.messages if message["role"] == "system")
-    blocks = [block for slot in slots_of_blocks(package) for block in slot]
-    alone = sum(block.fenced for block in blocks if block.label is None)
-    groups = [{b.label for b in slot if b.fenced and b.label is not None} for slot in slots_of_blocks(package)]
-    memories = alone + sum(map(len, groups)) + bool(package.evidence)
+    stable = "".join(message["content"] for message in package.messages[: package.stable_messages])
+    changing = changing_of(package)
+    lasting = [list(package.working_summary), [block for block in package.system_blocks if block.label != "Due"]]
+    alone = sum(block.fenced for slot in lasting for block in slot if block.label is None)
+    groups = [{b.label for b in slot if b.fenced and b.label is not None} for slot in lasting]
+    held = alone + sum(map(len, groups))
+    found = any(b.fenced for b in package.system_blocks if b.label == "Due") + bool(package.evidence)
     turns = len(package.recent_turns)
     numbers = set(TAG.findall(text))
-    assert len(numbers) == bool(memories or turns)
+    assert len(numbers) == bool(held or found or turns)
     number = numbers.pop() if numbers else ""
     assert not number or number not in package.messages[-1]["content"]
-    for kind, expected, where in (("memory", memories, text), ("turn", turns, text), ("memory", memories, system)):
+    for kind, expected, where in (
+        ("memory", held + found, text), ("turn", turns, text), ("memory", held, stable), ("memory", found, changing)
+    ):  # fmt: skip
         assert where.count(f"<{kind}-{number}") == where.count(f"</{kind}-{number}>") == expected
-    assert TAG.findall(system) == [number] * 2 * memories
-    turn_messages = list(package.messages)[bool(system) : -1]
+    assert text.startswith(stable)
+    assert text.rstrip().removesuffix("# User message").rstrip().endswith(changing.rstrip())
+    turn_messages = list(package.messages)[package.stable_messages : -1 - bool(changing)]
     for turn, message in zip(package.recent_turns, turn_messages, strict=True):
         assert message["role"] == (turn.role if keeps_its_role(turn) else "user")
         assert len(TAG.findall(message["content"])) == (0 if keeps_its_role(turn) else 2)
+
+
+def changing_of(package: ContextPackage) -> str:
+    """Give the message of data before the user's, or nothing."""
+    due = any(block.label == "Due" for block in package.system_blocks)
+    return package.messages[-2]["content"] if due or package.evidence else ""
 
 
 def slots_of_blocks(package: ContextPackage) -> tuple[list[Block], list[Block]]:
@@ -129,18 +139,28 @@ def slots_of_blocks(package: ContextPackage) -> tuple[list[Block], list[Block]]:
 
 
 def check_citations(package: ContextPackage) -> None:
-    system = "".join(message["content"] for message in package.messages if message["role"] == "system")
+    """Every block and memory is cited where it is shown, and nothing else is."""
+    where = [message["content"] for message in package.messages[: package.stable_messages]]
+    shown = "".join([*where, changing_of(package)])
+    order = [
+        (slot, piece)
+        for slot, blocks in zip(SLOTS, slots_of_blocks(package), strict=False)
+        for piece in in_order([Piece(slot, n, block, "", 0) for n, block in enumerate(blocks)], slot)
+    ]
+    order.sort(key=lambda one: one[1].due)
     cited = [
         f"[{citation}]"
-        for slot, blocks, most in zip(SLOTS, slots_of_blocks(package), (3, 1), strict=False)
-        for piece in in_order([Piece(slot, n, block, "", 0) for n, block in enumerate(blocks)], slot)
-        for citation in as_block(piece).citations[:most]
+        for slot, piece in order
+        for citation in as_block(piece).citations[: 1 if slot == "working_summary" else 3]
     ]
     cited += [f"[{evidence.item.citation}]" for evidence in package.evidence]
-    assert re.findall(r"\[mem:[^\]]*\]?", system) == cited
+    assert [f"[{package.citations[one]}]" for one in re.findall(r"\[(m\d+)\]", shown)] == cited
+    assert not re.search(r"\[mem:", shown)
+    assert list(package.citations) == [f"m{n}" for n in range(1, len(package.citations) + 1)]
+    alias = {citation: one for one, citation in package.citations.items()}
     fenced = package.text.partition("# Memory\n")[2] if package.evidence else ""
     for evidence in package.evidence:
-        assert f"\n[{evidence.item.citation}] (" in fenced
+        assert f"\n[{alias[evidence.item.citation]}] (" in fenced
 
 
 def as_block(piece: Piece) -> Block:

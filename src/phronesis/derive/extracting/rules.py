@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from phronesis.core.entries import Entry, is_erased
-from phronesis.core.instants import parse_moment
+from phronesis.core.instants import parse_local
 from phronesis.core.loading import once
 from phronesis.core.proposals import USER, Proposal, Refusal
 from phronesis.core.statements import timed
@@ -65,7 +65,7 @@ class Rules:
             if not text.strip() or is_erased(message):
                 continue
             given = message.get("created_at") or entry.payload.get("occurred_at")
-            at = entry.recorded_at if given is None else parse_moment(given, field="created_at")
+            at = entry.recorded_at if given is None else parse_local(given, field="created_at")
             found, refused = self.read(n, message, text, at)
             proposals += found
             refusals += refused

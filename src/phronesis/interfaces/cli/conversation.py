@@ -90,7 +90,8 @@ class Conversation:
         render.say_degraded(done.degraded)
         if self._as_json:
             told = {"answer": answer, "context_id": package.context_id, "entry_id": done.entry_id,
-                    "citations": _citations(package), "context": package.render("messages")}  # fmt: skip
+                    "citations": _citations(package), "aliases": dict(package.citations),
+                    "context": package.render("messages")}  # fmt: skip
             say(json.dumps(told, ensure_ascii=False))
 
     def _asked(self, package: ContextPackage) -> str | None:
@@ -116,9 +117,11 @@ class Conversation:
         cited = _citations(package)
         if not cited:
             say("the last context cites no memory")
+        names = {citation: alias for alias, citation in package.citations.items()}
         for citation in cited:
             explained = self._memory.explain(citation)
-            say(on_one_line(explained.item.content), f"   {render.about(explained.item)}")
+            alias = f"[{names[citation]}] " if citation in names else ""
+            say(f"{alias}{on_one_line(explained.item.content)}", f"   {render.about(explained.item)}")
             for source in explained.sources:
                 say(*render.source_lines(source))
 

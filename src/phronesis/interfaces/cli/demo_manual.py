@@ -1,6 +1,5 @@
 """The demo's step on documents: a question that needs what was said and what a manual says. The manual is invented."""
 
-import re
 from typing import Final
 
 from phronesis.core.context import ContextPackage
@@ -33,7 +32,6 @@ SAID: Final = story.ANSWER
 STANDS: Final = "60 °C 以下才能打开炉门"
 THANKS: Final = "好的，谢谢你！"
 _SESSION: Final = "linyue/4"
-_CITATION: Final = re.compile(r"(mem:[0-9a-f]{8})[0-9a-f-]{28}")
 
 
 def consult(memory: Memory, stage: Stage) -> None:
@@ -48,8 +46,9 @@ def consult(memory: Memory, stage: Stage) -> None:
     stage.check("thanks need no manual", all(one.item.kind != SECTION for one in _composed(memory, THANKS).evidence))
     stage.show(f"   {URI}: {len(taken.sections)} sections. 林悦: {ASKED}")
     cited = {one.item.citation for one in (*said[:1], *read[:1])}
-    lines = [line for line in package.text.splitlines() if line[1:].partition("]")[0] in cited]
-    stage.show(*("   │ " + _CITATION.sub(r"\1…", on_one_line(line)) for line in lines))
+    names = {alias for alias, citation in package.citations.items() if citation in cited}
+    lines = [line for line in package.text.splitlines() if line[1:].partition("]")[0] in names]
+    stage.show(*(f"   │ {on_one_line(line)}" for line in lines))
 
 
 def _composed(memory: Memory, message: str) -> ContextPackage:

@@ -1,6 +1,5 @@
 """The steps of the demo: each does something with the memory, shows it, and checks what must hold."""
 
-import re
 from collections.abc import Callable
 from typing import Final
 
@@ -11,8 +10,6 @@ from phronesis.interfaces.cli.demo_stage import Stage
 from phronesis.interfaces.cli.printing import day, second
 from phronesis.interfaces.cli.text import on_one_line, table
 from phronesis.memory import Memory
-
-_CITATION: Final = re.compile(r"mem:[0-9a-f-]{36}")
 
 Step = Callable[[Memory, Stage], None]
 
@@ -78,8 +75,10 @@ def compose(memory: Memory, stage: Stage) -> None:
         story.NEW_SESSION, story.ASKED, user_id=story.LIN, namespace=story.LAB, token_budget=story.BUDGET
     )
     text: str = package.render()
-    stage.show(*(f"   │ {_CITATION.sub(_shortened, line)}" for line in text.splitlines() if line))
-    stage.show(f"   {package.token_count} of {story.BUDGET} tokens. In brackets: citations, shortened here.")
+    stage.show(*(f"   │ {line}" for line in text.splitlines() if line))
+    stage.show(
+        f"   {package.token_count} of {story.BUDGET} tokens. In brackets: citations, which the package maps to ids."
+    )
     stage.check("the context keeps its budget", package.token_count <= story.BUDGET)
     stage.check("the context holds the answer", story.ANSWER in text)
     before, _, after = text.partition(story.INJECTED)
@@ -110,10 +109,6 @@ def explain(memory: Memory, stage: Stage) -> None:
             f"   quoted    “{source.quote}”",
         )  # fmt: skip
     stage.check("an answer can be followed to its source", bool(stage.answers))
-
-
-def _shortened(citation: re.Match[str]) -> str:
-    return f"{citation[0][:12]}…"
 
 
 def reflect(memory: Memory, stage: Stage) -> None:

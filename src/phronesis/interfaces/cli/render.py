@@ -193,7 +193,8 @@ def say_context(package: ContextPackage, *, form: Literal["text", "messages"]) -
 def say_budget(package: ContextPackage) -> None:
     """Print on stderr what a context used of its budget, and what it left out."""
     click.echo(f"{package.token_count} of {package.token_budget} tokens", err=True)
-    for name in ("budget", "dropped", "shortened"):
+    click.echo(f"citations: {' '.join(f'{alias}={cited}' for alias, cited in package.citations.items())}", err=True)
+    for name in ("budget", "cache", "dropped", "shortened"):
         shown = json.dumps(as_json(package.explain.get(name)), ensure_ascii=False)
         click.echo(f"{name}: {on_one_line(shown)}", err=True)
 
