@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
 
-from phronesis.core.loading import once
 from phronesis.compose.cleaning import clean, label, name_of
+from phronesis.core.loading import once
 from phronesis.core.lookalikes import latin_letter
 from phronesis.core.pattern_tables import parse_folded
 from phronesis.core.text import one_of
