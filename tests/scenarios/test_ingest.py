@@ -138,12 +138,44 @@ def test_a_wrong_source_is_named(memory: Memory, given: dict[str, Any], field: s
 
 
 def test_a_file_that_is_no_text_is_refused(memory: Memory, tmp_path: Path) -> None:
-    (tmp_path / "core.bin").write_bytes(b"\xff\xfe\x00binary\x81")
-    with pytest.raises(InputError, match="no UTF-8"):
+    (tmp_path / "core.bin").write_bytes(b"\x7fELF" + bytes(range(256)) * 4)
+    with pytest.raises(InputError, match="convert it to UTF-8"):
         memory.ingest_source(path=tmp_path / "core.bin", source_type="log")
+    (tmp_path / "empty.log").touch()
+    with pytest.raises(InputError, match=r"empty\.log is empty"):
+        memory.ingest_source(path=tmp_path / "empty.log", source_type="log")
     (tmp_path / "large.log").write_text("x" * 8_000_001)
     with pytest.raises(InputError, match="split it"):
         memory.ingest_source(path=tmp_path / "large.log", source_type="log")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_a_log_is_read_in_the_encoding_that_powershell_wrote(memory: Memory, tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "error.txt").write_bytes("ERROR disk is full\r\n".encode(encoding))
+    ((event, _),) = memory.ingest_source(path=tmp_path / "error.txt", source_type="log")
+    assert event.result == "error: disk is full"
+
+
+@pytest.mark.parametrize(
+    ("text", "source_type", "named"),
+    [
+        ('<?xml version="1.0"?><test-run id="2"><test-case result="Failed"/></test-run>', "log", "NUnit 3"),
+        ("<assemblies><assembly/></assemblies>", "log", r"xUnit\.net"),
+        ('<?xml version="1.0"?><suites/>', "log", "first element is <suites>"),
+        ("<!DOCTYPE testsuites SYSTEM 'file:///etc/hostname'><testsuites/>", "log", "document type"),
+        ('{"stats": {"failures": 1}, "failures": [{"title": "adds"}]}', "log", "one JSON document"),
+        ('[{"prompt": "a", "completion": "b"}]', "run", "no run is found"),
+        ('[{"instruction": "a", "output": "b"}]', "chat", "no conversation is found"),
+        ('{"messages": [{"role": "user", "content": "nobody answers"}]}', "chat", "no conversation is found"),
+    ],
+)
+def test_a_format_that_nothing_reads_is_refused_by_its_name(
+    memory: Memory, text: str, source_type: str, named: str
+) -> None:
+    with pytest.raises(InputError, match=named) as refused:
+        memory.ingest_source(text=text, source_type=source_type)
+    assert refused.value.field == "text"
+    assert list(memory.get_all(kinds=["l1"])) == []
 
 
 def test_orders_in_a_log_are_held_back(memory: Memory) -> None:

@@ -85,6 +85,8 @@ def _message(said: Mapping[str, Any], identity: str, at: Any) -> dict[str, Any] 
         return f"role {role:.40}"
     if role == "system" or metadata.get("is_visually_hidden_from_conversation"):
         return "hidden from the conversation"
+    if role == "assistant" and said.get("recipient") not in {None, "", "all"}:
+        return "said to a tool"
     if form not in SPOKEN:
         return f"content of type {form:.40}"
     text = "\n".join(part for part in _parts(content) if part.strip())

@@ -55,10 +55,19 @@ def _message(said: Mapping[str, Any], n: int) -> dict[str, Any] | str:
 
 
 def _text(said: Mapping[str, Any]) -> str:
-    """Give the words: of the blocks those of text (not what tools were asked and answered), else the text itself."""
+    """Give the words: of the blocks those of text (not what tools were asked and answered), else the text itself.
+
+    A long text that was pasted is an attachment without a name, whose content stands in the file: it is words too.
+    """
     blocks = objects(said.get("content"))
     texts = [str(one["text"]) for one in blocks if one.get("type") == "text" and one.get("text")]
-    return "\n\n".join(texts) if texts else str(said.get("text") or "")
+    words = texts or [str(said.get("text") or "")]
+    pasted = [str(one["extracted_content"]) for one in objects(said.get("attachments"))
+              if not one.get("file_name") and one.get("extracted_content")]  # fmt: skip
+    if not any(word.strip() for word in words):  # an attached file is the whole message
+        pasted = [str(one["extracted_content"]) for one in objects(said.get("attachments"))
+                  if one.get("extracted_content")]  # fmt: skip
+    return "\n\n".join(one for one in (*words, *pasted) if one.strip())
 
 
 def _total(path: Path) -> int:

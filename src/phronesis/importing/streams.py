@@ -58,8 +58,13 @@ def bytes_of(path: Path, *, inside: str) -> int:
 
 
 def _streams(path: Path, inside: str) -> Iterator[tuple[str, int, BinaryIO]]:
+    if path.is_dir():
+        name = "conversations.json" if inside.startswith("conversations") else "the .json file"
+        raise InputError(f"path: {path} is a folder; give the zip archive, or {name} in it", field="path")
     if not path.is_file():
-        raise InputError(f"there is no file {path}", field="path")
+        raise InputError(f"path: there is no file {path}", field="path")
+    if not path.stat().st_size:
+        raise InputError(f"path: the file {path} is empty", field="path")
     if not zipfile.is_zipfile(path):
         yield path.name, path.stat().st_size, path.open("rb")
         return

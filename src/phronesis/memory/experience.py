@@ -14,6 +14,9 @@ from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
 from phronesis.derive.experience.aggregating import AGGREGATE
 from phronesis.derive.experience.seeing import ABSTRACT
+from phronesis.derive.resources.reading.decoding import decoded
+from phronesis.derive.sources.port import Raw
+from phronesis.derive.sources.unsupported import refuse_unsupported
 from phronesis.derive.writer import Written
 from phronesis.errors import InputError, NotFound
 from phronesis.memory.inside import Inside
@@ -69,7 +72,7 @@ class Experience(Inside):
         (default: the path, or the entry) and the lines that it stands on: ``build.log#L12-L15``. The text is kept as it
         is, for ``get_source``; what the adapter makes of it may be read again (``rederive``). A text in which it finds
         no attempt gives an empty sequence. InputError: both or none of text and path, an unknown type, a file that is
-        no text.
+        empty or no text, a text of a format that the source does not read (the message names it).
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         sources = self._open_stages().sources
@@ -83,6 +86,8 @@ class Experience(Inside):
             payload["text"] = check_text(text, field="text")
         else:
             payload |= {"text": _read(Path(path)), "name": Path(path).name, "source_ref": str(path)}
+        refuse_unsupported(source_type, Raw(text=payload["text"], name=payload.get("name", ""),
+                                            recorded_at=self._stages.clock()))  # fmt: skip
         if source_ref is not None:
             payload["source_ref"] = check_text(source_ref, field="source_ref")
         if occurred_at is not None:
@@ -222,16 +227,25 @@ def _checked(given: object, now: datetime) -> list[dict[str, Any]]:
     return out
 
 
+def text_of_bytes(body: bytes, *, name: str, field: str) -> str:
+    """Give the text of a file in UTF-8, UTF-16 (as PowerShell writes) or another encoding that can be told.
+
+    InputError for what is no text, and where the encoding cannot be told.
+    """
+    try:
+        return decoded(body)
+    except InputError as error:
+        raise InputError(f"{name} is no text whose encoding can be told; convert it to UTF-8", field=field) from error
+
+
 def _read(path: Path) -> str:
-    """Give a file's text; InputError when it cannot be read, is too large, or is no text."""
+    """Give a file's text; InputError when it cannot be read, is too large, is empty, or is no text."""
     try:
         body = path.read_bytes() if path.stat().st_size <= MAX_BYTES else None
     except OSError as error:
         raise InputError(f"path: {path} cannot be read: {error.strerror or error}", field="path") from error
+    if body is not None and not body.strip():
+        raise InputError(f"path: the file {path} is empty; there is nothing to read", field="path")
     if body is None:
         raise InputError(f"path: {path} has more than {MAX_BYTES:,} bytes; split it", field="path")
-    try:
-        text = body.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"path: {path} is no UTF-8 text; convert it first", field="path") from error
-    return check_text(text, field="path")
+    return check_text(text_of_bytes(body, name=f"path: {path}", field="path"), field="path")

@@ -79,6 +79,44 @@ def test_claude_gives_words_times_and_names_of_attachments(memory: Memory, tmp_p
     assert first["created_at"] == "2026-05-01T08:00:00.123456Z"
 
 
+def test_what_chatgpt_said_to_a_tool_is_passed_over(memory: Memory, tmp_path: Path) -> None:
+    conversation = exports.chatgpt_conversation()
+    for name, recipient in (("a1", "bio"), ("a2", "all")):
+        conversation["mapping"][name]["message"]["recipient"] = recipient
+    summary = taken(memory, exports.written(tmp_path / "conversations.json", [conversation]), "chatgpt", user_id="lin")
+    assert summary.skipped["said to a tool"] == 1
+    words = [text for turn in said(memory, "chatgpt:c-1", user_id="lin") for _, text in turn]
+    assert "记住了。" not in words
+    assert "A lake." in words
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ({"text": "", "attachments": [{"file_name": "", "extracted_content": "Meeting notes"}]}, "Meeting notes"),
+        ({"text": "Sum up", "attachments": [{"file_name": "", "extracted_content": "Notes"}]}, "Sum up\n\nNotes"),
+        ({"text": "Sum up", "attachments": [{"file_name": "a.md", "extracted_content": "Notes"}]}, "Sum up"),
+        ({"text": "", "attachments": [{"file_name": "a.md", "extracted_content": "Notes"}]}, "Notes"),
+    ],
+)
+def test_text_that_was_pasted_into_claude_is_words(
+    memory: Memory, tmp_path: Path, message: dict[str, Any], words: str
+) -> None:
+    rows = [{"uuid": "m1", "sender": "human", **message}, {"uuid": "m2", "sender": "assistant", "text": "Noted."}]
+    path = exports.written(tmp_path / "conversations.json", [{"uuid": "k", "name": "", "chat_messages": rows}])
+    taken(memory, path, "claude", user_id="lin")
+    assert said(memory, "claude:k", user_id="lin") == [[("user", words), ("assistant", "Noted.")]]
+
+
+@pytest.mark.parametrize("form", ["chatgpt", "claude", "mem0"])
+def test_a_folder_and_an_empty_file_are_told_so(memory: Memory, tmp_path: Path, form: str) -> None:
+    with pytest.raises(InputError, match="is a folder; give the zip"):
+        taken(memory, tmp_path, form)
+    (tmp_path / "conversations.json").touch()
+    with pytest.raises(InputError, match="is empty"):
+        taken(memory, tmp_path / "conversations.json", form)
+
+
 @pytest.mark.parametrize(
     "wrap", [lambda rows: rows, lambda rows: {"results": rows}, lambda rows: {"results": rows, "n": 3}]
 )

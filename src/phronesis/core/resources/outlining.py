@@ -30,6 +30,13 @@ MAX_TITLE: Final = 200
 MAX_DEPTH: Final = 8
 """Headings in a path; Word knows nine levels, HTML six."""
 
+_PLACEHOLDER: Final = re.compile(
+    r"\(?(?:anonymous|unspecified|unknown|no title|untitled(?: document)?(?:[ -]?\d{1,3})?|document ?\d{0,3}|title"
+    r"|powerpoint presentation|无标题|未命名|文档 ?\d{0,3})\)?\Z",
+    re.IGNORECASE,
+)
+"""Titles that programs write where nobody gave one (ReportLab, TeX, Word, PowerPoint, editors of pages)."""
+
 _WORD: Final = re.compile(r"[^\W_]")
 
 
@@ -75,6 +82,12 @@ def plain_title(written: str) -> str:
     """Give a heading on one line, cut where it is longer than any heading."""
     title = " ".join(written[: 4 * MAX_TITLE].split())
     return title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
+
+
+def told_title(written: str) -> str:
+    """Give the title that a file tells, or nothing where a program wrote it for want of one: ``(anonymous)``."""
+    title = plain_title(written)
+    return "" if _PLACEHOLDER.match(title) else title
 
 
 def has_words(text: str, start: int = 0, end: int | None = None) -> bool:

@@ -88,6 +88,11 @@ class RunSource:
         return finished(_drafts(raw))
 
 
+def holds_run(text: str) -> bool:
+    """Tell whether a text of JSON holds a run."""
+    return next(_records(text), None) is not None
+
+
 def _drafts(raw: Raw) -> Iterator[Draft]:
     index, made = LineIndex(raw.text), derived_id("run", raw.text.encode(errors="replace").decode())
     records = list(_records(raw.text))

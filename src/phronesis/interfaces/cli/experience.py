@@ -182,10 +182,13 @@ def _name(file: BinaryIO) -> str:
 
 
 def _text(file: BinaryIO) -> str:
-    try:
-        return file.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{_name(file)} is no UTF-8 text ({error.reason}); convert it first", field="file") from error
+    """Give a file's text, in any encoding that can be told; InputError for what is no text, and for nothing."""
+    from phronesis.memory.experience import text_of_bytes  # noqa: PLC0415 - not for --help
+
+    body = file.read()
+    if not body.strip():
+        raise InputError(f"the file {_name(file)} is empty; there is nothing to read", field="file")
+    return text_of_bytes(body, name=_name(file), field="file")
 
 
 def _records(memory: "Memory", body: str, scope: Scope, progress: Progress) -> "Iterator[Ingested]":

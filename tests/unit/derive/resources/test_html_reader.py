@@ -64,7 +64,7 @@ def test_a_page_by_the_own_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     without_trafilatura(monkeypatch)
     found = read_document(RawDocument(name="https://example.org/guide.html?x=1#y", text=PAGE))
     assert found.title == "The guide"
-    assert found.made_by == "html/1"
+    assert found.made_by == "html/2"
     assert sections(found) == EXPECTED
 
 
@@ -117,7 +117,7 @@ ARTICLE = "<html><head><title>News</title></head><body><nav>Home</nav><article>{
 def test_a_page_by_trafilatura() -> None:
     found = read_document(RawDocument(media_type="text/html; charset=utf-8", data=ARTICLE.encode()))
     assert found.title == "News"
-    assert found.made_by.startswith("html/1 trafilatura ")
+    assert found.made_by.startswith("html/2 trafilatura ")
     assert [section.path for section in found.sections] == [(f"Part {n}",) for n in range(4)]
     assert "max_length was 300" in found.text
     assert "Home" not in found.text
@@ -125,9 +125,9 @@ def test_a_page_by_trafilatura() -> None:
 
 def test_trafilatura_is_not_asked_for_huge_or_deep_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     deep = "<div>" * 300 + ARTICLE + "</div>" * 300
-    assert read_document(RawDocument(media_type="text/html", text=deep)).made_by == "html/1"
+    assert read_document(RawDocument(media_type="text/html", text=deep)).made_by == "html/2"
     monkeypatch.setattr(html, "MAX_EXTRACTED", 100)
-    assert read_document(RawDocument(media_type="text/html", text=ARTICLE)).made_by == "html/1"
+    assert read_document(RawDocument(media_type="text/html", text=ARTICLE)).made_by == "html/2"
 
 
 def test_a_page_of_too_many_tags_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,5 +139,5 @@ def test_a_page_of_too_many_tags_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_extract_that_lost_much_is_not_taken() -> None:
     page = "<body>" + "".join(f"<div class='ad sidebar'><h2>T{n}</h2>w{n}</div>" for n in range(5)) + "</body>"
     found = read_document(RawDocument(media_type="application/xhtml+xml", text=page))
-    assert found.made_by == "html/1"
+    assert found.made_by == "html/2"
     assert [section.path for section in found.sections] == [(f"T{n}",) for n in range(5)]

@@ -44,6 +44,32 @@ def test_what_a_document_says_of_itself_decides_between_encodings() -> None:
     assert decoded(f"encoding: gbk\n{GERMAN}".encode()).endswith(GERMAN)  # UTF-8 goes before what it says
 
 
+JAPANESE = "名前,年齢,住所\n山田太郎,34,東京都港区\n佐藤花子,28,大阪市北区でひらがなを書く\n"
+KOREAN = "오늘은 날씨가 매우 좋아서 공원에 산책을 가려고 합니다. 내일은 비가 온다고 합니다."
+RUSSIAN = "Сегодня очень хорошая погода, и мы идём гулять в парк."
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [(JAPANESE, "shift_jis"), (JAPANESE, "euc_jp"), (KOREAN, "euc_kr"), (RUSSIAN, "cp1251"), (RUSSIAN, "koi8-r"),
+     (RUSSIAN, "cp866"), ("Σήμερα ο καιρός είναι πολύ καλός", "cp1253"), ("היום מזג האוויר טוב מאוד", "cp1255")],
+)  # fmt: skip
+def test_bytes_whose_encoding_cannot_be_told_are_refused(text: str, encoding: str) -> None:
+    with pytest.raises(InputError, match="charset"):
+        decoded(text.encode(encoding))
+    assert decoded(text.encode(encoding), encoding) == text
+
+
+def test_a_garbled_line_of_a_log_spoils_nothing_else() -> None:
+    log = b"INFO started\n" * 500 + "ошибка".encode("cp866") + b"\nERROR disk is full\n"
+    assert decoded(log).endswith("ERROR disk is full\n")
+
+
+def test_letters_with_accents_may_stand_together() -> None:
+    finnish = "Määränpäänä on hyvä sää, ja äiti lähtee tänään töihin yöllä."
+    assert decoded(finnish.encode("latin-1")) == finnish
+
+
 def test_a_broken_byte_spoils_nothing() -> None:
     assert decoded(CHINESE.encode() * 3 + b"\xff") == CHINESE * 3 + "\ufffd"
 

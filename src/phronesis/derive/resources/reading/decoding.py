@@ -1,7 +1,8 @@
 """Bytes to text: by its mark, by what it says of itself, by what fits.
 
 Tried in this order: a byte order mark; UTF-16 without one; UTF-8, which hardly anything else reads as; the charset that
-came with the document or stands in it; then Chinese in GB18030 or Big5 against Windows-1252. In GB 2312 (which GB18030
+came with the document or stands in it; then Chinese in GB18030 or Big5 against Windows-1252, and where no text of these
+looks like that (Shift-JIS, EUC, Cyrillic), it is refused: its sender knows. In GB 2312 (which GB18030
 holds) a character of prose is two bytes from A1 on, the commonest 3,755 with a first byte of B0 to D7 (its level 1). In
 Big5 the 5,401 common ones begin with A4 to C6, and four in ten second bytes are below 7F. Letters with accents seldom
 stand in pairs.
@@ -40,6 +41,23 @@ _MOST: Final = 0.9
 _FEW_BROKEN: Final = 0.02
 """Share of UTF-8's sequences that may be broken: a file that was cut, or patched, is still UTF-8."""
 
+_KANA: Final = frozenset((0xA4, 0xA5))
+_SIGNS: Final = frozenset(range(0xA1, 0xAA))
+_HANGUL: Final = frozenset(range(0xB0, 0xC9))
+_ENOUGH: Final = 20
+_ALL: Final = 0.97
+"""Letters from which rows tell a language, and the share of them in Hangul's: Chinese has two fifths beyond these."""
+
+_UNDEFINED: Final = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
+_ASCII_LETTER: Final = re.compile(rb"[A-Za-z]")
+_ACCENTED: Final = re.compile(rb"[\xc0-\xd6\xd8-\xf6\xf8-\xff\x8a\x8c\x8e\x9a\x9c\x9e\x9f]")
+_SIGN_BESIDE: Final = re.compile(rb"[\x80-\xbf](?=[\x80-\xff])|[\xc0-\xff](?=[\x80-\xbf])")
+_RARE: Final = 100
+"""Bytes for each one above 7F in which a text is readable whatever that one is: a log with a garbled line."""
+
+_TOO_FEW: Final = 2
+"""Bytes above 7F that tell nothing: they are read as Windows-1252."""
+
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _FEW_CONTROLS: Final = 0.01
 """Share of control characters in a text: logs have colours (ESC, not counted) and form feeds, programs a third."""
@@ -52,7 +70,8 @@ _ALIASES: Final = {
 
 _TEXTS: Final = frozenset({
     "big5", "big5hkscs", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1256", "cp932", "cp949", "euc_jp",
-    "euc_kr", "gb18030", "iso8859-2", "iso8859-5", "iso8859-7", "iso8859-9", "iso8859-15", "koi8-r", "koi8-u",
+    "euc_kr", "gb18030", "iso8859-2", "iso8859-5", "iso8859-7", "iso8859-8", "iso8859-9", "iso8859-15", "koi8-r",
+    "koi8-u", "cp437", "cp850", "cp866", "cp1255", "cp1257", "cp1258", "cp874",
     "shift_jis", "utf-8", "utf-16", "utf-16-le", "utf-16-be",
 })  # fmt: skip
 """Charsets that may be named: Python knows codecs that unpack or rewrite, which no text is in."""
@@ -73,7 +92,14 @@ def decoded(data: bytes, charset: str | None = None) -> str:
         text = _as_named(data, named)
         if text is not None:
             return _text(text)
-    return _text(data.decode(_guessed(data[:_SAMPLE]), "replace"))
+    guessed = _guessed(data[:_SAMPLE])
+    if guessed is None:
+        _text(data[:_SAMPLE].decode("latin-1"))  # no text at all is told so
+        raise InputError(
+            "document: the encoding of these bytes cannot be told; give them as UTF-8, or name their charset"
+            " (media_type 'text/csv; charset=shift_jis')", field="document",
+        )  # fmt: skip
+    return _text(data.decode(guessed, "replace"))
 
 
 def _as_named(data: bytes, named: str | None) -> str | None:
@@ -99,7 +125,8 @@ def _wide(sample: bytes) -> str:
     return "utf-16-be" if sample[::2].count(0) > sample[1::2].count(0) else "utf-16-le"
 
 
-def _guessed(sample: bytes) -> str:
+def _guessed(sample: bytes) -> str | None:
+    """Give the encoding that fits; None where none of those that can be told does."""
     high = len(_HIGH.findall(sample))
     whole = sample.decode("utf-8", "ignore")
     sequences = sum(not char.isascii() for char in whole)
@@ -108,13 +135,37 @@ def _guessed(sample: bytes) -> str:
         return "utf-8"
     pairs, common = _GB_PAIR.findall(sample), _GB_COMMON.findall(sample)
     if 2 * len(pairs) >= _MOST * high and 2 * len(common) >= len(pairs):
-        return "gb18030"
+        return None if _is_other_pairs(pairs) else "gb18030"
     fives, usual = _BIG5_PAIR.findall(sample), _BIG5_COMMON.findall(sample)
     in_pairs = sum(1 + (pair[1] >= 0x80) for pair in fives)  # noqa: PLR2004 - the first byte that is no ASCII
     low = sum(pair[1] < 0x80 for pair in fives)  # noqa: PLR2004
     if in_pairs >= _MOST * high and len(usual) >= _MOST * len(fives) and 5 * low >= len(fives) and len(fives) > low:
         return "big5"
-    return "cp1252"
+    if _is_western(sample, high):
+        return "cp1252"
+    return "utf-8" if _RARE * high <= len(sample) else None  # what is broken shows as U+FFFD
+
+
+def _is_other_pairs(pairs: list[bytes]) -> bool:
+    """Tell whether pairs are Japanese (a tenth of them kana: rows 4 and 5) or Korean (all of them in 25 rows)."""
+    kana = sum(pair[0] in _KANA for pair in pairs)
+    letters = [pair[0] for pair in pairs if pair[0] not in _SIGNS]
+    hangul = sum(row in _HANGUL for row in letters)
+    return 10 * kana > len(pairs) or (len(letters) >= _ENOUGH and hangul > _ALL * len(letters))
+
+
+def _is_western(sample: bytes, high: int) -> bool:
+    """Tell whether bytes read as Windows-1252: letters with accents are few, signs seldom stand beside such bytes.
+
+    In Cyrillic, Greek, Arabic and Hebrew nearly every letter is above 7F; Shift-JIS and EUC have them side by side.
+    """
+    if _UNDEFINED.search(sample):
+        return False
+    if high <= _TOO_FEW:
+        return True
+    plain, accented = len(_ASCII_LETTER.findall(sample)), len(_ACCENTED.findall(sample))
+    beside = len(_SIGN_BESIDE.findall(sample))
+    return 2 * accented <= plain + accented and 5 * beside <= high
 
 
 def _text(text: str) -> str:

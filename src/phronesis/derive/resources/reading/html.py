@@ -7,7 +7,7 @@ little, the own reader keeps the page's text under its headings. Neither runs sc
 import logging
 from typing import Final
 
-from phronesis.core.resources.outlining import first_headings, has_words, sections_of
+from phronesis.core.resources.outlining import first_headings, has_words, sections_of, told_title
 from phronesis.core.resources.records import ReadDocument
 from phronesis.derive.resources.reading.html_text import Page, page_of
 from phronesis.derive.resources.reading.markdown import first_title, markdown_headings
@@ -28,7 +28,7 @@ _KEPT: Final = 0.5
 class HtmlReader:
     """Reads pages; the text is what is left of them."""
 
-    version = "html/1"
+    version = "html/2"
 
     def read(self, raw: RawDocument) -> ReadDocument:
         """Give the article's text in Markdown, or the page's as it stands, with its sections."""
@@ -40,7 +40,7 @@ class HtmlReader:
             headings = first_headings(markdown_headings(text))
         else:
             text, headings, made_by = page.text, list(page.headings), self.version
-        title = page.title or first_title(headings, "") or stem(raw.name)
+        title = told_title(page.title) or first_title(headings, "") or stem(raw.name)
         return ReadDocument(title, raw.media_type or "text/html", text, sections_of(text, headings), made_by)
 
 
@@ -69,4 +69,4 @@ def _extracted(html: str, page: Page) -> tuple[str, str] | None:
     kept = first_headings(markdown_headings(found))
     if len(kept) < _KEPT * sum(has_words(one.title) for one in page.headings):
         return None
-    return found, f"html/1 trafilatura {trafilatura.__version__}"
+    return found, f"{HtmlReader.version} trafilatura {trafilatura.__version__}"

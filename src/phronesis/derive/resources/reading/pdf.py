@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.resources.outlining import Heading, plain_title, sections_of
+from phronesis.core.resources.outlining import Heading, plain_title, sections_of, told_title
 from phronesis.core.resources.records import ReadDocument
 from phronesis.derive.resources.reading.numbering import numbered_headings
 from phronesis.derive.resources.reading.port import MAX_CHARACTERS, REMEDY, RawDocument, data_of, stem
@@ -75,7 +75,7 @@ _LABEL: Final = re.compile(
 class PdfReader:
     """Reads PDF; the text is that of its pages."""
 
-    version = "pdf/1"
+    version = "pdf/2"
 
     def read(self, raw: RawDocument) -> ReadDocument:
         """Give the text of the pages, and the sections of the outline, of numbered headings, or one for each page."""
@@ -158,7 +158,7 @@ def _cleaned(text: str) -> str:
 def _title(reader: "Pages") -> str:
     """Give the title that the document tells of itself; programs put file names there, which tell nothing."""
     told = reader.metadata.title if reader.metadata is not None else None
-    title = plain_title(_UNSTORABLE.sub("", told)) if isinstance(told, str) else ""
+    title = told_title(_UNSTORABLE.sub("", told)) if isinstance(told, str) else ""
     return "" if _FILE_NAME.search(title) else title
 
 
