@@ -27,7 +27,7 @@ def rows(text: str) -> list[list[str]]:
 def served() -> dict[str, list[list[str]]]:
     with (
         Memory.open("sqlite://", policy={"version": 1, "embedder": "none"}) as memory,
-        Talk(make_mcp(memory)) as talk,
+        Talk(make_mcp(memory, Options(tools="all"))) as talk,
     ):
         tools = []
         for tool in talk.tools().values():
@@ -56,7 +56,7 @@ def test_the_tables_are_those_of_the_server(served: dict[str, list[list[str]]]) 
 
 def test_the_reference_tools_are_named(served: dict[str, list[list[str]]]) -> None:
     with Memory.open("sqlite://", policy={"version": 1, "embedder": "none"}) as memory:
-        server = make_mcp(memory, Options(reference_tools=True))
+        server = make_mcp(memory, Options(reference_tools=True, tools="all"))
         with Talk(server) as talk:
             more = list(talk.tools())[len(served["tools"]) :]
     named = re.findall(r"`(\w+_\w+)`", section("The reference server's tools"))
@@ -66,7 +66,7 @@ def test_the_reference_tools_are_named(served: dict[str, list[list[str]]]) -> No
 def test_the_options_are_those_of_the_command() -> None:
     told = {option for row in rows(section("Options")) for option in re.findall(r"--[\w-]+", row[0])}
     command = cli.commands["mcp"]
-    known = {option for parameter in command.params for option in parameter.opts}
+    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
     assert told == {option for option in known if option.startswith("--")} - {"--json", "--help"}
 
 

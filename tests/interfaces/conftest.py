@@ -81,5 +81,5 @@ def talk_to() -> Iterator[TalkTo]:
 
 @pytest.fixture
 def talk(memory: Memory, talk_to: TalkTo) -> Talk:
-    """Return a client of a server whose default user is 李雷."""
-    return talk_to(memory, user_id="李雷")
+    """Return a client of a server with every tool, whose default user is 李雷."""
+    return talk_to(memory, user_id="李雷", tools="all")

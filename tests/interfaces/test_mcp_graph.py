@@ -27,7 +27,7 @@ WORKS = {"from": "李雷", "to": "Lab", "relationType": "works_at"}
 
 @pytest.fixture
 def graph(memory: Memory, talk_to: Callable[..., Talk]) -> Talk:
-    return talk_to(memory, user_id="李雷", reference_tools=True)
+    return talk_to(memory, user_id="李雷", reference_tools=True, tools="all")
 
 
 def test_the_nine_are_there_when_they_are_asked_for(talk: Talk, graph: Talk) -> None:

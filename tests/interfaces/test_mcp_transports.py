@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from mcp_serving import free_port, serving, wait_for
 from mcp_talk import Talk
 from phronesis import Memory
 from phronesis.errors import InputError, MissingExtra
-from phronesis.interfaces.mcp import Caller, Options, bearer, make_mcp, mcp_app
+from phronesis.interfaces.mcp import Caller, DeferredMemory, Options, bearer, make_mcp, mcp_app
 from phronesis.interfaces.mcp.serving import check_loopback
 from phronesis.interfaces.mcp.unreadable import refusal
 
@@ -109,18 +109,59 @@ def test_an_empty_line_needs_no_answer() -> None:
     assert refusal(OSError()) is None
 
 
+HEAVY = ("numpy", "sqlalchemy", "phronesis.memory", "phronesis.storage", "phronesis.derive", "phronesis.models")
+
+
+@pytest.mark.slow
+def test_the_tools_are_told_before_the_store_and_its_packages_are_loaded(sqlite_url: str) -> None:
+    path = Path(sqlite_url.removeprefix("sqlite:///"))
+    watching = (
+        "import atexit, sys; from phronesis.interfaces.cli import main;"
+        f" atexit.register(lambda: print(*[one for one in {HEAVY!r} if one in sys.modules], file=sys.stderr)); main()"
+    )
+    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    with subprocess.Popen(
+        [sys.executable, "-c", watching, "mcp", "--url", sqlite_url], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, encoding="utf-8", env=environment(),
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        asked = [HELLO, {"jsonrpc": "2.0", "method": "notifications/initialized"}, listing]
+        process.stdin.write("".join(json.dumps(one) + "\n" for one in asked))
+        process.stdin.flush()
+        assert [json.loads(process.stdout.readline())["id"] for _ in range(2)] == [1, 2]
+        _, err = process.communicate(timeout=120)
+    assert (err.strip(), process.returncode) == ("", 0)
+    assert not path.exists()
+
+
+def test_a_store_that_cannot_be_opened_is_told_by_the_call_and_tried_again(memory: Memory) -> None:
+    tries: Iterator[Memory | InputError] = iter([InputError("url: is not one", field="url"), memory])
+
+    def open_memory() -> Memory:
+        given = next(tries)
+        if isinstance(given, InputError):
+            raise given
+        return given
+
+    with Talk(make_mcp(DeferredMemory(open_memory))) as talk:
+        assert "add_memory" in talk.tools()
+        assert talk.refused("search_memories", query="tea")["field"] == "url"
+        assert talk.text("search_memories", query="tea").startswith("Nothing")
+
+
 @pytest.mark.slow
 def test_the_command_serves_http_until_it_is_told_to_stop(sqlite_url: str) -> None:
     port = free_port()
     with subprocess.Popen(
-        [sys.executable, *PROGRAM, "--url", sqlite_url, "--http", "--port", str(port), "--read-only"],
+        [sys.executable, *PROGRAM, "--url", sqlite_url, "--http", "--port", str(port), "--read-only", "--tools", "all"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", env=environment(),
     ) as process:  # fmt: skip
         url = f"http://127.0.0.1:{port}/mcp"
         wait_for(url)
         with Talk(url) as talk:
             assert "add_memory" not in talk.tools()
-            assert talk.call("list_memories") == {"items": [], "next_cursor": None}
+            assert talk.call("list_memories") == {"items": []}
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=120)
         assert out == ""
@@ -139,7 +180,7 @@ def test_a_larger_application_takes_it_in_and_each_caller_has_its_own_memory(sql
             except KeyError:
                 raise InputError("give a key", field="Authorization") from None
 
-        mcp = mcp_app(make_mcp(caller), hosts=("memory.example",))
+        mcp = mcp_app(make_mcp(caller, Options(tools="all")), hosts=("memory.example",))
 
         @contextlib.asynccontextmanager
         async def lifespan(_app: Starlette) -> AsyncIterator[None]:

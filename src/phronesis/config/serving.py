@@ -92,6 +92,13 @@ class Serving(Part):
         default=True, description="Whether each request is a line of JSON on stderr, without any words of it."
     )
 
+    mcp_tools: tuple[Annotated[str, pydantic.Field(min_length=1, max_length=64)], ...] = pydantic.Field(
+        default=("default",),
+        strict=False,
+        max_length=64,
+        description="Which tools models are offered at /mcp: default (the eight that a model needs), all, or names.",
+    )
+
     @property
     def on_loopback(self) -> bool:
         """Whether it listens to this machine alone; through a proxy, others may still reach it."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.applications import Starlette
 
+    from phronesis.interfaces.mcp import Options
+
 MCP: Final = "/mcp"
 """Where models find their tools."""
 
@@ -29,7 +31,7 @@ def _pages(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
     mount(app, app.state.admission)
 
 
-def _tools(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
+def _tools(app: "FastAPI", _memory: Memory, serving: Serving) -> None:
     """Answer models, where the SDK is installed; who calls, and what it may do, its key says.
 
     The SDK sees, and keeps a session for, nobody who was not let in.
@@ -38,9 +40,10 @@ def _tools(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
         return
     from starlette.routing import Route  # noqa: PLC0415 - an optional package
 
+    from phronesis.interfaces.mcp import Options  # noqa: PLC0415 - the same
     from phronesis.interfaces.rest.callers import Admitted  # noqa: PLC0415 - the same
 
-    tools = Later(partial(_mcp, app))
+    tools = Later(partial(_mcp, app, Options(tools=serving.mcp_tools)))
     entered = app.router.lifespan_context
 
     @contextlib.asynccontextmanager
@@ -52,14 +55,14 @@ def _tools(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
     app.router.lifespan_context = both
 
 
-def _mcp(app: "FastAPI") -> "Starlette":
+def _mcp(app: "FastAPI", options: "Options") -> "Starlette":
     from phronesis.interfaces import mcp  # noqa: PLC0415 - an optional package, and a second's import
 
     def caller(context: Any) -> mcp.Caller:
         admitted = app.state.admission.admit(mcp.bearer(context))
         return mcp.Caller(admitted.memory, role=admitted.role.name.lower(), actor=admitted.actor)
 
-    return mcp.mcp_app(mcp.make_mcp(caller), hosts=None, path=MCP)  # the gate before it looks at the name
+    return mcp.mcp_app(mcp.make_mcp(caller, options), hosts=None, path=MCP)  # the gate before it looks at the name
 
 
 MOUNTS: Final[Sequence[Mount]] = (_pages, _tools)

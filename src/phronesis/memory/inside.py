@@ -99,6 +99,10 @@ class Stages:
     ledger: StoredLedger
     clock: Callable[[], datetime]
 
+    def count_tokens(self, text: str) -> int:
+        """Give the tokens of a text, by the policy's counter."""
+        return self.assembler.counter().count(text)
+
 
 class Inside:
     """The state of a Memory and the steps its verbs share."""

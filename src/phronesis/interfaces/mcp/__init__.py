@@ -7,7 +7,7 @@ SDK is imported before one of them is called, so that the names here cost nothin
 from typing import TYPE_CHECKING, Any
 
 from phronesis.errors import MissingExtra
-from phronesis.interfaces.mcp.access import Caller, Callers, Options, Role, bearer
+from phronesis.interfaces.mcp.access import Caller, Callers, DeferredMemory, Options, Role, bearer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
     from phronesis.memory import Memory
 
-__all__ = ["Caller", "Callers", "Options", "Role", "bearer", "make_mcp", "mcp_app"]
+__all__ = ["Caller", "Callers", "DeferredMemory", "Options", "Role", "bearer", "make_mcp", "mcp_app"]
 
 
-def make_mcp(memory: "Memory | Callers", options: Options | None = None) -> "MCPServer[Any]":
+def make_mcp(memory: "Memory | DeferredMemory | Callers", options: Options | None = None) -> "MCPServer[Any]":
     """Give an MCP server over a memory, or over those that ``memory(context)`` names for each request.
 
     Args:
-        memory: the memory that every caller works on; or a callable that gets the SDK's context of a request (its
-            ``request`` is the HTTP request, None on stdio) and gives a `Caller`. It may raise any of our errors, which
-            the caller is told, and is called in a worker thread.
+        memory: the memory that every caller works on; a `DeferredMemory`, opened by the first call that needs it; or a
+            callable that gets the SDK's context of a request (its ``request`` is the HTTP request, None on stdio) and
+            gives a `Caller`. It may raise any of our errors, which the caller is told, and is called in a worker
+            thread.
         options: default scope, what is left out, and more.
 
     Raises:

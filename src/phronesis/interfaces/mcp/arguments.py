@@ -1,17 +1,24 @@
 """What the tools take: one model for each, whose JSON Schema a model reads. Names are those of ``Memory``'s verbs."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
 from pydantic import BaseModel, ConfigDict, Field
 
-from phronesis.core.items import KINDS
 from phronesis.core.text import MAX_ID_LENGTH
 
+STATED: Final = ("fact", "preference", "profile", "decision", "task", "event", "intention", "procedure", "episodic")
+"""Kinds that a caller may state an item of, the most frequent first; any other is refused by ``Memory.add``."""
+
+LEAST_BUDGET: Final = 60
+"""Tokens in which a result can still say something and how many were left out."""
+MOST_BUDGET: Final = 100_000
+
 Id = Annotated[str, Field(max_length=MAX_ID_LENGTH)]
-Time = Annotated[str, Field(description="ISO 8601; without an offset it is UTC.", examples=["2026-03-01T09:30:00Z"])]
-ItemId = Annotated[str, Field(description="The id of a memory, or its citation mem:<id>.")]
-Kind = Annotated[str, Field(json_schema_extra={"enum": list(KINDS)})]
+Time = Annotated[str, Field(description="ISO 8601; UTC without an offset.")]
+ItemId = Annotated[str, Field(description="mem:<id>, or the id alone.")]
+Kind = Annotated[str, Field(max_length=40)]
+StatedKind = Annotated[str, Field(json_schema_extra={"enum": list(STATED)})]
 Limit = Annotated[int, Field(ge=1, le=200, description="Results at most.")]
 
 
@@ -24,36 +31,38 @@ class Arguments(ArgModelBase):
 class Owner(Arguments):
     """Whose memory is meant."""
 
-    user_id: Id | None = Field(
-        None,
-        description="Whose memory. Reads see that user's and what is shared; a write goes to that user's. Leave it out"
-        ' for the server\'s default user; "" means what is shared only.',
-    )
-    namespace: Id | None = Field(None, description='Which shared memory; default "default".')
+    user_id: Id | None = Field(None, description='Whose memory; default: the server\'s user. "": what is shared.')
+    namespace: Id | None = Field(None, description="Which shared memory.")
 
 
 class Scope(Owner):
     """Whose memory, and attributes to filter by."""
 
-    agent_id: Id | None = Field(None, description="Only what this agent wrote; on a write, who writes.")
-    session_id: Id | None = Field(None, description="Only this conversation; on a write, the conversation.")
-    run_id: Id | None = Field(None, description="Only this run; on a write, the run.")
+    agent_id: Id | None = Field(None, description="Of this agent.")
+    session_id: Id | None = Field(None, description="Of this conversation.")
+    run_id: Id | None = Field(None, description="Of this run.")
 
 
-class Times(Arguments):
+class Budgeted(Arguments):
+    """What every read takes."""
+
+    token_budget: Annotated[int, Field(ge=LEAST_BUDGET, le=MOST_BUDGET)] | None = Field(
+        None, description="Tokens of the result at most."
+    )
+
+
+class Times(Budgeted):
     """What a read looks back to."""
 
-    as_of: Time | None = Field(None, description="What was known at this time. ISO 8601.")
-    valid_at: Time | None = Field(None, description="What held at this time. ISO 8601.")
+    as_of: Time | None = Field(None, description="What was known then.")
+    valid_at: Time | None = Field(None, description="What held then.")
 
 
 class Write(Arguments):
     """What every write takes."""
 
-    idempotency_key: Id | None = Field(
-        None, description="The same key with the same arguments is carried out once, whoever repeats it."
-    )
-    wait: bool = Field(True, description="False: return once it is durable; it is interpreted later (pending).")
+    idempotency_key: Id | None = Field(None, description="A call repeated with the same key is carried out once.")
+    wait: bool = Field(True, description="False: return once durable.")
 
 
 class One(Arguments):
@@ -68,9 +77,9 @@ class Message(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     role: Literal["user", "assistant", "system", "tool"] = "user"
-    content: str = Field(description="The words, as they were said.")
-    name: Id | None = Field(None, description="Who spoke, where roles are not enough.")
-    id: Id | None = Field(None, description="Unique in its session; the same again is not stored twice.")
+    content: str = Field(description="Word for word.")
+    name: Id | None = Field(None, description="Who spoke.")
+    id: Id | None = Field(None, description="Unique in its session; stored once.")
     created_at: Time | None = None
     metadata: dict[str, Any] | None = None
 
@@ -83,7 +92,7 @@ class ToolCall(BaseModel):
     name: Id
     args: Any = None
     result: Any = None
-    status: Id | None = Field(None, description="Such as ok or error.")
+    status: Id | None = Field(None, description="ok, error …")
     id: Id | None = None
     created_at: Time | None = None
     metadata: dict[str, Any] | None = None
@@ -114,37 +123,44 @@ class AddMemory(Scope, Write):
     """``Memory.add``."""
 
     content: str | list[Message] = Field(
-        description="What to remember: one self-contained statement, or messages of a conversation, oldest first."
+        description="One statement that is clear by itself, or messages, oldest first."
     )
-    infer: bool = Field(True, description="False: keep each message word for word, and draw nothing from it.")
-    kind: Kind | None = Field(
-        None, description="State one item of this kind (fact, preference, decision, task …); content is its text."
-    )
+    infer: bool = Field(True, description="False: keep it word for word and derive nothing.")
+    kind: StatedKind | None = Field(None, description="State one item of this kind; content is its text.")
     subject: Id | None = Field(None, description="With kind: whom or what it is about.")
-    key: Id | None = Field(None, description="With kind: which property, such as home_city or employer.")
-    value: Any = Field(None, description="With key: the value. A key of one value takes the place of the old one.")
+    key: Id | None = Field(None, description="With kind: which property, such as home_city.")
+    value: Any = Field(None, description="With key: its value; takes the place of the old one.")
     importance: Annotated[int, Field(ge=1, le=10)] | None = Field(
-        None, description="1 small talk, 3 passing detail, 5 routine, 7 decision or strong preference, 9 life event."
+        None, description="1 small talk, 5 routine, 7 decision, 9 life event."
     )
-    occurred_at: Time | None = Field(None, description="When it happened, where that is not now. ISO 8601.")
-    due: Time | None = Field(None, description="Of a task or an intention: when it is due. ISO 8601.")
-    expires: Time | None = Field(None, description="Of a task or an intention: when it is over. ISO 8601.")
-    metadata: dict[str, Any] | None = Field(None, description="Anything to filter by later.")
+    occurred_at: Time | None = Field(None, description="When it happened, if not now.")
+    due: Time | None = Field(None, description="Of a task or intention.")
+    expires: Time | None = Field(None, description="Of a task or intention.")
+    metadata: dict[str, Any] | None = Field(None, description="Anything to filter by.")
 
 
 class SearchMemories(Scope, Times):
     """``Memory.search``."""
 
-    query: str = Field(description="The question or topic, in plain words and any language.", min_length=1)
+    query: str = Field(description="The question or topic, in any language.", min_length=1)
     limit: Limit = 10
-    kinds: list[Kind] | None = Field(None, description="Only these kinds.")
+    kinds: list[Kind] | None = Field(None, description="Only these kinds: preference, decision, task, message …")
     filters: dict[str, Any] | None = Field(
         None,
-        description="Conditions on fields or metadata: {field: value} or {field: {eq|ne|in|nin|gt|gte|lt|lte|contains:"
-        " value}}, joined by AND, OR, NOT.",
-        examples=[{"importance": {"gte": 7}}],
+        description="{field: value} or {field: {eq|ne|in|nin|gt|gte|lt|lte|contains: value}}, joined by AND, OR, NOT.",
     )
     explain: bool = Field(False, description="Add each channel's share of the score.")
+
+
+class Forget(Owner, Write):
+    """`forget`."""
+
+    query: str | None = Field(None, description="What is to be forgotten, in the user's words.", min_length=1)
+    ids: list[ItemId] | None = Field(None, description="Which memories, as a first call or a search gave them.")
+    dry_run: bool | None = Field(
+        None, description="true: only list what would go. Default: true with a query alone, false with ids."
+    )
+    reason: str | None = Field(None, description="Why; kept in the history.")
 
 
 class GetMemory(One, Times):
@@ -164,11 +180,11 @@ class UpdateMemory(One, Write):
     """``Memory.update``."""
 
     content: str | None = Field(None, description="The new words.")
-    value: Any = Field(None, description="What the new words say under the memory's key, where they do not plainly.")
-    metadata: dict[str, Any] | None = Field(None, description="Merged with what is there; null removes a member.")
-    valid_to: Time | None = Field(None, description="When it stopped being true. ISO 8601.")
+    value: Any = Field(None, description="The value under the memory's key, where it has one.")
+    metadata: dict[str, Any] | None = Field(None, description="Merged with what is there; null removes.")
+    valid_to: Time | None = Field(None, description="When it stopped being true.")
     expected_version: Annotated[int, Field(ge=1)] | None = Field(
-        None, description="Refuse when the memory is of another version by now."
+        None, description="Refuse if it is another version by now."
     )
     reason: str | None = Field(None, description="Why; kept in the history.")
 
@@ -197,62 +213,56 @@ class ExplainMemory(One, Times):
 class ComposeContext(Owner, Times):
     """``Memory.compose_context``."""
 
-    session_id: Id = Field(description="The conversation that is going on.")
+    session_id: Id = Field(description="This conversation.")
     user_message: str = Field(description="What the user just said.", min_length=1)
-    agent_state: dict[str, Any] | None = Field(None, description="What you are at: goal, task, topic.")
+    agent_state: dict[str, Any] | None = Field(None, description="goal, task, topic.")
     agent_id: Id | None = None
-    token_budget: Annotated[int, Field(ge=1)] | None = Field(None, description="Tokens at most.")
 
 
 class CommitTurn(Owner, Write):
     """``Memory.commit_turn``."""
 
     session_id: Id = Field(description="The conversation.")
-    turn_events: TurnEvents = Field(description="The turn's messages, and what was called and referred to.")
+    turn_events: TurnEvents = Field(description="Messages, tool calls, references.")
     agent_id: Id | None = None
-    context_id: Id | None = Field(None, description="context_id of the context that this turn was answered with.")
+    context_id: Id | None = Field(None, description="Of the context it was answered with.")
 
 
 class RecordExperience(Owner, Write):
     """``Memory.ingest`` of one experience."""
 
     attempt: str = Field(description="What was tried.", min_length=1)
-    source_ref: str = Field(
-        description="Where that can be looked up: file and line, commit, run id, URL.", min_length=1
-    )
+    source_ref: str = Field(description="Where to look it up: file and line, commit, run, URL.", min_length=1)
     situation: str | None = Field(None, description="In what circumstances.")
     goal: str | None = Field(None, description="Towards what.")
     result: str | None = Field(None, description="What came of it.")
     reflection: str | None = Field(None, description="What to learn from it.")
     label: Literal["success", "failure", "unknown"] = "unknown"
     source_type: Id = Field(
-        "run", description="What kind of source: run (what an agent did), chat, log, lean …; manual only where a"
-        " person wrote these words.",
+        "run", description="run (what an agent did), chat, log …; manual: a person wrote it.",
     )  # fmt: skip
-    observations: Any = Field(None, description="Measurements and outputs that show the result.")
-    hints: dict[str, Any] | None = Field(
-        None, description='artifacts (names, or {"type": "lemma|file|error_type|concept", "name"}), constraints.'
-    )
+    observations: Any = Field(None, description="Measurements, outputs.")
+    hints: dict[str, Any] | None = Field(None, description='{"artifacts": [names], "constraints": […]}')
     episode_id: Id | None = Field(None, description="Attempts towards one goal share it.")
     seq: Annotated[int, Field(ge=0)] | None = Field(None, description="The place in the episode.")
-    occurred_at: Time | None = Field(None, description="When it was tried. ISO 8601.")
+    occurred_at: Time | None = Field(None, description="When it was tried.")
 
 
 class QueryExperience(Owner, Times):
     """``Memory.query``."""
 
-    situation: str = Field("", description="The circumstances you are in.")
+    situation: str = Field("", description="Where you are.")
     goal: str = Field("", description="What you are after.")
     constraints: list[str | dict[str, Any]] = Field(
-        default_factory=list, description='What must not be done: "no internet", {"must_not": ["simp"]}.'
+        default_factory=list, description='What must not be done: "no internet".'
     )
     preferences: list[str | dict[str, Any]] = Field(default_factory=list, description="What you would rather do.")
     artifacts: list[str | dict[str, str]] | None = Field(
-        None, description='Only about these: names, "file:src/app.py", or {"type", "name"}.'
+        None, description='Only about these names, or "file:src/app.py".'
     )
     label: Literal["success", "failure", "unknown"] | None = Field(None, description="Only such events.")
     limit: Limit = 10
-    explain: bool = Field(False, description="Add each share of the scores.")
+    explain: bool = Field(False, description="Add shares of scores.")
 
 
 class GiveFeedback(Write):
@@ -285,7 +295,7 @@ class Reflect(Write):
     session_ended: bool = Field(False, description="A conversation is over: reflect now.")
 
 
-class MemSearch(Owner):
+class MemSearch(Owner, Budgeted):
     """``Memory.mem_search``."""
 
     query: str = Field(description="What is claimed, or asked.", min_length=1)
@@ -294,7 +304,7 @@ class MemSearch(Owner):
     run_id: Id | None = Field(None, description="Your run: what it saw is weighed when it is learned from.")
 
 
-class MemGet(One, Owner):
+class MemGet(One, Owner, Budgeted):
     """``Memory.mem_get``."""
 
     run_id: Id | None = Field(None, description="Your run: what it saw is weighed when it is learned from.")

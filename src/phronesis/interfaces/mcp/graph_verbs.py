@@ -8,11 +8,10 @@ from typing import Annotated, Any, Final
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
 from pydantic import BaseModel, Field
 
-from phronesis.core.plain import Record
+from phronesis.core.plain import Record, as_json
 from phronesis.interfaces.mcp.access import Caller, Options
 from phronesis.interfaces.mcp.calling import Verb
 from phronesis.interfaces.mcp.graph import KnowledgeGraph
-from phronesis.wire import as_json
 
 QUERY_MOST: Final = 2_048
 """Characters of a query (source: the reference server's schema)."""

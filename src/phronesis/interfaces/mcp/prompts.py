@@ -1,7 +1,7 @@
 """Prompts that a person picks: recall before answering, save what was learned, review what is believed."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
@@ -9,8 +9,12 @@ from mcp.types import INVALID_PARAMS
 from pydantic import Field
 
 from phronesis.errors import PhronesisError
-from phronesis.interfaces.mcp import saying
+from phronesis.interfaces.mcp import result_text
 from phronesis.interfaces.mcp.reception import Reception
+from phronesis.interfaces.mcp.result_budget import ResultText
+
+if TYPE_CHECKING:
+    from phronesis.memory import Memory
 
 Language = Annotated[Literal["en", "zh"], Field(description="en or zh: the language of the prompt.")]
 LANGUAGES: Final = ("en", "zh")
@@ -55,6 +59,9 @@ _REVIEW: Final[Mapping[str, str]] = {
 STATED: Final = ("profile", "preference", "fact", "task", "intention")
 """Kinds that a review goes through besides traits."""
 
+PART: Final = 3_000
+"""Tokens of what a prompt quotes from memory: a review of some fifty items."""
+
 
 def add_prompts(server: MCPServer[Any], reception: Reception) -> None:
     """Add the prompts."""
@@ -68,8 +75,9 @@ def add_prompts(server: MCPServer[Any], reception: Reception) -> None:
     ) -> str:
         scope = options.lane() | ({"user_id": user_id} if user_id else {})
         with _Told():
-            result = reception.caller().memory.search(question, **scope)
-        return _RECALL[language].format(question=question, found=saying.found(result))
+            memory = reception.caller().memory
+            result = memory.search(question, **scope)
+            return _RECALL[language].format(question=question, found=_within(memory, result_text.found(result)))
 
     @server.prompt("save", title="Save what was learned", description="Store what this conversation brought.")
     def save(language: Language = "en") -> str:
@@ -86,7 +94,14 @@ def add_prompts(server: MCPServer[Any], reception: Reception) -> None:
             memory = reception.caller().memory
             traits = memory.get_user_traits(user)
             stated = memory.get_all(user_id=user, namespace=options.namespace, kinds=STATED, limit=50)
-        return _REVIEW[language].format(user=user, traits=saying.traits(traits), stated=saying.page(stated))
+            inferred = _within(memory, result_text.traits(traits))
+            return _REVIEW[language].format(
+                user=user, traits=inferred, stated=_within(memory, result_text.page(stated))
+            )
+
+
+def _within(memory: "Memory", text: ResultText) -> str:
+    return text.within(PART, memory.stages.count_tokens)[0]
 
 
 class _Told:

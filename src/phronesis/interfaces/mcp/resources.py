@@ -9,10 +9,9 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.server.mcpserver.resources import ResourceSecurity
 
+from phronesis.core.plain import as_json
 from phronesis.errors import NotFound, PhronesisError
 from phronesis.interfaces.mcp.reception import Reception
-from phronesis.truth.reader import fit
-from phronesis.wire import as_json
 
 Given = ParamSpec("Given")
 Reader = TypeVar("Reader", bound=Callable[..., str])
@@ -78,6 +77,8 @@ def _told(read: Callable[Given, Any]) -> Callable[Given, str]:
 
     @wraps(read)
     def told(*args: Given.args, **kwargs: Given.kwargs) -> str:
+        from phronesis.truth.reader import fit  # noqa: PLC0415 - SQLAlchemy: not before something is read
+
         try:
             # What was recorded may hold half a surrogate pair, which no message of the protocol can.
             return json.dumps(fit(as_json(read(*args, **kwargs))), ensure_ascii=False, indent=2)

@@ -10,9 +10,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 
-from phronesis.config.serving import Serving
 from phronesis.errors import InputError
-from phronesis.interfaces.listening import listen, run
 from phronesis.interfaces.mcp.unreadable import Answering
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
@@ -42,6 +40,9 @@ def run_http(server: MCPServer[Any], *, host: str, port: int, say: Callable[[str
     Raises:
         InputError: the host is not of this machine alone, where nobody needs a key, or the port is taken.
     """
+    from phronesis.config.serving import Serving  # noqa: PLC0415 - the whole policy: not for stdio
+    from phronesis.interfaces.listening import listen, run  # noqa: PLC0415 - uvicorn: the same
+
     check_loopback(host)
     serving = Serving(host=host, port=port, shutdown_seconds=GRACE)
     run(http_app(server, hosts=(), path="/mcp"), serving, listen(serving), say)

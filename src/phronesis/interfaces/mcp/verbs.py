@@ -1,49 +1,58 @@
-"""The tools of the contract: each is a verb of ``Memory`` under the name that models know it by."""
+"""The tools of the contract: each is a verb of ``Memory`` under the name that models know it by.
 
-from collections.abc import Callable
-from typing import Any, Final
+Nothing here imports ``Memory``: a server tells its tools before its store is opened.
+"""
 
-from phronesis.core.context import ContextPackage
-from phronesis.core.experience.answers import Answer
-from phronesis.core.experience.records import L1Event, Pattern, Principle
-from phronesis.core.experience.results import Ingested
-from phronesis.core.experience.upkeep import FeedbackResult
-from phronesis.core.items import Item
-from phronesis.core.pages import Page
-from phronesis.core.reasoning.item import ReasoningItem
-from phronesis.core.results import AddResult, CommitResult, EditResult, Explanation, HistoryEvent, SearchResult
-from phronesis.core.traits.records import ReflectionCycle, Trait
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
 from phronesis.errors import InputError
 from phronesis.interfaces.mcp import arguments as takes
-from phronesis.interfaces.mcp import saying
+from phronesis.interfaces.mcp import result_text as text
 from phronesis.interfaces.mcp.access import Caller
 from phronesis.interfaces.mcp.calling import Verb
-from phronesis.memory import Memory
+from phronesis.interfaces.mcp.forgetting import forget
+
+if TYPE_CHECKING:
+    from phronesis.core.experience.results import Ingested
+    from phronesis.core.traits.records import ReflectionCycle, Trait
 
 Call = Callable[[Caller, dict[str, Any]], Any]
 
 WRITE_ARGUMENTS: Final = ("idempotency_key", "wait")
 
+SHORT: Final = 1_000
+"""Tokens of the result of a write: its items, and how to take it back."""
+LISTED: Final = 1_500
+"""Tokens of a listing: ten memories of a line or two, each with its citation."""
+WHOLE: Final = 3_000
+"""Tokens of one memory with its sources or its history."""
 
-def _read(verb: Callable[..., Any]) -> Call:
-    return lambda caller, given: verb(caller.memory, **given)
+ITEMS: Final = {"items": "array", "entry_id": "string"}
+FOUND: Final = {"evidence": "array", "abstained": "boolean"}
+ITEM: Final = {"id": "string", "kind": "string", "content": "string"}
+RESULT: Final = {"result": "array"}
 
 
-def _write(verb: Callable[..., Any]) -> Call:
-    return lambda caller, given: verb(caller.memory, **given, actor=caller.actor)
+def _read(verb: str) -> Call:
+    return lambda caller, given: getattr(caller.memory, verb)(**given)
 
 
-def _record_experience(caller: Caller, given: dict[str, Any]) -> Ingested:
+def _write(verb: str) -> Call:
+    return lambda caller, given: getattr(caller.memory, verb)(**given, actor=caller.actor)
+
+
+def _record_experience(caller: Caller, given: dict[str, Any]) -> "Ingested":
     apart = ("user_id", "namespace", *WRITE_ARGUMENTS)
     how = {name: given.pop(name) for name in apart if name in given}
     return caller.memory.ingest(given, **how, actor=caller.actor)
 
 
-def _traits(caller: Caller, given: dict[str, Any]) -> list[Trait]:
+def _traits(caller: Caller, given: dict[str, Any]) -> "list[Trait]":
     return caller.memory.get_user_traits(**_of_a_user(given))
 
 
-def _reflect(caller: Caller, given: dict[str, Any]) -> ReflectionCycle:
+def _reflect(caller: Caller, given: dict[str, Any]) -> "ReflectionCycle":
     return caller.memory.reflect(**_of_a_user(given), actor=caller.actor)
 
 
@@ -53,118 +62,133 @@ def _of_a_user(given: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-VERBS: Final = (
+_TABLE: Final = (
     Verb(
-        "add_memory", "Remember",
-        "Remember something for later conversations: what the user states about themselves, a preference, a decision,"
-        " a plan, a fact of the project. Call it as soon as such a thing is said. Do not store what is only of this"
-        " moment, and no secrets. With kind, key and value a new value takes the place of the old one.",
-        takes.AddMemory, AddResult, _write(Memory.add), saying.added, writes=True, idempotent=False,
+        "add_memory", "Remember this",
+        "Call it when the user says to remember something, or states what matters later: about themselves, a"
+        " preference, a decision, a plan, a fact of the project. No secrets, nothing of this moment only. With kind,"
+        " key and value a new value replaces the old.",
+        takes.AddMemory, ITEMS, _write("add"), text.added, SHORT, writes=True, idempotent=False,
     ),
     Verb(
         "search_memories", "Search memories",
-        "Find what is remembered about a question, best first, each with its source. Call it before you answer"
-        " anything that may depend on the user, earlier conversations or earlier decisions, and cite what you use as"
-        " [mem:<id>]. When it abstains, nothing that is remembered supports an answer: say so.",
-        takes.SearchMemories, SearchResult, _read(Memory.search), saying.found,
+        "Call it before you answer what may depend on the user or on earlier conversations or decisions. Cite what"
+        " you use as [mem:<id>]. When nothing supports an answer, say so.",
+        takes.SearchMemories, FOUND, _read("search"), text.found, LISTED,
+    ),
+    Verb(
+        "update_memory", "Correct a memory",
+        "Call it when the user corrects something remembered: new words, a new value, or when it stopped being true."
+        " The history keeps the old version.",
+        takes.UpdateMemory, ITEMS, _write("update"), text.edited, SHORT, writes=True, destructive=True,
+    ),
+    Verb(
+        "forget", "Forget this",
+        "Call it when the user asks to forget something. First with query: it lists what would go. Then, when those"
+        " are the ones, with their ids: they are archived, and no read shows them any more.",
+        takes.Forget, {"items": "array", "dry_run": "boolean"}, forget, text.forgotten, LISTED, writes=True,
+        destructive=True,
+    ),
+    Verb(
+        "compose_context", "Compose a context",
+        "Call it once at the start of a turn, instead of several searches: profile, preferences, what is due, a"
+        " summary, recent turns and cited evidence in one text within token_budget.",
+        takes.ComposeContext, {"context_id": "string", "token_count": "integer", "text": "string"},
+        _read("compose_context"),
+        str, composes=True,
+    ),
+    Verb(
+        "commit_turn", "Record a turn",
+        "Call it once at the end of each turn, with the context_id it was answered with: messages, tool calls and"
+        " references are recorded, and what they state is learned.",
+        takes.CommitTurn, {"entry_id": "string", "stored": "array"}, _write("commit_turn"), text.committed, SHORT,
+        writes=True, idempotent=False,
+    ),
+    Verb(
+        "record_experience", "Record an attempt",
+        "Call it after an attempt at a task whose outcome you know, success or failure, so that it is not tried in"
+        " vain again.",
+        takes.RecordExperience, {"entry_id": "string", "events": "array"}, _record_experience, text.recorded, SHORT,
+        writes=True, idempotent=False,
+    ),
+    Verb(
+        "query_experience", "Ask what worked",
+        "Call it before you start a task and after something failed: what worked and what failed before in a"
+        " situation like this, with its events.",
+        takes.QueryExperience,
+        {"recommended_attempts": "array", "avoid": "array", "l1_evidence": "array", "l2_patterns": "array",
+         "l3_principles": "array", "abstained": "boolean"},
+        _read("query"), text.answer, LISTED,
     ),
     Verb(
         "get_memory", "Read a memory",
-        "Read one memory in full by its id or citation, whatever its state. Call it when a search result is cut or you"
-        " need its fields.",
-        takes.GetMemory, Item | Trait | L1Event | Pattern | Principle | ReasoningItem, _read(Memory.get), saying.item,
+        "Read one memory in full by its id or citation, whatever its state. Call it when a search result is cut or"
+        " you need its fields.",
+        takes.GetMemory, ITEM, _read("get"), text.item, WHOLE,
     ),
     Verb(
         "list_memories", "List memories",
         "List what is remembered, newest first, page by page. Call it to look over everything of a user, kind or"
         " session; to answer a question, search instead.",
-        takes.ListMemories, Page[Item], _read(Memory.get_all), saying.page,
-    ),
-    Verb(
-        "update_memory", "Correct a memory",
-        "Give a memory new words, metadata, or the time when it stopped being true. Call it when the user corrects"
-        " something remembered. The history keeps the old version, and rollback_memory brings it back.",
-        takes.UpdateMemory, EditResult, _write(Memory.update), saying.edited, writes=True, destructive=True,
+        takes.ListMemories, {"items": "array"}, _read("get_all"), text.page, LISTED,
     ),
     Verb(
         "delete_memory", "Archive a memory",
-        "Take a memory out of all ordinary reads. Call it when the user asks to forget something, or it should never"
-        " have been stored. It is archived, and can be brought back; erasing for good is for the operator.",
-        takes.DeleteMemory, EditResult, _write(Memory.delete), saying.edited, writes=True, destructive=True,
+        "Take one memory out of all ordinary reads. Call it when something should never have been stored. It is"
+        " archived, and can be brought back; erasing for good is for the operator.",
+        takes.DeleteMemory, ITEMS, _write("delete"), text.edited, SHORT, writes=True, destructive=True,
     ),
     Verb(
         "memory_history", "History of a memory",
-        "List every change of a memory, oldest first: who, when, what it was before. Call it when the user asks how or"
-        " since when something is known, or to find the delta to roll back.",
-        takes.MemoryHistory, list[HistoryEvent], _read(Memory.history), saying.history,
+        "List every change of a memory, oldest first: who, when, what it was before. Call it when the user asks how"
+        " or since when something is known, or to find the delta to roll back.",
+        takes.MemoryHistory, RESULT, _read("history"), text.history, LISTED,
     ),
     Verb(
         "rollback_memory", "Take a change back",
         "Undo one change (delta_id), or all that one write changed (entry_id). Call it when a write turns out to have"
         " been wrong. It is itself a change, and can be taken back.",
-        takes.RollbackMemory, EditResult, _write(Memory.rollback), saying.edited, writes=True, destructive=True,
+        takes.RollbackMemory, ITEMS, _write("rollback"), text.edited, SHORT, writes=True, destructive=True,
         idempotent=False,
     ),
     Verb(
         "explain_memory", "Why a memory is held",
         "Show why something is believed: the sources with their exact words, the evidence for and against, the"
         " history. Call it when the user asks where you know something from, or memories contradict each other.",
-        takes.ExplainMemory, Explanation, _read(Memory.explain), saying.explanation,
-    ),
-    Verb(
-        "compose_context", "Compose a context",
-        "Get everything a good answer needs in one text within a token budget: profile, preferences, what is due, a"
-        " summary, recent turns, evidence with citations. Call it once at the start of a turn, instead of several"
-        " searches.",
-        takes.ComposeContext, ContextPackage, _read(Memory.compose_context), saying.context,
-    ),
-    Verb(
-        "commit_turn", "Record a turn",
-        "Record a whole turn of the conversation: messages, tool calls, references; what it states is learned from"
-        " it. Call it once at the end of each turn, with the context_id of the context it was answered with.",
-        takes.CommitTurn, CommitResult, _write(Memory.commit_turn), saying.committed, writes=True, idempotent=False,
-    ),
-    Verb(
-        "record_experience", "Record an attempt",
-        "Record what was tried and what came of it, success or failure, so that it is not tried in vain again. Call it"
-        " after an attempt at a task whose outcome you know, with a source_ref where it can be looked up.",
-        takes.RecordExperience, Ingested, _record_experience, saying.recorded, writes=True, idempotent=False,
-    ),
-    Verb(
-        "query_experience", "Ask what worked",
-        "Ask what worked and what failed before in a situation like this: attempts to make, attempts to avoid,"
-        " patterns and principles, each with its events. Call it before you start a task or after something failed.",
-        takes.QueryExperience, Answer, _read(Memory.query), saying.answer,
+        takes.ExplainMemory, {"item": "object", "sources": "array"}, _read("explain"), text.explanation, WHOLE,
     ),
     Verb(
         "give_feedback", "Give feedback",
         "Say that a memory was useful or not, correct or incorrect. Call it after you used what a search or"
         " query_experience gave and know whether it helped, or when the user judges it.",
-        takes.GiveFeedback, FeedbackResult, _write(Memory.feedback), saying.judged, writes=True,
+        takes.GiveFeedback, ITEMS, _write("feedback"), text.judged, SHORT, writes=True,
     ),
     Verb(
         "get_user_traits", "What a user is like",
         "List what was learned about how a user works and what they prefer, the surest first, with stage and"
         " confidence. Call it to adapt tone and approach; these are inferences, not statements of the user.",
-        takes.GetUserTraits, list[Trait], _traits, saying.traits,
+        takes.GetUserTraits, RESULT, _traits, text.traits, LISTED,
     ),
     Verb(
         "reflect", "Reflect on a user",
         "Look at what was learned of a user since the last time, and draw traits from it. Call it when a conversation"
         " ends; it does nothing when nothing is due.",
-        takes.Reflect, ReflectionCycle, _reflect, saying.reflected, writes=True, destructive=True, idempotent=False,
+        takes.Reflect, {"status": "string"}, _reflect, text.reflected, SHORT, writes=True, destructive=True,
+        idempotent=False,
     ),
     Verb(
         "mem_search", "Search claims",
-        "Search the bank of reasoning claims: what runs have supported or refuted, each claim with its status. Call it"
-        " in a run before you propose something, and give your run_id.",
-        takes.MemSearch, SearchResult, _read(Memory.mem_search), saying.claims,
+        "Search the bank of reasoning claims: what runs have supported or refuted, each claim with its status. Call"
+        " it in a run before you propose something, and give your run_id.",
+        takes.MemSearch, FOUND, _read("mem_search"), text.claims, LISTED,
     ),
     Verb(
         "mem_get", "Read a reasoning item",
-        "Read one item of the reasoning bank with all its claims, facts, inferences, limits and evidence. Call it when"
-        " mem_search found a claim you want to rely on, and give your run_id.",
-        takes.MemGet, ReasoningItem, _read(Memory.mem_get), saying.item,
+        "Read one item of the reasoning bank with all its claims, facts, inferences, limits and evidence. Call it"
+        " when mem_search found a claim you want to rely on, and give your run_id.",
+        takes.MemGet, ITEM, _read("mem_get"), text.item, WHOLE,
     ),
 )  # fmt: skip
-"""In the contract's order."""
+
+VERBS: Final[Mapping[str, Verb]] = {verb.name: verb for verb in _TABLE}
+"""The tools by name, those of `access.DEFAULT_TOOLS` first."""

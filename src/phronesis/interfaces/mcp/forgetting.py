@@ -1,0 +1,92 @@
+"""``forget``: what a user asks to be forgotten is found, shown, and archived when the memories are named."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from phronesis.core.plain import Record
+from phronesis.errors import InputError
+
+if TYPE_CHECKING:
+    from phronesis.core.items import Item
+    from phronesis.interfaces.mcp.access import Caller
+
+MOST_FOUND: Final = 20
+"""Memories that one query names at most."""
+
+CLOSE: Final = 0.5
+"""Share of the best score that a memory needs to be named beside it."""
+
+DERIVED: Final = (
+    "fact", "preference", "profile", "decision", "task", "event", "intention", "procedure", "episodic",
+)  # fmt: skip
+"""What is taken from what a user says, and can be forgotten with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten(Record):
+    """The memories that were archived, or with ``dry_run`` would be.
+
+    ``abstained``: none of them clearly is what the query means; then nothing is archived by a query alone.
+    ``entry_ids`` are what ``rollback`` takes back.
+    """
+
+    items: "Sequence[Item]"
+    dry_run: bool
+    abstained: bool = False
+    entry_ids: Sequence[str] = ()
+    pending: bool = False
+
+
+def forget(caller: "Caller", given: dict[str, Any]) -> Forgotten:
+    """Archive the memories of ``ids``, or those that a ``query`` finds; list them where ``dry_run`` asks for that.
+
+    A query without ``dry_run`` given is a dry run: what it finds is shown before anything is archived.
+
+    Raises:
+        InputError: neither ids nor a query. NotFound: one of the ids is no memory; nothing is archived then.
+    """
+    ids, query = given.get("ids"), given.get("query")
+    if not ids and not query:
+        raise InputError("give a query (what is to be forgotten) or ids of memories", field="query")
+    owner: dict[str, Any] = {name: given[name] for name in ("user_id", "namespace") if name in given}
+    if ids:
+        items, abstained = list({item.id: item for item in map(caller.memory.get, ids)}.values()), False
+    else:
+        items, abstained = _found(caller, str(query), owner)
+    if given.get("dry_run", not ids) or abstained or not items:
+        return Forgotten(items, dry_run=True, abstained=abstained)
+    return _archived(caller, [item for item in items if item.status != "archived"], given)
+
+
+def _found(caller: "Caller", query: str, owner: dict[str, Any]) -> "tuple[list[Item], bool]":
+    """Give the user's own memories that a query names, and whether that is doubtful.
+
+    Messages are sought apart: a search for both gives a message or what was taken from it, and both are to go.
+    """
+    search = partial(caller.memory.search, query, **owner, limit=MOST_FOUND)
+    results = [search(kinds=DERIVED), search(kinds=["message"])]
+    abstained = all(result.abstained or not result for result in results)
+    near: dict[str, Item] = {}
+    for result in results:
+        own = [one for one in result if one.item.user_id == owner.get("user_id")]
+        least = max(CLOSE * max((one.score for one in own), default=0.0), getattr(result, "threshold", None) or 0.0)
+        clear = own if abstained else [one for one in own if one.score >= least and not result.abstained]
+        near |= {one.item.id: one.item for one in clear}
+    return list(near.values())[:MOST_FOUND], abstained
+
+
+def _archived(caller: "Caller", items: "Sequence[Item]", given: dict[str, Any]) -> Forgotten:
+    how = {"wait": given.get("wait", True), "reason": given.get("reason") or "the user asked to forget it"}
+    key = given.get("idempotency_key")
+    done = [
+        caller.memory.delete(
+            item.id, **how, actor=caller.actor, idempotency_key=None if key is None else f"{key}:{item.id}"
+        )
+        for item in items
+    ]
+    return Forgotten(
+        [found for item, one in zip(items, done, strict=True) for found in one.items or [item]], dry_run=False,
+        entry_ids=[one.entry_id for one in done], pending=any(one.pending for one in done),
+    )  # fmt: skip

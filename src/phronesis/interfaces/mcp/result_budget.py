@@ -1,0 +1,164 @@
+"""A tool's result cut to a budget of tokens: texts line by line, records list by list, saying how much is left out."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+Count = Callable[[str], int]
+"""Gives the tokens of a text."""
+
+LEFT_OUT: Final = "left_out"
+"""The member of a cut record that says how many members of its lists are not in it."""
+
+OF_NO_USE: Final = frozenset(
+    {"data", "updated_at", "position", "field_origin", "payload", "matched", "degraded", "channels", "observations",
+     "signals", "evidence_added", "evidence_removed", "edges_added", "edges_removed"}
+)  # fmt: skip
+"""Members of records that are left out of a tool's result: bookkeeping, and what HTTP and Python give in full."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a result. Only ``words`` is ever cut: a fence before it is closed after it."""
+
+    words: str
+    before: str = ""
+    after: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.before}{self.words}{self.after}"
+
+    def within(self, budget: int, count: Count) -> str:
+        """Give the line with as many of its words as fit into ``budget`` tokens; empty where not even the rest does."""
+        whole = str(self)
+        if count(whole) <= budget:
+            return whole
+        low, high = 0, len(self.words)
+        while low < high:
+            middle = (low + high + 1) // 2
+            if count(f"{self.before}{self.words[:middle]}…{self.after}") <= budget:
+                low = middle
+            else:
+                high = middle - 1
+        return f"{self.before}{self.words[:low]}…{self.after}" if low else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultText:
+    """A result as a text: what it begins with, its lines, best first, and what it ends with."""
+
+    head: str = ""
+    lines: Sequence[Line] = ()
+    tail: str = ""
+
+    def within(self, budget: int, count: Count) -> tuple[str, int]:
+        """Give the text in at most ``budget`` tokens, and how many of its lines stand in it.
+
+        Lines are left out from the end, and their number is said.
+        """
+        kept = [str(line) for line in self.lines]
+        whole = _joined(self.head, *kept, self.tail)
+        if _surely_fits(whole, budget) or count(whole) <= budget:
+            return whole, len(kept)
+        used = count(_joined(self.head, _left_out(len(kept)), self.tail)) + 2
+        fitting = 0
+        for line in kept:
+            used += count(line) + 1
+            if used > budget:
+                break
+            fitting += 1
+        for number in range(fitting, 0, -1):
+            text = _joined(self.head, *kept[:number], _left_out(len(kept) - number), self.tail)
+            if count(text) <= budget:
+                return text, number
+        return self._first_alone(budget, count), min(1, len(kept))
+
+    def _first_alone(self, budget: int, count: Count) -> str:
+        """Give the first line cut, where not even that fits; or as much of the head as does."""
+        if self.lines:
+            rest = len(self.lines) - 1
+            around = count(_joined(self.head, _left_out(rest), self.tail)) + 2
+            first = self.lines[0].within(budget - around, count)
+            text = _joined(self.head, first, _left_out(rest if first else rest + 1), self.tail)
+            if count(text) <= budget:
+                return text
+        return Line(_joined(self.head, self.tail)).within(budget, count)
+
+
+def _surely_fits(text: str, budget: int) -> bool:
+    """Tell whether a text fits whatever its tokens are: a counter's vocabulary takes a moment to load."""
+    return text.isascii() and len(text) < budget
+
+
+def _joined(*parts: str) -> str:
+    return "\n".join(part for part in parts if part)
+
+
+def _left_out(number: int) -> str:
+    return f"({number} more left out: narrow the call, or give a larger token_budget)" if number else ""
+
+
+def record_within(record: Any, budget: int, count: Count, *, lists: Sequence[str] = ()) -> dict[str, Any]:
+    """Give a record's plain JSON without what is empty or of no use to a caller of a tool, cut to ``budget`` tokens.
+
+    Lists lose their last members, the largest list first, then texts their ends; ``left_out`` counts the members.
+    ``lists`` name those that stand in it even when they are empty, as long as there is room.
+    """
+    plain: dict[str, Any] = {**{name: [] for name in lists}, **_compact(record)}
+    gone = 0
+    while (size := count(_dumped(plain))) > budget:
+        share = 1 - budget / size
+        longest = max(_lists(plain), key=lambda found: len(_dumped(found)), default=[])
+        if longest:
+            number = max(1, int(len(longest) * share / 2))
+            del longest[-number:]
+            gone += number
+            plain[LEFT_OUT] = gone
+        elif not _shorten(plain, share):
+            return {LEFT_OUT: gone} if gone else {}
+    return plain
+
+
+def _compact(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_compact(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    members = ((name, _compact(one)) for name, one in value.items() if name not in OF_NO_USE)
+    return {name: one for name, one in members if one is not None and one not in ("", [], {})}
+
+
+def _lists(value: Any) -> Iterator[list[Any]]:
+    """Give the lists of a record, those in its members too."""
+    members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if isinstance(value, list):
+        yield value
+    for one in members:
+        yield from _lists(one)
+
+
+def _shorten(plain: dict[str, Any], share: float) -> bool:
+    """Cut the longest text of a record by ``share``; False where there is none worth cutting."""
+    holder, name, text = max(_texts(plain), key=lambda found: len(found[2]), default=(plain, "", ""))
+    kept = min(int(len(text) * (1 - share)), len(text) - 2)
+    if len(text) < LEAST_TEXT:
+        return False
+    holder[name] = f"{text[: max(kept, 0)]}…"
+    return True
+
+
+LEAST_TEXT: Final = 40
+"""Characters of a text that is not cut any more: ids and names."""
+
+
+def _texts(value: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, str]]:
+    for name, one in value.items():
+        if isinstance(one, str):
+            yield value, name, one
+        elif isinstance(one, dict):
+            yield from _texts(one)
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
