@@ -9,7 +9,10 @@ from phronesis.core.items import KINDS
 from phronesis.core.text import MAX_ID_LENGTH
 
 Id = Annotated[str, Field(max_length=MAX_ID_LENGTH)]
-Time = Annotated[str, Field(description="ISO 8601; without an offset it is UTC.", examples=["2026-03-01T09:30:00Z"])]
+Time = Annotated[
+    str | float,
+    Field(description="ISO 8601, UTC without an offset; or seconds since 1970.", examples=["2026-03-01T09:30:00Z"]),
+]
 ItemId = Annotated[str, Field(description="The id of a memory, or its citation mem:<id>.")]
 Kind = Annotated[str, Field(json_schema_extra={"enum": list(KINDS)})]
 Limit = Annotated[int, Field(ge=1, le=200, description="Results at most.")]
