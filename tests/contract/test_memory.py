@@ -6,7 +6,7 @@ import string
 import threading
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -95,6 +95,32 @@ def test_the_same_message_is_stored_once(memory: Memory) -> None:
     assert ([gated.rule for gated in again.gated], list(again.stored)) == (["duplicate_message"], [])
     assert _contents(memory, user_id="ada", kinds=["message"]) == ["I like tea"]
     assert [item.value for item in memory.get_all(user_id="ada", kinds=["preference"])] == ["tea"]
+
+
+def test_a_message_sent_again_under_its_id_is_shown_once(memory: Memory) -> None:
+    first, second = ({"role": "user", "content": text, "id": text} for text in ("I like tea", "I like milk"))
+    for messages in ([first], [first, second, {"role": "user", "content": "I like tea"}], [first, second]):
+        memory.commit_turn("s", {"messages": messages}, user_id="ada")
+    turns = memory.get_turns("s", user_id="ada")
+    assert [[one["content"] for one in turn.messages] for turn in turns] == [
+        ["I like tea"],
+        ["I like milk", "I like tea"],
+    ]
+    memory.commit_turn("s", {"messages": [first], "tool_calls": [{"name": "kettle"}]}, user_id="ada")
+    last = memory.get_turns("s", user_id="ada", last=1)[0]
+    assert (last.messages, [call["name"] for call in last.tool_calls]) == ((), ["kettle"])
+
+
+def test_times_are_given_as_datetimes_iso_8601_and_seconds(memory: Memory) -> None:
+    at = datetime(2026, 5, 1, 10, tzinfo=timezone(timedelta(hours=8)))
+    forms: list[Any] = [at, at.isoformat(), at.timestamp(), int(at.timestamp() * 1000)]
+    messages = [{"role": "user", "content": f"tea {n}", "created_at": form} for n, form in enumerate(forms)]
+    memory.commit_turn("s", {"messages": messages, "tool_calls": [{"name": "kettle", "created_at": at}]}, user_id="ada")
+    turn = memory.get_turns("s", user_id="ada")[0]
+    assert {one["created_at"] for one in (*turn.messages, *turn.tool_calls)} == {"2026-05-01T02:00:00Z"}
+    stated = [memory.add("tea", user_id="ada", occurred_at=form).items[0].occurred_at for form in forms]
+    assert set(stated) == {at}
+    assert not memory.get_all(user_id="ada", as_of=at.timestamp())
 
 
 def test_a_turn_that_was_taken_back_can_be_committed_again(memory: Memory) -> None:

@@ -44,6 +44,17 @@ def add(api: TestClient, content: str, **more: Any) -> dict[str, Any]:
     return made
 
 
+def test_times_are_iso_8601_or_seconds(api: TestClient) -> None:
+    seconds, shown = 1777593600, "2026-05-01T00:00:00Z"
+    told = {"role": "user", "content": "tea", "created_at": seconds * 1000}
+    ok(api.post("turns", json={"session_id": "s", "user_id": "lin", "turn_events": {"messages": [told]}}), 201)
+    turn = ok(api.get("turns", params={"session_id": "s", "user_id": "lin"}))[0]
+    assert turn["messages"][0]["created_at"] == shown
+    for given in (seconds, shown):
+        made = ok(api.post("memories", json={"content": "tea", "user_id": "lin", "occurred_at": given}), 201)
+        assert made["items"][0]["occurred_at"] == shown
+
+
 def test_a_memory_from_its_beginning_to_its_end(api: TestClient, memory: Memory) -> None:
     item = add(api, "绿茶要八十度的水。", user_id="lin", kind="fact", metadata={"topic": "茶"})
     place = f"memories/{item['id']}"

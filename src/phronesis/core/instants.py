@@ -1,5 +1,6 @@
 """Times: UTC everywhere, as ``datetime`` in records and as microseconds since 1970 in rows and hashes."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -33,11 +34,25 @@ def optional_moment(micros: int | None) -> datetime | None:
     return None if micros is None else from_micros(micros)
 
 
+Moment = datetime | str | int | float
+"""A time as callers give it: a datetime, ISO 8601, or seconds since 1970 (milliseconds above 1e11)."""
+
+_MILLISECONDS: Final = 1e11
+"""What is larger counts milliseconds: as seconds it is the year 5138."""
+
+_EPOCH_TEXT: Final = re.compile(r"\d{10}(?:\d{3})?(?:\.\d+)?")
+"""Seconds or milliseconds as a text, as a command line or an address has them: of the years 2001 to 2286."""
+
+
 def parse_local(value: object, *, field: str) -> datetime:
-    """Read a datetime or an ISO 8601 string in its own offset; a naive one is UTC. InputError names ``field``.
+    """Read a `Moment` in its own offset; a naive one is UTC. InputError names ``field``.
 
     Days are reckoned in it: 7 in the morning of the 5th at +08:00 is the 5th, although it is the 4th in UTC.
     """
+    if isinstance(value, str) and _EPOCH_TEXT.fullmatch(value.strip()):
+        value = float(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _of_epoch(value, field=field)
     if isinstance(value, datetime):
         moment = value
     elif isinstance(value, str):
@@ -48,7 +63,10 @@ def parse_local(value: object, *, field: str) -> datetime:
                 f"{field} must be ISO 8601, such as 2026-05-01T10:00:00Z; got {value!r:.60}", field=field
             ) from error
     else:
-        raise InputError(f"{field} must be a datetime or an ISO 8601 string, not {type(value).__name__}", field=field)
+        raise InputError(
+            f"{field} must be a datetime, an ISO 8601 string or seconds since 1970, not {type(value).__name__}",
+            field=field,
+        )
     if moment.utcoffset() is None:  # a tzinfo may be there and still say nothing
         return moment.replace(tzinfo=UTC)
     return moment
@@ -61,12 +79,23 @@ def offset_minutes(value: object) -> int | None:
 
 
 def parse_moment(value: object, *, field: str) -> datetime:
-    """Read a datetime or an ISO 8601 string as UTC; a naive one is UTC. InputError names ``field``."""
+    """Read a `Moment` as UTC; a naive one is UTC. InputError names ``field``."""
     moment = parse_local(value, field=field)
     try:
         return moment.astimezone(UTC)
     except OverflowError as error:
         raise InputError(f"{field} is out of range in UTC: {value!r:.60}", field=field) from error
+
+
+def _of_epoch(value: float, *, field: str) -> datetime:
+    """Give the time of so many seconds or milliseconds since 1970, to the microsecond."""
+    try:
+        seconds = value / 1000 if abs(value) > _MILLISECONDS else value
+        return _EPOCH + timedelta(microseconds=round(seconds * 1_000_000))
+    except (OverflowError, ValueError) as error:
+        raise InputError(
+            f"{field} must be seconds since 1970 (milliseconds above 1e11); got {value!r:.40}", field=field
+        ) from error
 
 
 def parse_past(value: object, *, field: str, now: datetime) -> datetime:

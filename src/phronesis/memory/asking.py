@@ -1,13 +1,12 @@
 """The verb that asks the experience base: what worked, what did not, and what it rests on."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final
 
 from phronesis.core.experience.answers import Answer
 from phronesis.core.experience.drafts import ARTIFACT_TYPES, LABELS
 from phronesis.core.experience.limits import bans_of, liking
-from phronesis.core.instants import parse_moment, to_micros
+from phronesis.core.instants import Moment, parse_moment, to_micros
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.errors import InputError
@@ -39,10 +38,10 @@ class Asking(Inside):
         artifacts: Sequence[str | Mapping[str, str]] | None = None,
         label: str | None = None,
         source_type: str | None = None,
-        since: datetime | str | None = None,
-        until: datetime | str | None = None,
-        as_of: datetime | str | None = None,
-        valid_at: datetime | str | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
         explain: bool = False,
     ) -> Answer:
         """Ask what worked and what did not in a situation, towards a goal.
@@ -91,7 +90,7 @@ def _label(value: object) -> str | None:
     return str(value)
 
 
-def _moment(value: datetime | str | None, field: str) -> int | None:
+def _moment(value: Moment | None, field: str) -> int | None:
     return None if value is None else to_micros(parse_moment(value, field=field))
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from phronesis.core.experience.nei import EVENTS, EXPERIENCE, MAX_EVENTS, MAX_SEQ, NEI, SOURCE, checked_nei
 from phronesis.core.experience.records import L1, PRINCIPLE, L1Event, event_of, meta_of
 from phronesis.core.experience.results import Aggregation, Episode, EventSource, Ingested
-from phronesis.core.instants import isoformat, parse_past
+from phronesis.core.instants import Moment, isoformat, parse_past
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
 from phronesis.derive.experience.aggregating import AGGREGATE
@@ -59,7 +59,7 @@ class Experience(Inside):
         path: str | Path | None = None,
         source_type: str,
         source_ref: str | None = None,
-        occurred_at: datetime | str | None = None,
+        occurred_at: Moment | None = None,
         user_id: str | None = None,
         namespace: str | None = None,
         actor: str = "agent",
@@ -120,8 +120,8 @@ class Experience(Inside):
         *,
         user_id: str | None = None,
         namespace: str | None = None,
-        as_of: datetime | str | None = None,
-        valid_at: datetime | str | None = None,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
     ) -> Episode:
         """Give the attempts of an episode in order, with the goal and the situation they share.
 

@@ -1,9 +1,9 @@
 """The verbs that show a whole scope at a glance."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
-from phronesis.core.instants import parse_moment
+from phronesis.core.instants import Moment, parse_moment
 from phronesis.core.overview import Overview, UserInfo
 from phronesis.core.scope import make_scope
 from phronesis.memory.inside import Inside
@@ -25,7 +25,7 @@ class Overviewing(Inside):
         user_id: str | None = None,
         namespace: str | None = None,
         across: str | None = None,
-        since: datetime | str | None = None,
+        since: Moment | None = None,
         limit: int = 20,
     ) -> Overview:
         """Give what a scope holds at a glance: counts, what was learned, what contradicts, what waits for a person.

@@ -1,12 +1,11 @@
 """The verb that plans: what a message asks for, and where it is looked for."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any, Final
 
 from phronesis.compose.finding import RECENT
 from phronesis.compose.turns import recent_turns
-from phronesis.core.instants import optional_moment
+from phronesis.core.instants import Moment, optional_moment
 from phronesis.core.plan import RetrievalPlan
 from phronesis.core.scope import Scope, make_scope
 from phronesis.core.text import check_id, check_text, storable
@@ -33,8 +32,8 @@ class Planning(Inside):
         agent_id: str | None = None,
         namespace: str | None = None,
         agent_state: Mapping[str, Any] | None = None,
-        as_of: datetime | str | None = None,
-        valid_at: datetime | str | None = None,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
         limit: int | None = None,
     ) -> RetrievalPlan:
         """Give what is to be looked for to answer a message: intent, queries, names, time, and whether resources are.

@@ -1,13 +1,14 @@
 """The verbs that read: they change nothing."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from phronesis.compose.assembly import scaled
 from phronesis.compose.requests import Request
 from phronesis.core.context import ContextPackage
 from phronesis.core.ids import parse_id
+from phronesis.core.instants import Moment
 from phronesis.core.items import Item
 from phronesis.core.pages import Page
 from phronesis.core.plan import RetrievalPlan, plan_of
@@ -53,8 +54,8 @@ class Reading(Inside):
         limit: int = 10,
         explain: bool = False,
         across: str | None = None,
-        as_of: datetime | str | None = None,
-        valid_at: datetime | str | None = None,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
         cursor: object = None,
         offset: object = None,
     ) -> SearchResult:
@@ -98,8 +99,8 @@ class Reading(Inside):
         namespace: str | None = None,
         token_budget: int | None = None,
         plan: RetrievalPlan | Mapping[str, Any] | None = None,
-        as_of: datetime | str | None = None,
-        valid_at: datetime | str | None = None,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
         dry_run: bool = False,
     ) -> ContextPackage:
         """Give the smallest context that lets an agent answer ``user_message``, each memory in it cited.
@@ -148,7 +149,7 @@ class Reading(Inside):
         namespace: str | None = None,
         within: timedelta | float = COMING,
         limit: int = 100,
-        as_of: datetime | str | None = None,
+        as_of: Moment | None = None,
     ) -> list[Item]:
         """Give the open intentions and tasks that are due, or will be ``within`` a time, the most urgent first.
 
@@ -163,7 +164,7 @@ class Reading(Inside):
         with stages.database.transaction(self._tenant, "read") as unit:
             return due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count]
 
-    def get(self, id: str, *, as_of: datetime | str | None = None, valid_at: datetime | str | None = None) -> Item:  # noqa: A002
+    def get(self, id: str, *, as_of: Moment | None = None, valid_at: Moment | None = None) -> Item:  # noqa: A002
         """Give an item, whatever its status, as the record of its kind.
 
         That is a `Trait`, a `ReasoningItem`, an `L1Event`, a `Pattern` or a `Principle`, else an `Item`.
@@ -191,8 +192,8 @@ class Reading(Inside):
         limit: int = 100,
         cursor: str | None = None,
         across: str | None = None,
-        as_of: datetime | str | None = None,
-        valid_at: datetime | str | None = None,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
     ) -> Page[Item]:
         """Give what the scope sees, newest first, a page of ``limit`` items.
 
@@ -212,8 +213,8 @@ class Reading(Inside):
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
-        as_of: datetime | str | None = None,
-        valid_at: datetime | str | None = None,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
     ) -> list[HistoryEvent]:
         """Give an item's changes, oldest first; each ``delta_id`` can be rolled back."""
         wanted = self._wanted(as_of=as_of, valid_at=valid_at)
@@ -223,8 +224,8 @@ class Reading(Inside):
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
-        as_of: datetime | str | None = None,
-        valid_at: datetime | str | None = None,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
     ) -> Explanation:
         """Give why an item is held, or was ``as_of`` a time. Takes citations too.
 
@@ -239,7 +240,7 @@ class Reading(Inside):
         user_id: str | None = None,
         namespace: str | None = None,
         across: str | None = None,
-        as_of: datetime | str | None = None,
+        as_of: Moment | None = None,
     ) -> list[SessionInfo]:
         """Give the sessions a scope sees, latest first; ``as_of`` leaves out those that began later."""
         scope = make_scope(user_id=user_id, namespace=namespace, across=across)
@@ -251,12 +252,13 @@ class Reading(Inside):
         *,
         user_id: str | None = None,
         namespace: str | None = None,
-        as_of: datetime | str | None = None,
+        as_of: Moment | None = None,
         last: int | None = None,
         before: int | None = None,
     ) -> list[Turn]:
         """Give a session's turns as they were recorded, in order; ``as_of`` leaves out later ones.
 
+        A message that was sent again under its id stands where it was first said.
         ``last`` gives that many at most, the newest; ``before`` leaves out the turn of that number and those after it.
         So a long session is read from its end, a part at a time.
         """

@@ -2,12 +2,12 @@
 
 import base64
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from phronesis.core.gated import Gated
 from phronesis.core.ids import parse_id
+from phronesis.core.instants import Moment
 from phronesis.core.items import SUSPECT_WORDS, Item
 from phronesis.core.resources.records import DOCUMENT, SECTION
 from phronesis.core.resources.results import IngestedResource, Resource
@@ -39,7 +39,7 @@ class Resources(Inside):
         type: str | None = None,  # noqa: A002 - what a ref's metadata calls it
         media_type: str | None = None,
         metadata: Mapping[str, Any] | None = None,
-        occurred_at: datetime | str | None = None,
+        occurred_at: Moment | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         namespace: str | None = None,
@@ -82,8 +82,8 @@ class Resources(Inside):
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
-        as_of: datetime | str | None = None,
-        valid_at: datetime | str | None = None,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
     ) -> Resource:
         """Give a document with its versions and its sections in reading order, or as it was ``as_of`` a time.
 

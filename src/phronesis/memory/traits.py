@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from phronesis.core.ids import parse_id
+from phronesis.core.instants import Moment
 from phronesis.core.items import Item
 from phronesis.core.results import EditResult
 from phronesis.core.scope import LaneName, make_scope
@@ -87,8 +87,8 @@ class Traits(Inside):
         subtype: str | None = None,
         context: str | None = None,
         *,
-        as_of: datetime | str | None = None,
-        valid_at: datetime | str | None = None,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
     ) -> list[Trait]:
         """Give what a user is like: traits that live, the surest stage first, in it the surest confidence.
 
@@ -104,7 +104,7 @@ class Traits(Inside):
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
-        as_of: datetime | str | None = None,
+        as_of: Moment | None = None,
     ) -> list[TraitEvidence]:
         """Give the memories for and against a trait, oldest first, each with its quality and its words.
 

@@ -1,11 +1,11 @@
 """The verbs that write: each is an entry in the log before it returns."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from phronesis.core.canonical import plain
 from phronesis.core.ids import parse_id
+from phronesis.core.instants import Moment
 from phronesis.core.results import AddResult, CommitResult, EditResult
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
@@ -28,15 +28,15 @@ class Writing(Inside):
         run_id: str | None = None,
         namespace: str | None = None,
         metadata: Mapping[str, Any] | None = None,
-        occurred_at: datetime | str | None = None,
+        occurred_at: Moment | None = None,
         infer: bool = True,
         kind: str | None = None,
         importance: int | None = None,
         subject: str | None = None,
         key: str | None = None,
         value: Any = None,
-        due: datetime | str | None = None,
-        expires: datetime | str | None = None,
+        due: Moment | None = None,
+        expires: Moment | None = None,
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
@@ -88,13 +88,13 @@ class Writing(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> CommitResult:
-        """Record one turn: ``{messages, tool_calls?, refs?, session_metadata?}``; ``get_turns`` shows it exactly so.
+        """Record one turn: ``{messages, tool_calls?, refs?, session_metadata?}``; ``get_turns`` shows it so.
 
-        A message whose id its session holds already with the same words is reported in ``gated``, not stored twice: one
-        that was deleted too (``unarchive`` brings it back), but not one that ``rollback`` took back.
-        What it refers to becomes a document where the policy says so (``resources``): files and artifacts before this
-        returns, pages that have to be fetched later. ``referred`` tells of each reference how it is taken in, or why
-        not; the same call again under its ``idempotency_key`` tells what became of pages since.
+        A message whose id its session holds already with the same words is reported in ``gated``, and neither stored
+        nor shown twice: one that was deleted too (``unarchive`` brings it back), but not one that ``rollback`` took
+        back. What it refers to becomes a document where the policy says so (``resources``): files and artifacts before
+        this returns, pages that have to be fetched later. ``referred`` tells of each reference how it is taken in, or
+        why not; the same call again under its ``idempotency_key`` tells what became of pages since.
         """
         session = check_id(session_id, field="session_id")
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session)
@@ -118,7 +118,7 @@ class Writing(Inside):
         content: str | None = None,
         value: Any = None,
         metadata: Mapping[str, Any] | None = None,
-        valid_to: datetime | str | None = None,
+        valid_to: Moment | None = None,
         expected_version: int | None = None,
         reason: str | None = None,
         actor: str = "agent",

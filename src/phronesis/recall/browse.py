@@ -1,6 +1,6 @@
 """Reading by id and by list: items as they are or were, their history, what explains them, and what was said."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -133,10 +133,18 @@ class Browser:
         self, tenant: str, scope: Scope, session_id: str, *, last: int | None = None, before: int | None = None,
         as_of: int | None = None,
     ) -> list[Turn]:  # fmt: skip
-        """Give a session's turns exactly as they were recorded, in order; ``turns_of`` says which."""
+        """Give a session's turns as they were recorded, in order, each message once; ``turns_of`` says which.
+
+        A message that its session held already is left out, and so is a turn that holds nothing else.
+        """
         with self.database.transaction(tenant, "read") as unit:
             found = turns_of(unit, visible_lanes(unit, scope), session_id, last=last, before=before, as_of=as_of)
-        return found if last is None else found[-last:]
+            named = [one.entry_id for one in found if any("id" in message for message in one.messages)]
+            repeats = {(row.entry_id, row.n) for row in conversations.repeats_of_entries(unit, named)} if named else ()
+        shown = [_without_repeats(one, repeats) for one in found] if repeats else found
+        kept = [one for one, whole in zip(shown, found, strict=True)
+                if one is whole or one.messages or one.tool_calls or one.refs]  # fmt: skip
+        return kept if last is None else kept[-last:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +290,11 @@ def _event(unit: Unit, item: Item, delta: Delta, later: Sequence[Delta]) -> Hist
 
 _CREATED = frozenset({"kind", "content", "subject", "key", "value", "metadata", "importance", "confidence", "label"})
 """Fields that a creation shows in history; the rest is bookkeeping."""
+
+
+def _without_repeats(turn: Turn, repeats: Container[tuple[str, int]]) -> Turn:
+    kept = tuple(message for n, message in enumerate(turn.messages) if (turn.entry_id, n) not in repeats)
+    return turn if len(kept) == len(turn.messages) else replace(turn, messages=kept)
 
 
 def _turn(row: TurnRow, entry: Entry) -> Turn:

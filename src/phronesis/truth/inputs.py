@@ -196,7 +196,7 @@ def tool_calls(value: object, *, now: datetime) -> list[dict[str, Any]]:
     for n, member in enumerate(_members(value, field="tool_calls")):
         where = f"tool_calls[{n}]"
         call = _mapping(member, field=where)
-        row = plain(call, field=where)
+        row = plain(_without_time(call), field=where)
         row["name"] = check_id(call.get("name"), field=f"{where}.name")
         if call.get("id") is not None:
             row["id"] = check_id(call["id"], field=f"{where}.id")
@@ -259,7 +259,7 @@ def _message(member: object, *, now: datetime, field: str) -> dict[str, Any]:
     role = message.get("role", "user")
     if role not in ROLES:
         raise InputError(f"{field}.role must be one of {', '.join(ROLES)}; got {role!r:.40}", field=f"{field}.role")
-    row: dict[str, Any] = plain(message, field=field)
+    row: dict[str, Any] = plain(_without_time(message), field=field)
     row["role"] = role
     row["content"] = _content(message.get("content"), field=f"{field}.content", may_be_empty=role in _MAY_BE_EMPTY)
     for name in ("id", "name", "model"):
@@ -270,6 +270,11 @@ def _message(member: object, *, now: datetime, field: str) -> dict[str, Any]:
     if message.get("metadata") is not None:
         row["metadata"] = metadata(message["metadata"], field=f"{field}.metadata")
     return row
+
+
+def _without_time(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give a message or a call without its time, which may be no JSON; `past` reads it."""
+    return {name: value for name, value in given.items() if name != "created_at" or value is None}
 
 
 def _content(value: object, *, field: str, may_be_empty: bool) -> Any:

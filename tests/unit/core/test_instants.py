@@ -56,7 +56,33 @@ def test_results_show_a_z_and_nothing_for_nothing() -> None:
     assert (instants.optional_micros(None), instants.optional_moment(None)) == (None, None)
 
 
-BAD = [None, 5, 1.0, b"2026", date(2026, 5, 1), "", "now", "2026-13-01", "0001-01-01T00:00+01:00", "\ud800"]
+@pytest.mark.parametrize(
+    "given", [1777593600, 1777593600.0, 1777593600000, 1777593600000.0, "1777593600", " 1777593600000 ", "1777593600.0"]
+)
+def test_seconds_and_milliseconds_since_1970_are_times(given: object) -> None:
+    assert instants.parse_moment(given, field="t") == NOW
+
+
+def test_seconds_keep_microseconds_and_may_lie_before_1970() -> None:
+    assert instants.parse_moment(-1.5, field="t") == datetime(1969, 12, 31, 23, 59, 58, 500_000, tzinfo=UTC)
+    assert instants.parse_moment(1777593600.123456, field="t") == NOW + timedelta(microseconds=123_456)
+
+
+BAD = [
+    None,
+    True,
+    float("nan"),
+    float("inf"),
+    1e30,
+    -(10**400),
+    b"2026",
+    date(2026, 5, 1),
+    "",
+    "now",
+    "2026-13-01",
+    "0001-01-01T00:00+01:00",
+    "\ud800",
+]
 
 
 @pytest.mark.parametrize("bad", BAD)

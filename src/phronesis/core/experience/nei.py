@@ -8,7 +8,7 @@ from typing import Any, Final
 from phronesis.core.canonical import plain
 from phronesis.core.experience.drafts import ARTIFACT_TYPES, LABELS, VIEWS, Artifact, Label
 from phronesis.core.experience.limits import as_texts
-from phronesis.core.instants import isoformat, parse_past
+from phronesis.core.instants import Moment, isoformat, parse_past
 from phronesis.core.text import check_id, check_text
 from phronesis.errors import InputError
 
@@ -62,7 +62,7 @@ class NEI:
     hints: Mapping[str, Any] | None = None
     episode_id: str | None = None
     seq: int | None = None
-    occurred_at: datetime | str | None = None
+    occurred_at: Moment | None = None
     field_origin: Mapping[str, str] = field(default_factory=dict)
 
     def to_mapping(self) -> dict[str, Any]:

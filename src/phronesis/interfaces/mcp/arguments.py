@@ -15,7 +15,7 @@ LEAST_BUDGET: Final = 60
 MOST_BUDGET: Final = 100_000
 
 Id = Annotated[str, Field(max_length=MAX_ID_LENGTH)]
-Time = Annotated[str, Field(description="ISO 8601; UTC without an offset.")]
+Time = Annotated[str | float, Field(description="ISO 8601, UTC without an offset; or seconds since 1970.")]
 ItemId = Annotated[str, Field(description="mem:<id>, or the id alone.")]
 Kind = Annotated[str, Field(max_length=40)]
 StatedKind = Annotated[str, Field(json_schema_extra={"enum": list(STATED)})]

@@ -11,6 +11,8 @@ from phronesis.errors import InputError
 from phronesis.interfaces.admission import Caller
 
 Object = dict[str, Any]
+Time = str | int | float
+"""ISO 8601, or seconds since 1970 (milliseconds above 1e11)."""
 Limit = Annotated[int, pydantic.Field(ge=1, le=10_000)]
 
 
@@ -45,15 +47,15 @@ class NewMemory(Owner):
     session_id: str | None = None
     run_id: str | None = None
     metadata: Object | None = None
-    occurred_at: str | None = None
+    occurred_at: Time | None = None
     infer: bool = True
     kind: str | None = None
     importance: int | None = None
     subject: str | None = None
     key: str | None = None
     value: Any = None
-    due: str | None = None
-    expires: str | None = None
+    due: Time | None = None
+    expires: Time | None = None
 
 
 class Change(Body):
@@ -62,7 +64,7 @@ class Change(Body):
     content: str | None = None
     value: Any = None
     metadata: Object | None = None
-    valid_to: str | None = None
+    valid_to: Time | None = None
     reason: str | None = None
 
 
@@ -98,8 +100,8 @@ class ContextWanted(Owner):
     token_budget: int | None = None
     plan: Object | None = None
     dry_run: bool = False
-    as_of: str | None = None
-    valid_at: str | None = None
+    as_of: Time | None = None
+    valid_at: Time | None = None
 
 
 class NewExperience(Owner):
@@ -109,7 +111,7 @@ class NewExperience(Owner):
     text: str | None = None
     source_type: str | None = None
     source_ref: str | None = None
-    occurred_at: str | None = None
+    occurred_at: Time | None = None
 
 
 class Taken(Form):
@@ -138,8 +140,8 @@ class Question(Owner):
     source_type: str | None = None
     since: str | None = None
     until: str | None = None
-    as_of: str | None = None
-    valid_at: str | None = None
+    as_of: Time | None = None
+    valid_at: Time | None = None
     limit: Limit = 10
     explain: bool = False
 
@@ -212,7 +214,7 @@ class NewResource(Owner):
     type: str | None = None
     media_type: str | None = None
     metadata: Object | None = None
-    occurred_at: str | None = None
+    occurred_at: Time | None = None
     agent_id: str | None = None
 
 
@@ -223,8 +225,8 @@ class PlanWanted(Owner):
     session_id: str | None = None
     agent_id: str | None = None
     agent_state: Object | None = None
-    as_of: str | None = None
-    valid_at: str | None = None
+    as_of: Time | None = None
+    valid_at: Time | None = None
     limit: Annotated[int, pydantic.Field(ge=1, le=1_000)] | None = None
 
 
@@ -246,8 +248,8 @@ class Sight(Form):
 class Then(Form):
     """What was known, and what held, at a time."""
 
-    as_of: str | None = None
-    valid_at: str | None = None
+    as_of: Time | None = None
+    valid_at: Time | None = None
 
 
 class WideSight(Sight):
@@ -275,8 +277,8 @@ class Listing(WideSight):
     cursor: str | None = pydantic.Field(default=None, description="next_cursor of the page before.")
     offset: str | None = pydantic.Field(default=None, description="Not taken: pages go by cursor.")
     explain: bool = pydantic.Field(default=False, description="Say what each channel gave; searches only.")
-    as_of: str | None = None
-    valid_at: str | None = None
+    as_of: Time | None = None
+    valid_at: Time | None = None
 
     def of(self, caller: Caller) -> dict[str, Any]:
         """Give what was said, as arguments of ``search`` or ``get_all``."""
@@ -325,14 +327,14 @@ class Sessions(Sight):
     """Whose sessions."""
 
     across: Literal["tenant"] | None = None
-    as_of: str | None = None
+    as_of: Time | None = None
 
 
 class Turns(Sight):
     """Which session's turns."""
 
     session_id: str
-    as_of: str | None = None
+    as_of: Time | None = None
     last: int | None = None
     before: int | None = None
 
