@@ -466,3 +466,36 @@ def test_words_decide_while_the_encoder_is_away(url: str, monkeypatch: pytest.Mo
         monkeypatch.setattr(encoder, "gone", True)
         assert len(memory.abstract().new) == 1
         tried.same()
+
+
+# --- who says so -----------------------------------------------------------------------------------------------------
+
+
+def test_what_one_machine_alone_says_is_no_principle_until_a_person_or_another_source_agrees(tried: Tried) -> None:
+    tried.pinned(*BUILDS[:3], source_type="run")
+    tried.draw()
+    one = tried.only()
+    assert one.needs_validation
+    assert [found.needs_validation for found in tried.memory.query(situation=SITUATION).l3_principles] == [True]
+    tried.memory.feedback(one.id, "correct", actor="agent")
+    assert tried.only().needs_validation
+    tried.memory.feedback(one.id, "correct", actor="user")
+    assert not tried.only().needs_validation
+    tried.memory.feedback(one.id, "incorrect", actor="user")
+    assert tried.only().needs_validation
+
+
+@pytest.mark.parametrize("other", [{"source_type": "log"}, {"source_type": "manual"}])
+def test_another_source_confirms_what_a_machine_says(tried: Tried, other: dict[str, str]) -> None:
+    tried.pinned(*BUILDS[:3], source_type="run")
+    tried.pinned(BUILDS[3], **other)
+    tried.draw()
+    assert not tried.only().needs_validation
+
+
+def test_a_burst_of_one_machine_is_one_piece_of_evidence(tried: Tried) -> None:
+    said = {"situation": "The nightly build breaks", "result": "it passed", "source_type": "tool"}
+    tried.tell("Pinned the compiler version in the lock file", "success", [f"n{n}" for n in range(20)], **said)
+    tried.draw()
+    one = tried.only()
+    assert (one.confidence, one.needs_validation, one.support["events"]) == (0.5, True, 20)

@@ -48,6 +48,13 @@ MAX_SHOWN: Final = 12_000
 MAX_NAMES: Final = 200
 """Names in one answer, and memories."""
 
+MAX_SENTENCE: Final = 600
+"""Characters of a sentence that rules read."""
+
+_MASK: Final = "\ue000"
+_KEPT_RUN: Final = 8
+_RUN: Final = re.compile(r"(?:(?<!\s)\s{17,}|([^\w\s])\1{16,}|(\w)\2{63,})")
+_SENTENCE: Final = re.compile(rf"[^.!?。！？\n]{{{MAX_SENTENCE + 1},}}")
 _WORD: Final = re.compile(rf"[^\W{UNSPACED}]")
 
 
@@ -104,8 +111,41 @@ class ByRules:
         outcomes = [Outcome(role=MENTIONS, made_by=RULES_VERSION, body={"found": found}), *withheld]
         if self.rules is None or entry.payload.get("infer") is False:
             return [*outcomes, *learned((), refused, EXTRACT_VERSION)]
-        proposals, refusals = self.terms.sifted(*self.rules.propose(entry, texts), texts)
+        readable = {n: bounded(text) for n, text in texts.items()}
+        found_in = self.rules.propose(entry, readable)
+        proposals, refusals = self.terms.sifted(*_as_written(*found_in, readable, texts), texts)
         return [*outcomes, *learned(proposals, [*refused, *refusals], EXTRACT_VERSION)]
+
+
+def bounded(text: str) -> str:
+    """Give a text of the same length whose sentences are all of a length that rules can read in bounded time.
+
+    Of white space and of one sign said again and again the middle is masked, and so is what follows the first
+    ``MAX_SENTENCE`` characters of a sentence. What stands there states nothing.
+    """
+    shown = _RUN.sub(lambda run: _masked(run[0], _KEPT_RUN), text)
+    return _SENTENCE.sub(lambda one: one[0][:MAX_SENTENCE] + _mask(len(one[0]) - MAX_SENTENCE), shown)
+
+
+def _masked(run: str, kept: int) -> str:
+    return run[:kept] + _mask(len(run) - 2 * kept) + run[-kept:]
+
+
+def _mask(length: int) -> str:
+    """Give so many characters that say nothing, in short lines."""
+    line = "\n" + _MASK * (MAX_SENTENCE // 4)
+    return (line * (length // len(line) + 1))[:length]
+
+
+def _as_written(
+    proposals: Sequence[Proposal], refusals: Sequence[Refusal], readable: Mapping[int, str], texts: Mapping[int, str]
+) -> tuple[list[Proposal], list[Refusal]]:
+    """Give what was found without what stands on masked words; refusals quote the text as it was written."""
+    out = []
+    for one in refusals:
+        start = readable[one.n].find(one.text) if _MASK in one.text else -1
+        out.append(one if start < 0 else replace(one, text=texts[one.n][start : start + len(one.text)]))
+    return [one for one in proposals if _MASK not in one.quote], out
 
 
 @once

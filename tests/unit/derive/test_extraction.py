@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import pytest
 
 from custom_store import open_with
 from fake_models import ScriptedModel, asker
+from growth import assert_linear, repeated
 from phronesis.derive import conversation
 from phronesis.derive.extracting.rules import RULES_VERSION, Rules
-from phronesis.derive.extraction import ByModel, ByRules, Found
+from phronesis.derive.extraction import MAX_SENTENCE, ByModel, ByRules, Found, bounded
 from phronesis.derive.prompts import prompt
 from phronesis.errors import ModelUnavailable
 from phronesis.memory import Memory
@@ -222,3 +224,32 @@ def test_what_rules_find_where_the_model_says_nothing_is_proposed_too(
     }  # fmt: skip
     assert (proposed.get(False, set()), proposed.get(True, set())) == (by_model, by_rules)
     assert memory.rebuild(verify=True).equal
+
+
+@pytest.mark.parametrize("piece", [" ", "\t", "-", '"', "I ", ", ", "a", "the cat and "])
+def test_the_time_to_read_a_message_goes_with_its_length(piece: str) -> None:
+    rules = Rules()
+
+    def read(text: str) -> None:
+        rules.read(0, {"role": "user"}, bounded(f"I said {text} end"), datetime(2026, 1, 1, tzinfo=UTC))
+
+    assert_linear(read, repeated(piece), 6_400)
+
+
+def test_only_what_no_sentence_is_as_long_as_is_masked() -> None:
+    plain = "I live in Lyon.  I work as a baker, and…\n\n- one\n- two\n" * 40
+    assert bounded(plain) == plain
+    for hostile in (" " * 3_000, "a" * 3_000, "word, " * 800, "-" * 2_000):
+        text = f"I live in Lyon. {hostile}I work as a baker."
+        shown = bounded(text)
+        assert len(shown) == len(text)
+        assert shown.startswith("I live in Lyon. ")
+        assert max(len(line) for part in shown.split(".") for line in part.split("\n")) <= MAX_SENTENCE
+
+
+def test_a_refusal_quotes_what_was_written() -> None:
+    with Memory.open("sqlite://", policy={"embedder": "none"}) as memory:
+        text = "Is it " + "so " * 400 + "?"
+        gated = memory.add(text, user_id="u").gated
+        assert gated
+        assert all(one.text in text for one in gated)

@@ -22,6 +22,10 @@ REFINES: Final = "refines"
 CROSSED: Final = "crossed"
 """The member of a pattern's ``cluster_info`` that names the two views of which it is what groups have in common."""
 
+UNCONFIRMED: Final = "unconfirmed"
+CONFIRMED: Final = "confirmed"
+"""Members of a principle's ``data``: that one machine alone speaks for it, and that a person says it is correct."""
+
 UNSAID: Final = 0.5
 """How useful something is while nobody said."""
 
@@ -102,7 +106,7 @@ class Principle(Item):
 
     ``patterns`` are the ids that support it; ``counter`` those that speak against it. ``support`` counts the events
     behind it, ``cost`` and ``risk`` say what it takes and what may go wrong. ``needs_validation``: nothing that still
-    stands supports it.
+    stands supports it, or one machine alone says so and no person has confirmed it.
     """
 
     condition: str = ""
@@ -186,8 +190,9 @@ def pattern_of(item: Item, members: Sequence[tuple[str, float]] = ()) -> Pattern
 def principle_of(item: Item, *, patterns: Sequence[str] = (), counter: Sequence[str] = ()) -> Principle:
     """Give an item of kind principle as one; what supports and contradicts it stands in edges and is given beside."""
     data = item.data
+    unproved = bool(data.get(UNCONFIRMED)) and not data.get(CONFIRMED)
     told = {name: data.get(name, "") for name in ("condition", "action", "because", "watch_out", "cost", "risk")}
     return Principle(
         **dict(zip(_ITEM, _ITEM_OF(item), strict=True)), **told, patterns=tuple(patterns), counter=tuple(counter),
-        support=data.get("support", {}), needs_validation=not patterns, **_weights(item),
+        support=data.get("support", {}), needs_validation=not patterns or unproved, **_weights(item),
     )  # fmt: skip

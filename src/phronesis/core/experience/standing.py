@@ -14,8 +14,8 @@ from typing import Any, Final
 from phronesis.core.canonical import rounded
 from phronesis.core.changes import Fold
 from phronesis.core.experience.rates import success_rate
-from phronesis.core.experience.records import L1, PATTERN, PRINCIPLE
-from phronesis.core.experience.voices import Voices, heard, judged, matter_of, usefulness
+from phronesis.core.experience.records import CONFIRMED, L1, PATTERN, PRINCIPLE, UNCONFIRMED
+from phronesis.core.experience.voices import CORRECT, Voices, heard, judged, matter_of, usefulness
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 
@@ -154,14 +154,17 @@ def pattern_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, A
     }  # fmt: skip
 
 
-def principle_standing(_item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
+def principle_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
     """Give a principle's confidence: what its patterns, and events against it, bear out, and what was said of it."""
     voices = _own(evidence)
     weights = {"support": 0.0, "contra": 0.0}
     for row in _counted(evidence):
         weights[row.polarity] += _left(row, evidence)
     base = borne(weights["support"], weights["contra"])
-    return {"confidence": rounded(judged(base, voices)), **_said(voices)}
+    latest = max((row for row in _on(evidence, "") if matter_of(row.polarity) == "truth" and row.origin == "human"),
+                 key=lambda row: (row.recorded_at, row.identity), default=None)  # fmt: skip
+    agreed = bool(item.data.get(UNCONFIRMED)) and latest is not None and latest.polarity == CORRECT
+    return {"confidence": rounded(judged(base, voices)), f"data.{CONFIRMED}": agreed or None, **_said(voices)}
 
 
 def _left(row: EvidenceRow, evidence: Sequence[EvidenceRow]) -> float:
@@ -191,6 +194,6 @@ STANDINGS: Final = {
     PATTERN: Fold(
         frozenset({"confidence", "data.success_rate", "data.counterexamples", *_SAID_FIELDS}), pattern_standing
     ),
-    PRINCIPLE: Fold(frozenset({"confidence", *_SAID_FIELDS}), principle_standing),
+    PRINCIPLE: Fold(frozenset({"confidence", f"data.{CONFIRMED}", *_SAID_FIELDS}), principle_standing),
 }
 """The folds of the experience base, by kind."""

@@ -17,6 +17,7 @@ from phronesis.core.clustering import components
 from phronesis.core.experience.linking import average_link
 from phronesis.core.experience.records import L1Event
 from phronesis.core.experience.similarity import Floats
+from phronesis.core.items import Trust
 
 SUCCESS: Final = "success"
 FAILURE: Final = "failure"
@@ -68,8 +69,26 @@ class SeenPattern:
 
     @property
     def mass(self) -> int:
-        """How many sources speak for it: what one source says twice is one piece of evidence."""
-        return len({event.source_ref or event.id for event in self.events})
+        """How many sources speak for it: what one source says twice is one piece of evidence.
+
+        Of a machine, the same words under other references are a burst, and one piece of evidence too.
+        """
+        named = {event.source_ref or event.id for event in self.events}
+        said = {event.source_ref or event.id if event.trust >= Trust.USER else (origin_of(event), event.content)
+                for event in self.events}  # fmt: skip
+        return min(len(named), len(said))
+
+
+def origin_of(event: L1Event) -> tuple[str, str]:
+    """Give which source an event is of, whatever its references say: its type, and the host of an address."""
+    _, sign, rest = (event.source_ref or "").partition("://")
+    return event.source_type or "", rest.partition("/")[0].lower() if sign else ""
+
+
+def is_confirmed(events: Iterable[L1Event]) -> bool:
+    """Tell whether events can bear a principle: a person told one of them, or two sources are independent."""
+    known = list(events)
+    return any(event.trust >= Trust.USER for event in known) or len({origin_of(event) for event in known}) > 1
 
 
 @dataclass(frozen=True, slots=True)

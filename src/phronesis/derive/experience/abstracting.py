@@ -13,8 +13,9 @@ from typing import Any, Final
 from phronesis.core.clustering import match_by_overlap
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.experience.principles import KEPT, Worth, material, standing
+from phronesis.core.experience.records import UNCONFIRMED
 from phronesis.core.experience.saying import Wording, narrowed, say, speaks_chinese, word
-from phronesis.core.experience.topics import Drawn, draw
+from phronesis.core.experience.topics import Drawn, draw, is_confirmed
 from phronesis.derive.experience.contradicting import repeats
 from phronesis.derive.experience.phrasing import AbstractAsker, Phrased, phrase
 from phronesis.derive.experience.seeing import Seen, put_away, see
@@ -135,6 +136,7 @@ def _principle(n: int, drawn: Drawn, plan: Plan, wording: Wording | None) -> dic
         "broader": None if broader is None else plan.continued.get(broader),
         "evidence": [[one, "support" if one in support else "contra", weight] for one, weight in drawn.weights.items()],
         "trust": min(one.trust for one in drawn.support), "lead": drawn.lead.id,
+        UNCONFIRMED: not is_confirmed(event for one in drawn.support for event in one.events),
         "content": found.content(chinese=speaks_chinese(drawn)), "origin": "rule" if wording is None else "model",
         **asdict(found),
     }  # fmt: skip

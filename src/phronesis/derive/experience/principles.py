@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.entries import Entry, is_erased
-from phronesis.core.experience.records import CONTRADICTS, L1, PATTERN, PRINCIPLE, REFINES, SUPPORTS
+from phronesis.core.experience.records import CONTRADICTS, L1, PATTERN, PRINCIPLE, REFINES, SUPPORTS, UNCONFIRMED
 from phronesis.core.ids import item_id
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge, EvidenceRow
@@ -158,7 +158,7 @@ def _own(row: EvidenceRow) -> bool:
 
 
 def _fields(one: Mapping[str, Any]) -> dict[str, Any]:
-    told = {f"data.{name}": one[name] or None for name in _TOLD}
+    told = {f"data.{name}": one[name] or None for name in _TOLD} | {f"data.{UNCONFIRMED}": one.get(UNCONFIRMED) or None}
     return {"content": one["content"], "label": one["outcome"], "trust": Trust(one["trust"]), **told}
 
 

@@ -60,6 +60,7 @@ class Reflecting:
         outcomes = [Outcome(role=TRIGGER, made_by=self.mind.name, body=body)]
         if not found.due or not material.new:
             return outcomes
+        material = material.without_bursts()
         material = replace(material, links=linking.links_of(material.latest(), material.new))
         thought = self.mind.wishes(bench, entry, material)
         if thought.wishes is None:

@@ -4,12 +4,12 @@ Of a lane that went on since, as where an entry is prepared again, later memorie
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, NamedTuple
 
 from phronesis.core.entries import Entry
-from phronesis.core.items import Item
+from phronesis.core.items import Item, Trust
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.traits.records import CYCLE
 from phronesis.core.traits.seen import MEMORY_KINDS, SeenMemory, SeenTrait
@@ -57,6 +57,17 @@ class Material:
         earlier = [memory for memory in self.memories if memory.id not in self.new]
         kept = {memory.id for memory in earlier[max(0, len(earlier) - room) :]} | self.new
         return [memory for memory in self.memories if memory.id in kept]
+
+    def without_bursts(self) -> "Material":
+        """Give this without what a machine said before in the same words: of one source, a burst is one memory."""
+        first: dict[object, str] = {}  # by who said what
+        for memory in self.memories:
+            if memory.trust < Trust.USER:
+                source = (memory.source_type, memory.agent_id, memory.name, memory.subject, memory.content.casefold())
+                first.setdefault(source, memory.id)
+        once = set(first.values())
+        kept = [one for one in self.memories if one.trust >= Trust.USER or one.id in once]
+        return replace(self, memories=kept, new=self.new & {one.id for one in kept})
 
     @property
     def learned(self) -> Learned:

@@ -37,8 +37,8 @@ class Chain:
 
     @property
     def needs_validation(self) -> bool:
-        """Whether it reaches no event that still stands."""
-        return not self.events
+        """Whether it reaches no event that still stands, or is a principle that nobody has confirmed."""
+        return not self.events or (isinstance(self.record, Principle) and self.record.needs_validation)
 
 
 @dataclass(frozen=True, slots=True)
