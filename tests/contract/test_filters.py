@@ -173,9 +173,23 @@ def test_combinations(store: tuple[Database, Lane]) -> None:
 
 def test_empty_and_or_not_are_what_logic_says(store: tuple[Database, Lane]) -> None:
     everything = {item.id for item in ITEMS}
-    for filters in ({"AND": []}, {"NOT": []}, {"NOT": {"OR": []}}, {"OR": [{}, {"x": 1}]}, {"OR": [{"AND": []}]}):
+    every: tuple[dict[str, Any], ...] = (
+        {"AND": []},
+        {"NOT": []},
+        {"NOT": {"OR": []}},
+        {"OR": [{}, {"x": 1}]},
+        {"OR": [{"AND": []}]},
+    )
+    for filters in every:
         assert _found(store, filters) == everything, filters
-    for nothing in ({"OR": []}, {"NOT": {}}, {"NOT": [{"AND": []}]}, {"AND": [{"OR": []}]}, {"OR": [], "x": 1}):
+    none: tuple[dict[str, Any], ...] = (
+        {"OR": []},
+        {"NOT": {}},
+        {"NOT": [{"AND": []}]},
+        {"AND": [{"OR": []}]},
+        {"OR": [], "x": 1},
+    )
+    for nothing in none:
         assert _found(store, nothing) == set(), nothing
 
 
@@ -189,14 +203,15 @@ def test_a_filter_may_repeat_the_scope_and_not_change_it(sqlite_url: str) -> Non
             plan = dataclasses.replace(memory.plan(asked, user_id="a"), filters=own)
             assert memory.retrieve(plan)
         assert not memory.search(asked, user_id="a", filters={"agent_id": "other"})
-        for scope, other in (
+        refused: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
             ({}, {"user_id": "a"}), ({"user_id": "a"}, {"OR": [{"user_id": "b"}]}),
             ({"user_id": "a"}, {"NOT": {"namespace": "x"}}), ({"across": "tenant"}, {"user_id": "a"}),
-        ):  # fmt: skip
+        )  # fmt: skip
+        for scope, other in refused:
             for verb in (functools.partial(memory.search, asked), memory.get_all):
                 with pytest.raises(InputError, match=r"filters.*(user_id|namespace).*argument") as raised:
                     verb(**scope, filters=other)
-                assert raised.value.field.startswith("filters")
+                assert str(raised.value.field).startswith("filters")
 
 
 def test_long_lists(store: tuple[Database, Lane]) -> None:

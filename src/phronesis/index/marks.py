@@ -40,8 +40,9 @@ ROLE_FLAGS: Final = {"user": FROM_USER, "assistant": FROM_ASSISTANT, "tool": FRO
 def marks_of(item: Item, text: str, *, dated: bool = True) -> Marks:
     """Give the marks of one part of an item: its role, what its words do, its day and the days they name, its bonuses.
 
-    Days are those of UTC; not ``dated``, none are looked for in the words. A text's relative times count from when it
-    was said, or else from when it was recorded.
+    Days are those of UTC; not ``dated``, none are looked for in the words. What names no time and is no message speaks
+    of the day from which it holds. A text's relative times count from when it was said, or else from when it was
+    recorded.
     """
     at = item.occurred_at or item.recorded_at
     flags = ROLE_FLAGS.get(item.role or "", 0) | (SAID if item.kind == "message" else 0)
@@ -52,6 +53,9 @@ def marks_of(item: Item, text: str, *, dated: bool = True) -> Marks:
     times, named = read_times(text, at) if dated else ([], False)
     if named:
         flags |= NAMES_TIME
+    if not times and item.kind != "message" and item.valid_from is not None and item.valid_from.date() != at.date():
+        day = item.valid_from.toordinal()
+        return Marks(flags, at.toordinal(), ((day, day),), *lifted_by(item))
     dates = dict.fromkeys([(time.first.toordinal(), time.last.toordinal()) for time in times[:MAX_DATES]])
     return Marks(flags, at.toordinal(), tuple(dates), *lifted_by(item))
 

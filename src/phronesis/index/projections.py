@@ -138,7 +138,7 @@ class Projector:
 
     def _unmoved(self, old: Item, item: Item) -> bool:
         """Whether all that is searched of an item stayed as it was; its content may be something else."""
-        if lifted_by(old) != lifted_by(item):
+        if (lifted_by(old), old.valid_from) != (lifted_by(item), item.valid_from):
             return False
         members = self.of_members.get(item.kind)
         same = members is not None and all(old.data.get(name) == item.data.get(name) for name in members)

@@ -42,21 +42,35 @@ def read_question(
     ``manner`` has a window, that is the time, and no other is read.
     """
     words, window = manner.words_of(text), manner.stretch()
+    found = [] if window is not None else find_times(text[:MAX_DATED], now, lean=-1)
+    others = question_terms(without_names(_without_times(words, found), speakers)) if found else []
+    # "Yesterday" in a text is another day than in the question.
+    words = _without_times(words, [time for time in found if time.relative])
     terms = question_terms(without_names(words, speakers)) or question_terms(words)
+    if found and not others:
+        terms = []  # "What did I do on November 18?" asks for that day, not for texts with an 18
     return Question(
-        [term_hash(term) for term in terms], _times(text, now, days) if window is None else [window], asks_when(text),
-        now.toordinal(), manner.further(), window,
+        [term_hash(term) for term in terms], _times(text, days, found) if window is None else [window],
+        asks_when(text),
+        now.toordinal(), manner.further(), window, len(others),
     )  # fmt: skip
 
 
-def _times(text: str, now: datetime, days: Sequence[int]) -> list[Stretch]:
-    """Give the times a question names. Those reckoned from today count from ``now``.
+def _without_times(text: str, times: Sequence[TimeSpan]) -> str:
+    """Cut times out of a text."""
+    for time in reversed(times):
+        text = f"{text[: time.start]} {text[time.end :]}"
+    return text
+
+
+def _times(text: str, days: Sequence[int], found: Sequence[TimeSpan]) -> list[Stretch]:
+    """Give the times a question names, ``found`` as reckoned from today.
 
     Where all of that lies after the last thing said (a talk brought in years later), they count from that one's day.
     """
     asked = text[:MAX_DATED]
     out: set[Stretch] = set()
-    for time in find_times(asked, now, lean=-1):
+    for time in found:
         if not (time.relative and _recurs(asked[time.start : time.end])):
             out.add(_stretch(time))
     if not days:

@@ -18,7 +18,7 @@ from phronesis.core.scoring.abstention import Support, abstains
 from phronesis.core.scoring.arrays import Floats, Mask, best_of
 from phronesis.core.scoring.asked import voice_of
 from phronesis.core.scoring.formulas import A12, B12, SECTIONS, Formula
-from phronesis.core.scoring.ranking import CANDIDATES, rank
+from phronesis.core.scoring.ranking import CANDIDATES, HAPPENED, at_the_time, rank
 from phronesis.core.scoring.signals import LaneInput, Signals, read_signals
 from phronesis.core.statements import is_over
 from phronesis.core.traits.strength import TRAIT
@@ -196,7 +196,10 @@ class Searcher:
                     key=_marked(lane, held) if held else None,
                 )
             )  # fmt: skip
-        return read_signals(inputs, read_question(query.text, speakers=speaking, now=now, days=days, manner=manner))
+        question = read_question(query.text, speakers=speaking, now=now, days=days, manner=manner)
+        if lanes[0].index.home is RESOURCES:  # a section's day is the one it was kept on
+            question = replace(question, times=())
+        return read_signals(inputs, question)
 
     def _dense(
         self, unit: Unit, lane: _Lane, vector: Vector | None, model: tuple[str, int] | None
@@ -298,8 +301,9 @@ def _wanted(query: Query, lanes: Sequence[_Lane]) -> int:
 
 def _abstains(hits: Sequence[Hit], signals: Sequence[Signals], formula: Formula) -> bool:
     found = [Support(hit.base, max(hit.coverage, hit.told.get(COVERED, 0.0)), hit.shares) for hit in hits]
-    # A question for a time alone is answered by whatever is of that time.
+    # A question for a time alone is answered by whatever is of that time, and one for more by what tells of just it.
     dated = any(not one.question.terms and hit.told.get(TIMED) for one in signals for hit in hits)
+    dated = dated or any(hit.shares.get(HAPPENED, 0.0) >= at_the_time(signals[0].question) for hit in hits)
     named = dated or any(one.lane.by_name for one in signals)
     return abstains(found, formula, named=named, documents=sum(len(one.words) for one in signals))
 

@@ -2,7 +2,7 @@
 
 ``{"kind": "fact"}``, ``{"importance": {"gte": 7}}``, ``{"metadata.topic": {"in": ["a", "b"]}}``, and ``AND``, ``OR``,
 ``NOT`` over lists of them. A name that is no column of items is looked up in ``metadata``. An empty ``AND`` lets
-everything through, an empty ``OR`` nothing; ``NOT`` lets through what none of its members does, an empty one everything.
+everything through, an empty ``OR`` nothing; ``NOT`` lets through what none of its members does, an empty one all.
 ``user_id`` and ``namespace`` are the scope's, which a filter may repeat (`scoped_filters`) and not change.
 
 Values are compared with values of their own type: ``5`` is not ``"5"`` and not ``true``. ``ne`` and ``nin`` are true

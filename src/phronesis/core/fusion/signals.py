@@ -13,8 +13,9 @@ def signals_at(signals: Signals, place: int) -> dict[str, float]:
     lane = signals.lane
     if signals.dense is not None and lane.embedded is not None and lane.embedded[place]:
         out[OUTLYING] = float(signals.dense[place])
-    if signals.within is not None:
-        out[TIMED] = float(signals.within[place])
+    times = [one[place] for one in (signals.within, signals.happened) if one is not None]
+    if times:
+        out[TIMED] = float(max(times))
     if lane.mention is not None:
         out[MENTIONED] = float(lane.mention[place])
     return {name: round(value, 6) for name, value in out.items() if value}

@@ -41,6 +41,16 @@ def date_fit(asked: Sequence[Stretch], days: Rows) -> Floats:
     return np.where(days == NO_DAY, np.float32(0), best).astype(np.float32)
 
 
+def overlap(asked: Sequence[Stretch], begins: Rows, ends: Rows) -> Floats:
+    """Give how times from ``begins`` to ``ends`` lie to the nearest asked: 1 within it, .5 across its edge, else 0."""
+    best = np.zeros(len(begins), dtype=np.float32)
+    for time in asked:
+        within = (begins >= time.first) & (ends <= time.last)
+        across = (begins <= time.last) & (ends >= time.first)
+        best = np.maximum(best, np.select([within, across], [np.float32(1), np.float32(0.5)], np.float32(0)))
+    return best
+
+
 def _fit(time: Stretch, days: Rows) -> Floats:
     long = time.last - time.first
     within = (days >= time.first) & (days <= time.last)

@@ -11,7 +11,7 @@ from phronesis.core.scoring.bonuses import BONUSES, bonus_shares, importance_bon
 from phronesis.core.scoring.features import FEATURES
 from phronesis.core.scoring.formulas import COARSE_DENSE, Formula
 from phronesis.core.scoring.marks import NO_IMPORTANCE, SAID
-from phronesis.core.scoring.signals import Signals
+from phronesis.core.scoring.signals import Question, Signals
 
 CANDIDATES: Final = 200
 """Places that the formula scores: beyond them next to nothing of the evidence was found."""
@@ -26,12 +26,22 @@ BY_KEY: Final = 100.0
 
 FURTHER: Final = "wordings"
 WITHIN: Final = "window"
-"""What ``why`` calls the shares of other wordings, and of the time that the answer is to be of."""
+HAPPENED: Final = "happened"
+"""What ``why`` calls the shares of other wordings, of the time that the answer is to be of, and of what tells of a time
+that the question names."""
 
 IN_WINDOW: Final = 1.0
 """What a fitting time brings where a plan names the time, in standard deviations: less than half of what it brings to a
 text that holds the question's words as well (``formulas``, ``date_covered``), so that it decides among equals and where
 a question has no words of its own ("what happened last week?")."""
+
+
+AT_THE_TIME: Final = 1.5
+ALONE_AT_THE_TIME: Final = 4.0
+"""What telling of a time that the question names brings, in standard deviations, and what it brings beside that, shared
+among the question's other terms: "What happened on March 4?" asks for little else. On four of LoCoMo's dev
+conversations, without an encoder, recall@10 is .799 without them, .804 with 2 and 0, .806 with these and with 2 and 4; recall@1 .508,
+.507, .505 and .502."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,11 @@ class Ranked:
     base: Floats
     scores: Floats
     shares: Mapping[str, Floats]
+
+
+def at_the_time(question: Question) -> np.float32:
+    """Give what a text brings that tells of the time that a question names."""
+    return np.float32(AT_THE_TIME + ALONE_AT_THE_TIME / max(1, question.others))
 
 
 def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
@@ -68,6 +83,8 @@ def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
         out += signals.further.z
     if signals.within is not None:
         out += np.float32(IN_WINDOW) * signals.within
+    if signals.happened is not None:
+        out += at_the_time(signals.question) * signals.happened
     return out
 
 
@@ -84,6 +101,8 @@ def supported(signals: Signals) -> Mask:
         found |= signals.further.covered > 0
     if signals.within is not None:
         found |= signals.within >= 1.0
+    if signals.happened is not None:
+        found |= signals.happened >= 1.0
     return found
 
 
@@ -107,6 +126,8 @@ def rank(lanes: Sequence[Signals], shown: Sequence[Mask], formula: Formula, *, d
             shares[FURTHER] = signals.further.scores[places]
         if signals.within is not None:
             shares[WITHIN] = np.float32(IN_WINDOW) * signals.within[places]
+        if signals.happened is not None:
+            shares[HAPPENED] = at_the_time(signals.question) * signals.happened[places]
         base = _sum(shares, len(places))
         bonuses = bonus_shares(base, _bonuses(signals, places))
         out.append(Ranked(places, base, base + _sum(bonuses, len(places)), {**shares, **bonuses}))

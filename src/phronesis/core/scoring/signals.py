@@ -8,7 +8,7 @@ import numpy as np
 
 from phronesis.core.lexical import ScopeIndex
 from phronesis.core.scoring.arrays import Floats, Mask, Rows, Spread, spread_of
-from phronesis.core.scoring.dates import Stretch, date_fit
+from phronesis.core.scoring.dates import Stretch, date_fit, overlap
 from phronesis.core.scoring.further import Further, Wording, further_scores
 from phronesis.core.scoring.layout import Layout
 from phronesis.core.scoring.marks import NO_DAY
@@ -28,7 +28,8 @@ class Question:
     """What is asked: hashed terms (speakers' names cut out), times named, and whether it asks for a time.
 
     ``asked_on`` is the day (ordinal) from which it looks back. ``further`` are other wordings of what is asked;
-    ``window`` is a time that the answer is to be of: what is within it is lifted whatever it says.
+    ``window`` is a time that the answer is to be of: what is within it is lifted whatever it says. ``others`` counts
+    the terms beside ``times``.
     """
 
     terms: Sequence[int]
@@ -37,6 +38,7 @@ class Question:
     asked_on: int = NO_DAY
     further: Sequence[Wording] = ()
     window: Stretch | None = None
+    others: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,9 @@ class Signals:
     further: Further | None = None
     within: Floats | None = None
     """How well its day, or a time that it names, fits the window, 0 to 1."""
+    happened: Floats | None = None
+    """Whether it tells of a time that is asked for: 1, or .5 where that is part of a longer one. None: none is asked
+    for."""
 
 
 def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals]:
@@ -114,7 +119,7 @@ def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals
             lane=lane, question=question, words=words[n], coverage=coverage(lane.layout, found[n]),
             window=windows[n], pair=pairs[n], window_spread=spreads[1], pair_spread=spreads[2],
             touched=windows[n] > 0, dense=dense[n], known=found[n].known, further=further[n],
-            within=_within(lane, question.window),
+            within=_within(lane, question.window), happened=_happened(lane, question.times),
         )
         for n, lane in enumerate(lanes)
     ]  # fmt: skip
@@ -143,6 +148,19 @@ def _standardised(lanes: Sequence[LaneInput], words: Sequence[Floats]) -> Sequen
 def _there(values: Floats, mask: Mask) -> Floats:
     """Give the values that a mask lets through; uncopied where it lets all."""
     return values if mask.all() else values[mask]
+
+
+def _happened(lane: LaneInput, asked: Sequence[Stretch]) -> Floats | None:
+    """Give ``overlap`` with the times that a text names; with the day it was said where it names none."""
+    if not asked:
+        return None
+    known = lane.properties
+    out = overlap(asked, known.days, known.days)
+    if len(known.dated):
+        named = overlap(asked, known.begins, known.ends)
+        out[known.dated] = 0.0
+        np.maximum.at(out, known.dated, named)
+    return out
 
 
 def _within(lane: LaneInput, window: Stretch | None) -> Floats | None:
