@@ -235,7 +235,7 @@ class Inside:
         return tuple(item for item in made if item.id not in gone), tuple(ended)
 
     def _gated(self, written: Written) -> tuple[Gated, ...]:
-        if written.pending or "messages" not in written.entry.payload:
+        if written.pending:
             return ()
         if written.applied is None:
             return tuple(self._stages.browser.gated_by(self._tenant, written.entry))
