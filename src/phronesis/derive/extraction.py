@@ -13,6 +13,7 @@ import pydantic
 
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.fences import choose_boundary
+from phronesis.core.injected_text import own_text
 from phronesis.core.instants import parse_local
 from phronesis.core.loading import once
 from phronesis.core.naming import MAX_MENTIONS, MAX_SURFACE, RULES_VERSION, find_mentions
@@ -22,7 +23,7 @@ from phronesis.derive.extracting.clauses import is_chinese
 from phronesis.derive.extracting.memory_types import MemoryTypes
 from phronesis.derive.extracting.proposed import ModelGate, ProposedMemory, Said
 from phronesis.derive.extracting.rules import RULES_VERSION as EXTRACT_VERSION
-from phronesis.derive.extracting.rules import Rules, known_languages
+from phronesis.derive.extracting.rules import Rules, known_languages, placed
 from phronesis.derive.extracting.tagging.opinion import second_opinion
 from phronesis.derive.governing import USUAL, WITHHELD, Terms, withheld_in
 from phronesis.derive.handler import DEGRADED_ROLE, Bench, by_role
@@ -191,11 +192,14 @@ class ByModel:
         withheld = [one for one in ruled if one.role == WITHHELD]
         hidden = withheld_in({WITHHELD: withheld})
         texts = {n: text for n, text in texts_of(entry).items() if text.strip() and n not in hidden}
+        own = {n: own_text(text, hosts=entry.payload["messages"][n]["role"] == "user") for n, text in texts.items()}
+        if not any(one.text.strip() for one in own.values()):
+            return ruled
         if not texts or sum(map(len, texts.values())) > MAX_SHOWN:
             return ruled
         known = self.rules.rules
         learns = known is not None and entry.payload.get("infer") is not False
-        said = messages_said(entry, texts)
+        said = messages_said(entry, {n: one.text for n, one in own.items() if one.text.strip()})
         types = known.types if learns and known is not None else None
         task = Task(instructions(types, texts.values()), _fenced(entry, said), Found)
         answer = self.asker.ask(bench.tenant, task)
@@ -213,7 +217,9 @@ class ByModel:
         if not learns or known is None:
             return [*outcomes, *learned((), refusals_by(ruled), made_by)]
         gate = ModelGate(known.types, known.gate, known_languages())
-        proposals, refusals = self.rules.terms.sifted(*gate(answer.value.memories, said), texts)
+        proposed, gated = gate(answer.value.memories, said)
+        proposed = [placed(one, own[one.n]) for one in proposed]
+        proposals, refusals = self.rules.terms.sifted(proposed, gated, texts)
         taken = {one.n for one in proposals} | {one.n for one in refusals}
         refusals += [one for one in refusals_by(ruled) if one.n not in taken]
         outcomes += learned(proposals, refusals, made_by)

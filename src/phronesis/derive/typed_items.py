@@ -12,13 +12,15 @@ from typing import Any, Final
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.ids import item_id
+from phronesis.core.injected_text import has_context
 from phronesis.core.instants import offset_minutes, parse_moment
 from phronesis.core.items import DEFAULT_IMPORTANCE, UTC_OFFSET, Item, Trust
 from phronesis.core.loading import once
-from phronesis.core.proposals import USER, Proposal
+from phronesis.core.proposals import GATED, USER, Proposal, refusals_in
 from phronesis.core.prospective import DUE
 from phronesis.core.statements import COMPARED, OCCASIONS, Saying, form_of
 from phronesis.derive.consolidation import BY, consolidated
+from phronesis.derive.extracting.gate import INJECTED, refusal
 from phronesis.derive.extracting.memory_types import MemoryTypes, compared, load_memory_types
 from phronesis.derive.governing import USUAL, Terms
 from phronesis.derive.guarding import suspected, suspicions
@@ -29,6 +31,7 @@ from phronesis.derive.verdicts import Stated
 from phronesis.storage.lane_view import LaneView
 
 TYPES_VERSION: Final = "memory-types/1"
+INJECTED_VERSION: Final = "injected/1"
 
 TYPE: Final = "memory_type"
 """The role of the outcome that says what is known of a key: ``{cardinality, compared?, retention?, conflict?}``."""
@@ -41,7 +44,13 @@ class Looking:
     terms: Terms = USUAL
 
     def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Look the key up in the memory types, and for orders to a model in what is trusted less than the user."""
+        """Look the key up in the memory types, and for orders to a model in what is trusted less than the user.
+
+        What holds a composed context, or a line of one, is refused.
+        """
+        if has_context(entry.payload["content"]):
+            refused = refusal(0, entry.payload["content"], INJECTED)
+            return [Outcome(role=GATED, made_by=INJECTED_VERSION, body={"refusals": [refused.to_dict()]})]
         below = _trust(entry.payload) < Trust.USER
         found = suspicions({0: entry.payload["content"]} if below else {})
         key = entry.payload.get("key")
@@ -69,7 +78,7 @@ def _types() -> MemoryTypes:
 def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     """Make the one item of an entry, or say again one that is held; its subject becomes an entity."""
     payload = entry.payload
-    if is_erased(payload):
+    if is_erased(payload) or any(one.rule == INJECTED for one in refusals_in(entry, outcomes)):
         return Changes()
     item = suspected(outcomes).held(0, _item(view, entry))
     if item.subject is None or item.quarantine is not None:

@@ -241,7 +241,7 @@ class Inside:
 
     def _gated(self, written: Written) -> tuple[Gated, ...]:
         """Give what was taken out before it was recorded, and what made no item."""
-        if written.pending or "messages" not in written.entry.payload:
+        if written.pending:
             return written.redacted
         if written.applied is None:
             return (*written.redacted, *self._stages.browser.gated_by(self._tenant, written.entry))

@@ -9,6 +9,9 @@ from phronesis.derive.extracting.cast import quoted_one
 from phronesis.derive.extracting.clauses import MASK, Clause, Masked, Sentence, has_han, with_capitals
 from phronesis.derive.extracting.tables import Language
 
+INJECTED: Final = "injected"
+"""The rule that refuses what nobody in the conversation wrote (``core.injected_text``)."""
+
 REASONS: Final = {
     "question": "a question states nothing",
     "joke": "it is said as a joke or an exaggeration",
@@ -20,6 +23,7 @@ REASONS: Final = {
     "assistant": "what the assistant says is no source about the person",
     "third_party_unknown": "it is not clear who is meant",
     "instruction": "a tool's answer may not tell what to do or to remember",
+    INJECTED: "it repeats a composed context, or a program put it into the message",
     "operator": "what the operator writes is policy, not memory",
     "unlikely": "said this way it seldom is what a rule takes it for",
     "low_confidence": "the wording is not clear enough for what its source must have",

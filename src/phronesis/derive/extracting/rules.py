@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Any, Final
 
 from phronesis.core.entries import Entry, is_erased
+from phronesis.core.injected_text import OwnText, own_text
 from phronesis.core.instants import parse_local
 from phronesis.core.loading import once
 from phronesis.core.proposals import USER, Proposal, Refusal
 from phronesis.core.statements import timed
 from phronesis.derive.extracting.answers import read_answer
 from phronesis.derive.extracting.cast import Cast
-from phronesis.derive.extracting.gate import MAX_REFUSALS, Gate, refusal
+from phronesis.derive.extracting.gate import INJECTED, MAX_REFUSALS, Gate, refusal
 from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryTypes, compared, load_memory_types
 from phronesis.derive.extracting.reading import Reading
@@ -21,7 +22,7 @@ from phronesis.derive.extracting.tables import Language, load_language
 from phronesis.derive.extracting.tagging.opinion import SecondOpinion
 from phronesis.derive.instructions import speaker_name
 
-RULES_VERSION: Final = "extract-rules/15"
+RULES_VERSION: Final = "extract-rules/16"
 """Rises when the tables, the rules or the network beside them change what is found: it stands with every outcome."""
 
 LANGUAGES: Final = ("en", "zh")
@@ -78,7 +79,16 @@ class Rules:
             return [], [refusal(n, text, "assistant")]
         if role not in {"user", "tool"}:
             return [], [refusal(n, text, "operator")]
-        languages = known_languages()
+        own = own_text(text, hosts=role == "user")
+        if text.strip() and not own.text.strip():
+            return [], [refusal(n, text, INJECTED)]
+        kept, refused = self._read(n, message, own.text, at)
+        return [placed(one, own) for one in kept], refused
+
+    def _read(
+        self, n: int, message: Mapping[str, Any], text: str, at: datetime
+    ) -> tuple[list[Proposal], list[Refusal]]:
+        role, languages = message["role"], known_languages()
         cast = Cast(speaker=(speaker_name(message.get("name")) if role == "user" else None) or USER)
         closed = closed_up(text) if role == "user" else None
         read = text if closed is None else closed.text
@@ -109,3 +119,9 @@ class Rules:
         if row is None or one.value is None:
             return one
         return replace(one, compared=compared(row, one.value, at=at))
+
+
+def placed(one: Proposal, own: OwnText) -> Proposal:
+    """Give a proposal from what is left of a message, with its place in the whole message."""
+    start = own.place(one.start)
+    return replace(one, start=start, end=start + one.end - one.start)

@@ -1,0 +1,71 @@
+"""Composed contexts and blocks of hosts are told apart from what somebody wrote, by their form."""
+
+import time
+
+import pytest
+
+from phronesis.core.injected_text import has_context, own_text
+
+ID = "01a22377-5f69-85c3-acee-e47f8f2280dc"
+FENCED = f"<memory-123456789>\n[mem:{ID}] (2026-05-01, user) I live in Lyon.\n</memory-123456789>"
+CONTEXT = f"# System\nProfile:\n[mem:{ID}] I live in Lyon\n\n# Memory\n{FENCED}\n\n# User message\nWhat should I see?"
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        (CONTEXT, ""),
+        (f"{CONTEXT}\nI moved to Paris.", "I moved to Paris."),
+        (f"I moved to Paris.\n{CONTEXT}", "I moved to Paris."),
+        (f"{FENCED}\nI moved to Paris.", "I moved to Paris."),
+        (f"Before. {FENCED} After.", "Before.\nAfter."),
+        (f"> [mem:{ID}] I live in Lyon\nnot any more", "not any more"),
+        ("- [m1] (2026-05-01, user) Home city: Lyon\n不再是了", "不再是了"),
+        ("<turn-123456789 role=\"user\">\nI live in Lyon.", ""),
+        ("<system-reminder>\nThe user prefers tabs.\n</system-reminder>\ncontinue", "continue"),
+        ("<system-reminder>The user prefers tabs.\nI use Vim.\n</system-reminder>\ncontinue", "continue"),
+        ('<file path="cv.txt">\nI am a nurse.\n</file>', ""),
+        ("Improve it: <cv>\nI am a nurse.\n</cv>\nI am Bob.", "Improve it:\nI am Bob."),
+    ],
+)  # fmt: skip
+def test_what_nobody_wrote_is_left_out(text: str, own: str) -> None:
+    assert "\n".join(line.strip() for line in own_text(text).text.splitlines() if line.strip()) == own
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I live in Lyon.",
+        "# Memory\nMy notes on memory: I live in Lyon.",
+        "I <b>really</b> live in Lyon",
+        "if a <b and c> d: x\n[1] a reference",
+        "a List<String> and\na Map<String, String>",
+    ],
+)
+def test_what_somebody_wrote_stays(text: str) -> None:
+    assert own_text(text).text == text
+    assert not has_context(text)
+
+
+def test_places_are_those_in_the_whole_text() -> None:
+    text = f"Ana.\n{FENCED}\nBob and\n<x>\ny\n</x>\nCy"
+    own = own_text(text)
+    for word in ("Ana", "Bob", "Cy"):
+        start = own.place(own.text.index(word))
+        assert text[start : start + len(word)] == word
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["<a>\n", "</a>\n", "<a>\nx\n</a>\n", "<memory-123456789>", f"{FENCED}\n", "[m1] x\n", "# Memory\n", "<a ",
+     "memory-123456 turn-123456 ", "[mem:", "<a>" + " " * 200],
+)  # fmt: skip
+def test_time_grows_with_the_length_alone(piece: str) -> None:
+    def seconds(size: int) -> float:
+        text = piece * (size // len(piece))
+        start = time.thread_time()
+        own_text(text)
+        return time.thread_time() - start
+
+    small, large = min(seconds(20_000) for _ in range(3)), min(seconds(160_000) for _ in range(3))
+    assert large < 24 * max(small, 0.001)
