@@ -28,7 +28,9 @@ _EXPLAINS: Final = re.compile(r"\b(memory|turn)-[0-9]{6,12}\b")
 _EXPLANATION: Final = 1_000
 """Characters of the paragraph that says what both fences mean, at most."""
 
-_CITATION: Final = re.compile(r"\[(?:quoted )?mem:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\]", re.I)
+_CITATION: Final = re.compile(
+    r"\[(?:quoted )?mem:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\]", re.IGNORECASE
+)
 _CITES: Final = re.compile(r"(?:\[(?:[mp][0-9]{1,4}|policy:[0-9]{1,4})\][ ,]*)+")
 """How a line begins that cites by an alias."""
 
