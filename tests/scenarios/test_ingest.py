@@ -161,6 +161,7 @@ def test_a_log_is_read_in_the_encoding_that_powershell_wrote(memory: Memory, tmp
     [
         ('<?xml version="1.0"?><test-run id="2"><test-case result="Failed"/></test-run>', "log", "NUnit 3"),
         ("<assemblies><assembly/></assemblies>", "log", r"xUnit\.net"),
+        ('<testsuites><testsuite name="s"><properties & >', "log", "not well-formed"),
         ('<?xml version="1.0"?><suites/>', "log", "first element is <suites>"),
         ("<!DOCTYPE testsuites SYSTEM 'file:///etc/hostname'><testsuites/>", "log", "document type"),
         ('{"stats": {"failures": 1}, "failures": [{"title": "adds"}]}', "log", "one JSON document"),

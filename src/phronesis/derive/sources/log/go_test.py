@@ -64,7 +64,8 @@ class _Package:
 def read_go_test(reading: Reading) -> None:
     """Find the tests that failed, the packages that failed without one, and how many passed."""
     packages = list(_packages(reading))
-    built = {name for line in reading.lines if line.text.startswith("# ") for name in line.text.split()[1:2]}
+    headers = [line.text.split()[1:3] for line in reading.lines if line.text.startswith("# ")]
+    built = {word.strip("[]").removesuffix(".test").removesuffix("_test") for header in headers for word in header}
     found = [one for package in packages for one in _failures(reading, package, built)]
     for one in found:
         reading.found(one)
@@ -150,7 +151,7 @@ def _failures(reading: Reading, package: _Package, built: AbstractSet[str]) -> I
         if found.message or test.name not in above:
             yield found
     if package.status == "FAIL" and not failed:
-        yield crash or _without_test(reading, package, follows=package.name in built)
+        yield crash or _without_test(reading, package, follows=(package.name or "").removesuffix("_test") in built)
     elif crash is not None and not failed:
         yield crash
 
@@ -211,7 +212,7 @@ def _running(reading: Reading, package: _Package, crash: Finding) -> list[str]:
     """Name the tests that a crash ended: those that a time-out lists, else the one that ran."""
     n = crash.first + 1
     if reading.text(n).startswith("running tests"):
-        listed = []
+        listed = list[str]()
         while len(listed) < _MOST_RUNNING and (match := _RUNNING.match(reading.text(n + 1))):
             listed.append(match[1])
             n += 1

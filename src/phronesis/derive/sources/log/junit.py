@@ -112,6 +112,16 @@ def is_junit(text: str) -> bool:
     return root_of(text) in {"testsuites", "testsuite"}
 
 
+def is_broken(text: str) -> bool:
+    """Tell whether a report is not well-formed and tells nothing of tests before its fault."""
+    report = _Report(_FORBIDDEN.sub(" ", text))
+    try:
+        report.parse()
+    except _RefusedError:
+        return False
+    return report.broken and not any(suite.counts["tests"] or suite.unlisted for suite in report.suites)
+
+
 def read_junit(raw: Raw) -> list[Draft]:
     """Give a draft for each case that failed, and one for each suite in which none did."""
     text = _FORBIDDEN.sub(" ", raw.text)
@@ -138,6 +148,7 @@ class _Report:
     def __init__(self, text: str) -> None:
         self.suites: list[_Suite] = []
         self.name = ""
+        self.broken = False
         self._data = text.removeprefix("\ufeff").encode()
         self._shift = len(text) - len(text.removeprefix("\ufeff"))
         self._open: list[_Suite] = []
@@ -159,7 +170,9 @@ class _Report:
         try:
             self._parser.Parse(self._data, True)
         except expat.ExpatError:
-            return
+            self.broken = True
+            while self._open:  # what broke off declared its failures at its beginning
+                self._closed(self._open.pop())
 
     def _refuse(self, *_declared: object) -> None:
         raise _RefusedError
