@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from phronesis.derive.sources.log.junit import is_broken, is_junit, root_of
+from phronesis.derive.sources.log.junit_xml import is_broken, is_junit, root_of
 from phronesis.derive.sources.port import Raw
 from phronesis.derive.sources.run import holds_run
 from phronesis.derive.sources.transcripts import transcripts
