@@ -1,5 +1,6 @@
 """What was tried, taken in: records and raw sources become events that say where they stand and who wrote them."""
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -147,6 +148,17 @@ def test_a_file_that_is_no_text_is_refused(memory: Memory, tmp_path: Path) -> No
     (tmp_path / "large.log").write_text("x" * 8_000_001)
     with pytest.raises(InputError, match="split it"):
         memory.ingest_source(path=tmp_path / "large.log", source_type="log")
+
+
+def test_words_in_capitals_are_no_errors(memory: Memory) -> None:
+    said = [
+        ("user", "Answer with EXACTLY one word. In an EMERGENCY call the nurse."),
+        ("assistant", "OK. EXECUTION starts."),
+    ]
+    text = json.dumps([{"role": role, "content": content} for role, content in said])
+    ((event, _),) = memory.ingest_source(text=text, source_type="chat")
+    assert event.data.get("artifacts", []) == []
+    assert memory.rebuild(verify=True).equal
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
