@@ -1,5 +1,6 @@
 """What was tried, taken in: records and raw sources become events that say where they stand and who wrote them."""
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -149,6 +150,17 @@ def test_a_file_that_is_no_text_is_refused(memory: Memory, tmp_path: Path) -> No
         memory.ingest_source(path=tmp_path / "large.log", source_type="log")
 
 
+def test_words_in_capitals_are_no_errors(memory: Memory) -> None:
+    said = [
+        ("user", "Answer with EXACTLY one word. In an EMERGENCY call the nurse."),
+        ("assistant", "OK. EXECUTION starts."),
+    ]
+    text = json.dumps([{"role": role, "content": content} for role, content in said])
+    ((event, _),) = memory.ingest_source(text=text, source_type="chat")
+    assert event.data.get("artifacts", []) == []
+    assert memory.rebuild(verify=True).equal
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 def test_a_log_is_read_in_the_encoding_that_powershell_wrote(memory: Memory, tmp_path: Path, encoding: str) -> None:
     (tmp_path / "error.txt").write_bytes("ERROR disk is full\r\n".encode(encoding))
@@ -161,6 +173,7 @@ def test_a_log_is_read_in_the_encoding_that_powershell_wrote(memory: Memory, tmp
     [
         ('<?xml version="1.0"?><test-run id="2"><test-case result="Failed"/></test-run>', "log", "NUnit 3"),
         ("<assemblies><assembly/></assemblies>", "log", r"xUnit\.net"),
+        ('<testsuites><testsuite name="s"><properties & >', "log", "not well-formed"),
         ('<?xml version="1.0"?><suites/>', "log", "first element is <suites>"),
         ("<!DOCTYPE testsuites SYSTEM 'file:///etc/hostname'><testsuites/>", "log", "document type"),
         ('{"stats": {"failures": 1}, "failures": [{"title": "adds"}]}', "log", "one JSON document"),

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from phronesis.derive.sources.log.junit import is_junit, root_of
+from phronesis.derive.sources.log.junit_xml import is_broken, is_junit, root_of
 from phronesis.derive.sources.port import Raw
 from phronesis.derive.sources.run import holds_run
 from phronesis.derive.sources.transcripts import transcripts
@@ -46,7 +46,9 @@ def refuse_unsupported(source_type: str, raw: Raw) -> None:
 def _xml(text: str) -> str:
     root = root_of(text)
     if not root or is_junit(text):
-        return ""
+        return (
+            "JUnit XML that is not well-formed and lists no case before its fault" if root and is_broken(text) else ""
+        )
     declared = text.lstrip("\ufeff \t\r\n").startswith(("<?xml", "<!"))
     return _ROOTS.get(root, f"XML whose first element is <{root:.40}>" if declared else "")
 

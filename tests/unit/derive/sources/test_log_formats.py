@@ -267,6 +267,7 @@ def test_maven_is_read_behind_any_time(stamp: str) -> None:
             [("CartSpec: rounds", "2 did not equal 3")],
         ),
         ("[ERROR] /u/A.kt: (12, 5) Unresolved reference: foo", [("build /u/A.kt", "error: Unresolved reference: foo")]),
+        ("[ERROR] /C:/u/A.java:[12,5] ';' expected", [("build /C:/u/A.java", "error: ';' expected")]),
         ("e: file:///u/A.kt:12:5 Unresolved reference: foo", [("build /u/A.kt", "error: Unresolved reference: foo")]),
         (
             "LINK : fatal error LNK1104: cannot open file 'foo.lib' [C:\\src\\shop.vcxproj]",
@@ -450,6 +451,12 @@ def test_what_failed_in_a_junit_report_is_a_failure(text: str, expected: list[tu
 def test_what_passed_in_the_end_is_a_success(case: str) -> None:
     (draft,) = log(suite(case))
     assert (draft.label, draft.result) == ("success", "1 passed")
+
+
+def test_a_report_that_breaks_off_keeps_the_failures_that_it_declared() -> None:
+    assert failures('<testsuite name="s" tests="1" failures="1"><properties><property name="a"') == [
+        ("s", "1 failed; the report counts them and lists no case")
+    ]
 
 
 @pytest.mark.parametrize("status", ['status="notrun"', 'status="disabled"', 'result="suppressed"'])

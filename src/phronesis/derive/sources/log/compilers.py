@@ -5,7 +5,7 @@ from typing import Final
 
 from phronesis.derive.sources.log.findings import Finding, Reading
 
-_FILE: Final = r"((?:[A-Za-z]:[\\/])?[^\s:()\[\]{}\"'<>|][^:\n()\"<>|{}]{0,300})"
+_FILE: Final = r"((?:/?[A-Za-z]:[\\/])?[^\s:()\[\]{}\"'<>|][^:\n()\"<>|{}]{0,300})"
 _SEVERITY: Final = r"(fatal error|error|warning|note|info)"
 _COLON: Final = re.compile(
     _FILE

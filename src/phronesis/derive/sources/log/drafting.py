@@ -142,11 +142,13 @@ def _same(one: Finding) -> tuple[Any, ...]:
 
 def _failure(reading: Reading, part: Part, same: Sequence[Finding]) -> Draft:
     one = same[0]
+    places = {found.place for found in same}
+    count = len(same) if None in places else len(places)  # Maven tells each error twice
     observed: dict[str, Any] = {"status": one.status} if one.test is not None else {}
     observed |= {
         "error_type": one.error_type, "exit_code": part.exit_code, "seconds": one.seconds,
         "frames": list(one.frames[:MAX_FRAMES]), "causes": list(one.causes), "line": one.place,
-        "count": len(same) if len(same) > 1 else None, "warnings": part.warnings or None,
+        "count": count if count > 1 else None, "warnings": part.warnings or None,
         "suite": _counted(part.summaries) or None,
     }  # fmt: skip
     observed = {name: value for name, value in observed.items() if value not in (None, [])}

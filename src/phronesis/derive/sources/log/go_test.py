@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -26,6 +27,10 @@ _QUIET: Final = ("FAIL", "PASS", "ok", "coverage: ", "goos: ", "goarch: ", "pkg:
 
 _MESSAGES: Final = 3
 """Messages of one test that its result names: which of them is the failure and which a note, the text does not say."""
+
+
+_MOST_RUNNING: Final = 100
+"""Running tests that a time-out's list is read to."""
 
 
 @dataclass(slots=True)
@@ -59,7 +64,9 @@ class _Package:
 def read_go_test(reading: Reading) -> None:
     """Find the tests that failed, the packages that failed without one, and how many passed."""
     packages = list(_packages(reading))
-    found = [one for package in packages for one in _failures(reading, package)]
+    headers = [line.text.split()[1:3] for line in reading.lines if line.text.startswith("# ")]
+    built = {word.strip("[]").removesuffix(".test").removesuffix("_test") for header in headers for word in header}
+    found = [one for package in packages for one in _failures(reading, package, built)]
     for one in found:
         reading.found(one)
     if packages:
@@ -120,8 +127,11 @@ def _result(text: str) -> tuple[int, str, str, float | None] | None:
     return start if not text[:start].strip() else 0, match[2], match[1], float(match[3]) if match[3] else None
 
 
-def _failures(reading: Reading, package: _Package) -> Iterator[Finding]:
-    """Give what failed in a package: its tests, or the package itself where no test did."""
+def _failures(reading: Reading, package: _Package, built: AbstractSet[str]) -> Iterator[Finding]:
+    """Give what failed in a package: its tests, or the package itself where no test did.
+
+    ``built`` names the packages of which the compiler's messages stand in the log.
+    """
     crash = _crash(reading, package)
     if crash is not None:
         reading.take(crash.first, crash.last)
@@ -141,7 +151,7 @@ def _failures(reading: Reading, package: _Package) -> Iterator[Finding]:
         if found.message or test.name not in above:
             yield found
     if package.status == "FAIL" and not failed:
-        yield crash or _without_test(reading, package)
+        yield crash or _without_test(reading, package, follows=(package.name or "").removesuffix("_test") in built)
     elif crash is not None and not failed:
         yield crash
 
@@ -202,8 +212,8 @@ def _running(reading: Reading, package: _Package, crash: Finding) -> list[str]:
     """Name the tests that a crash ended: those that a time-out lists, else the one that ran."""
     n = crash.first + 1
     if reading.text(n).startswith("running tests"):
-        listed = []
-        while match := _RUNNING.match(reading.text(n + 1)):
+        listed = list[str]()
+        while len(listed) < _MOST_RUNNING and (match := _RUNNING.match(reading.text(n + 1))):
             listed.append(match[1])
             n += 1
         if listed:
@@ -212,15 +222,13 @@ def _running(reading: Reading, package: _Package, crash: Finding) -> list[str]:
     return [package.crashed] if package.crashed else []
 
 
-def _without_test(reading: Reading, package: _Package) -> Finding:
+def _without_test(reading: Reading, package: _Package, *, follows: bool) -> Finding:
     """Tell of a package that failed though none of its tests did: it was not built, or its program ended badly."""
-    built = package.verdict.endswith("failed]") and any(
-        reading.text(n).startswith("# ") and (package.name or "") in reading.text(n) for n in range(package.end)
-    )
+    follows = follows and package.verdict.endswith("failed]")
     words = [text for n in package.loose if not (text := reading.text(n).strip()).startswith(_QUIET)]
     ended = next((text for text in reversed(words) if not text.startswith("exit status ")), "")
     message = package.verdict.strip("[]") if package.verdict.endswith("]") else ended or (words or ["failed"])[-1]
-    return Finding(tool="go test", first=package.end, last=package.end, message=f"error: {message}", follows=built,
+    return Finding(tool="go test", first=package.end, last=package.end, message=f"error: {message}", follows=follows,
                    suite=package.name, ran=f"go test {package.name}")  # fmt: skip
 
 

@@ -8,10 +8,8 @@ before that place.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
-from xml.parsers import expat
 
 from phronesis.core.experience.artifacts import is_error_name
 from phronesis.core.experience.drafts import Artifact, Draft
@@ -20,6 +18,7 @@ from phronesis.core.instants import FUTURE_TOLERANCE
 from phronesis.derive.sources.log.drafting import in_short
 from phronesis.derive.sources.log.findings import Finding, Reading, bare_test, short_type, test_in_words
 from phronesis.derive.sources.log.go_test import said_by_go
+from phronesis.derive.sources.log.junit_xml import FORBIDDEN, KEPT, Case, RefusedError, Report, Suite
 from phronesis.derive.sources.log.lines import lines_of, moment
 from phronesis.derive.sources.log.pytest_output import block_error, typed
 from phronesis.derive.sources.log.traces import read_traces
@@ -27,98 +26,22 @@ from phronesis.derive.sources.places import LineIndex
 from phronesis.derive.sources.port import Raw
 
 _NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_KEPT: Final = 20_000
-"""Characters of a failure's text that are looked at."""
-
-_FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _PYTEST_SETUP: Final = re.compile(r'failed on (?:setup|teardown) with "(.*)"\Z', re.DOTALL)
-_FAILED: Final = ("failure", "error", "rerunFailure", "rerunError")
-_OUTPUT: Final = ("system-out", "system-err")
-_FLAKY: Final = ("flakyFailure", "flakyError")
-"""Surefire's names for a try that failed before one that passed."""
-
-_STATUS: Final = {
-    "failed": "failure", "failure": "failure", "fail": "failure", "error": "error", "errored": "error",
-    "notrun": "skipped", "disabled": "skipped", "skipped": "skipped", "suppressed": "skipped", "ignored": "skipped",
-    "pending": "skipped",
-}  # fmt: skip
-"""What the attributes ``status`` and ``result`` of a case say, where no element does."""
-
 _MESSAGES: Final = 3
 _PLACED: Final = re.compile(r"((?:[A-Za-z]:)?[\w./\\@-]{1,200}\.\w{1,8}):\d{1,9}(?::\d{1,9})?:? ?(.*)\Z")
 _LABELS: Final = frozenset({"failed", "failure", "error", "fail", "test failed", "test failure", "assertion failed"})
 """Messages that repeat the element's name: the text says what failed."""
 
 _IN_ONE_LINE: Final = re.compile(r"\b((?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception|Warning))\b:? ?")
-_VERSIONS: Final = {"java.version": "java", "python.version": "Python", "os.name": "", "node.version": "node"}
-
-
-class _RefusedError(Exception):
-    """The document declares a type."""
-
-
-@dataclass(slots=True)
-class _Case:
-    name: str
-    classname: str
-    attributes: Mapping[str, str]
-    begin: int
-    end: int = 0
-    status: str | None = None
-    messages: list[str] = field(default_factory=list)
-    error_type: str | None = None
-    text: list[str] = field(default_factory=list)
-    output: list[str] = field(default_factory=list)
-    kept: int = 0
-    flaky: bool = False
-
-
-@dataclass(slots=True)
-class _Suite:
-    name: str
-    attributes: Mapping[str, str]
-    begin: int
-    end: int | None = None
-    counts: dict[str, Any] = field(
-        default_factory=lambda: dict.fromkeys(("tests", "passed", "failed", "errors", "skipped"), 0)
-    )
-    facts: list[str] = field(default_factory=list)
-    failing: list[_Case] = field(default_factory=list)
-    flaky: int = 0
-    listed: int = 0
-    unlisted: int = 0
-
-
-_PROLOG: Final = re.compile(r"\s+|<\?[^>]{0,2000}>|<!--")
-_ROOT: Final = re.compile(r"<(!DOCTYPE|(?:[\w.-]{1,60}:)?[A-Za-z][\w.-]{0,80})")
-
-
-def root_of(text: str) -> str:
-    """Give the name of an XML text's first element without its prefix, or ``!DOCTYPE``; empty for other texts."""
-    n = 1 if text.startswith("\ufeff") else 0
-    while match := _PROLOG.match(text, n):
-        n = match.end()
-        if match[0] == "<!--":
-            n = text.find("-->", n)
-            if n < 0:
-                return ""
-            n += len("-->")
-    root = _ROOT.match(text, n)
-    return root[1].rpartition(":")[2] if root else ""
-
-
-def is_junit(text: str) -> bool:
-    """Tell whether a text is such a report by its first element."""
-    return root_of(text) in {"testsuites", "testsuite"}
 
 
 def read_junit(raw: Raw) -> list[Draft]:
     """Give a draft for each case that failed, and one for each suite in which none did."""
-    text = _FORBIDDEN.sub(" ", raw.text)
-    report, index = _Report(text), LineIndex(raw.text)
+    text = FORBIDDEN.sub(" ", raw.text)
+    report, index = Report(text), LineIndex(raw.text)
     try:
         report.parse()
-    except _RefusedError:
+    except RefusedError:
         return []
     out: list[Draft] = []
     for suite in report.suites:
@@ -132,145 +55,7 @@ def read_junit(raw: Raw) -> list[Draft]:
     return out
 
 
-class _Report:
-    """Walks over a report and keeps what its suites and cases say."""
-
-    def __init__(self, text: str) -> None:
-        self.suites: list[_Suite] = []
-        self.name = ""
-        self._data = text.removeprefix("\ufeff").encode()
-        self._shift = len(text) - len(text.removeprefix("\ufeff"))
-        self._open: list[_Suite] = []
-        self._case: _Case | None = None
-        self._of_suite = False
-        self._top: _Suite | None = None
-        self._inside = ""
-        self._seen = (0, 0)
-        self._parser = expat.ParserCreate("utf-8")
-        self._parser.buffer_text = True
-        self._parser.StartDoctypeDeclHandler = self._refuse
-        self._parser.EntityDeclHandler = self._refuse
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._characters
-
-    def parse(self) -> None:
-        """Read the report as far as it is well formed."""
-        try:
-            self._parser.Parse(self._data, True)
-        except expat.ExpatError:
-            return
-
-    def _refuse(self, *_declared: object) -> None:
-        raise _RefusedError
-
-    def _here(self, *, after: bool = False) -> int:
-        """Give the character where the parser stands, or the one after the tag that begins there."""
-        byte = self._parser.CurrentByteIndex
-        if after:
-            close = self._data.find(b">", byte)
-            byte = len(self._data) if close < 0 else close + 1
-        before, characters = self._seen
-        if byte >= before:  # places only go forward: each byte is decoded once
-            characters += len(self._data[before:byte].decode(errors="ignore"))
-            self._seen = (byte, characters)
-        return characters + self._shift
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        name = tag.rpartition(":")[2]
-        if name == "testsuites" and not self._open:
-            self.name = attributes.get("name", "")
-            self._top = _Suite(self.name, attributes, self._here())
-            self._open.append(self._top)  # cases may stand here, outside of every suite
-        elif name in {"testsuite", "testsuites"}:
-            suite = _Suite(attributes.get("name", ""), attributes, self._here())
-            self.suites.append(suite)
-            self._open.append(suite)
-        elif name == "testcase" and self._open:
-            self._case = _Case(attributes.get("name", ""), attributes.get("classname", ""), attributes, self._here())
-        elif name == "property" and self._open:
-            self._property(attributes)
-        elif name in _FAILED and self._case is None and self._open:  # of a whole suite
-            self._case = _Case(self._open[-1].name, "", {}, self._here())
-            self._of_suite = True
-            self._fault(name, attributes)
-        elif name in _OUTPUT and not self._inside:
-            self._inside = name
-        elif self._case is not None:
-            self._fault(name, attributes)
-
-    def _fault(self, name: str, attributes: Mapping[str, str]) -> None:
-        """Take what an element in a case says: a failure outweighs that it was skipped."""
-        case = self._case
-        if case is None or name not in (*_FAILED, *_FLAKY, "skipped"):
-            return
-        if name in _FLAKY:
-            case.flaky = True
-        elif name == "skipped":
-            case.status = case.status or "skipped"
-        else:
-            self._inside = name
-            if case.status in {None, "skipped"}:
-                case.status = "error" if name.lower().endswith("error") else "failure"
-                case.error_type = attributes.get("type") or None
-            case.messages.append(attributes.get("message", ""))
-
-    def _property(self, attributes: Mapping[str, str]) -> None:
-        before = _VERSIONS.get(attributes.get("name", ""))
-        if before is not None and len(self._open[-1].facts) < len(_VERSIONS):
-            self._open[-1].facts.append(f"{before} {attributes.get('value', '')[:60]}".strip())
-
-    def _characters(self, text: str) -> None:
-        case = self._case
-        if case is None and self._inside in _OUTPUT and self._open and len(self._open[-1].failing) == 1:
-            case = self._open[-1].failing[0]  # Bazel puts a test's output behind its one case
-        if case is not None and self._inside and case.kept < _KEPT:
-            (case.text if self._inside in _FAILED else case.output).append(text[:_KEPT])
-            case.kept += len(text)
-
-    def _end(self, tag: str) -> None:
-        name = tag.rpartition(":")[2]
-        if name == self._inside:
-            self._inside = ""
-            if self._of_suite and self._case is not None:
-                case, self._case, self._of_suite = self._case, None, False
-                self._counted(case)
-        elif name == "testcase" and self._case is not None:
-            case, self._case = self._case, None
-            self._counted(case)
-        elif name in {"testsuite", "testsuites"} and self._open:
-            suite = self._open.pop()
-            suite.end = self._here(after=True)
-            self._closed(suite)
-
-    def _counted(self, case: _Case) -> None:
-        suite = self._open[-1]
-        told = [_STATUS.get(case.attributes.get(name, "").lower()) for name in ("status", "result")]
-        case.status = case.status or next((one for one in told if one), None)
-        name = {"failure": "failed", "error": "errors", "skipped": "skipped"}.get(case.status or "", "passed")
-        suite.counts["tests"] += 1
-        suite.counts[name] += 1
-        suite.flaky += case.flaky
-        if name in {"failed", "errors"}:
-            suite.listed += 1
-            case.end = self._here(after=True)
-            suite.failing.append(case)
-
-    def _closed(self, suite: _Suite) -> None:
-        """Note failures that a suite counts though it lists none; a suite around others counts theirs."""
-        declared = sum(_number(suite.attributes.get(name)) for name in ("failures", "errors"))
-        suite.unlisted = 0 if suite.listed else declared
-        if self._open:
-            self._open[-1].listed += suite.listed + suite.unlisted
-        if suite is self._top and (suite.counts["tests"] or suite.unlisted):
-            self.suites.insert(0, suite)
-
-
-def _number(given: str | None) -> int:
-    return int(given) if given and re.fullmatch(r"\d{1,9}", given) else 0
-
-
-def _case_draft(raw: Raw, index: LineIndex, suite: _Suite, case: _Case, *, pytest: bool) -> Draft:
+def _case_draft(raw: Raw, index: LineIndex, suite: Suite, case: Case, *, pytest: bool) -> Draft:
     name = f"{case.classname}.{case.name}" if case.classname else case.name
     error = _error(case)
     status = case.status or "failure"
@@ -301,9 +86,9 @@ def _case_draft(raw: Raw, index: LineIndex, suite: _Suite, case: _Case, *, pytes
     )
 
 
-def _error(case: _Case) -> Finding:
+def _error(case: Case) -> Finding:
     """Give the error of a failing case: from its ``message``, its text, and its ``type`` where that names an error."""
-    text = "".join(case.text)[:_KEPT]
+    text = "".join(case.text)[:KEPT]
     lines = [line for line in text.splitlines() if line.strip() and not _is_title(line, case)]
     said = [_bare(message) for message in case.messages if message.strip()]
     said = [message for message in said if message.casefold() not in _LABELS] if lines else said
@@ -334,7 +119,7 @@ def _error(case: _Case) -> Finding:
     )  # fmt: skip
 
 
-def _is_title(line: str, case: _Case) -> bool:
+def _is_title(line: str, case: Case) -> bool:
     """Tell whether a line of a failure's text only names the test, as PHPUnit and Jest begin."""
     bare = line.strip()
     return bare.startswith("● ") or bare in {case.name, f"{case.classname}::{case.name}",
@@ -357,18 +142,18 @@ def _typed(message: str) -> tuple[str | None, str]:
     if trace and trace.error_type:
         return trace.error_type, trace.message
     last = None
-    for match in _IN_ONE_LINE.finditer(message[:_KEPT]):  # a parser has made blanks of its line ends
+    for match in _IN_ONE_LINE.finditer(message[:KEPT]):  # a parser has made blanks of its line ends
         last = match
-    return (short_type(last[1]), message[last.end() : _KEPT].strip()) if last else typed(first)
+    return (short_type(last[1]), message[last.end() : KEPT].strip()) if last else typed(first)
 
 
 def _trace(text: str) -> Finding | None:
-    reading = Reading(lines_of(Raw(text=text[:_KEPT], recorded_at=_NEVER)))
+    reading = Reading(lines_of(Raw(text=text[:KEPT], recorded_at=_NEVER)))
     read_traces(reading)
     return reading.findings[-1] if reading.findings else None
 
 
-def _unlisted_draft(raw: Raw, index: LineIndex, suite: _Suite, *, pytest: bool) -> Draft:
+def _unlisted_draft(raw: Raw, index: LineIndex, suite: Suite, *, pytest: bool) -> Draft:
     """Tell of the failures that a suite counts without listing their cases."""
     count = suite.unlisted
     judged = label_of({"failed": count})
@@ -390,7 +175,7 @@ def _unlisted_draft(raw: Raw, index: LineIndex, suite: _Suite, *, pytest: bool) 
     )
 
 
-def _suite_draft(raw: Raw, index: LineIndex, suite: _Suite, *, pytest: bool) -> Draft:
+def _suite_draft(raw: Raw, index: LineIndex, suite: Suite, *, pytest: bool) -> Draft:
     """Tell of a suite in which nothing failed; one that breaks off is unknown."""
     tool = "pytest" if pytest else "junit"
     whole = suite.end is not None
@@ -417,7 +202,7 @@ def _suite_draft(raw: Raw, index: LineIndex, suite: _Suite, *, pytest: bool) -> 
     )
 
 
-def _situation(suite: _Suite, tool: str) -> str:
+def _situation(suite: Suite, tool: str) -> str:
     name = f"suite {suite.name}" if suite.name and suite.name != tool else ""
     return ", ".join(word for word in (tool, name, *suite.facts) if word)
 

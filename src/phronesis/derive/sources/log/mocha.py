@@ -17,7 +17,7 @@ _TITLES: Final = 12
 def read_mocha(reading: Reading) -> None:
     """Find the failures that mocha numbers behind its counts."""
     counts: dict[str, int | float] = {}
-    counted, n = -1, 0
+    counted, n, tree = -1, 0, 0
     while n < len(reading.lines):
         text = reading.text(n)
         match = _COUNT.match(text) if text.endswith(("ing", ")")) and reading.free(n) else None
@@ -28,8 +28,8 @@ def read_mocha(reading: Reading) -> None:
             counts[_NAMES[match[2]]], counted = int(match[1]), n
             reading.take(n, n)
             if match[2] == "failing":
-                _take_numbers(reading, n)
-                n = _failures(reading, n + 1)
+                _take_numbers(reading, tree, n)
+                n = tree = _failures(reading, n + 1)
                 continue
         n += 1
     _summed(reading, counted, counts)
@@ -40,9 +40,9 @@ def _summed(reading: Reading, line: int, counts: dict[str, int | float]) -> None
         reading.summaries.append(Summary(tool="mocha", line=line, counts=counts))
 
 
-def _take_numbers(reading: Reading, start: int) -> None:
+def _take_numbers(reading: Reading, first: int, end: int) -> None:
     """Mark the tree above the counts as read: its failing tests stand below with their errors."""
-    for n in range(start):
+    for n in range(first, end):
         if reading.free(n) and _NUMBERED.match(reading.text(n)):
             reading.take(n, n)
 

@@ -10,14 +10,15 @@ from phronesis.derive.sources.log.drafting import drafts_of
 from phronesis.derive.sources.log.endings import read_commands, read_endings
 from phronesis.derive.sources.log.findings import Reading
 from phronesis.derive.sources.log.go_test import event_lines, read_go_test
-from phronesis.derive.sources.log.junit import is_junit, read_junit
+from phronesis.derive.sources.log.javascript_tests import read_javascript_tests
+from phronesis.derive.sources.log.junit import read_junit
+from phronesis.derive.sources.log.junit_xml import is_junit
 from phronesis.derive.sources.log.lines import lines_of
 from phronesis.derive.sources.log.maven import read_maven
 from phronesis.derive.sources.log.mocha import read_mocha
 from phronesis.derive.sources.log.powershell import without_records
 from phronesis.derive.sources.log.pytest_output import read_pytest
 from phronesis.derive.sources.log.sbt import read_sbt
-from phronesis.derive.sources.log.script_suites import read_script_suites
 from phronesis.derive.sources.log.suites import read_suites
 from phronesis.derive.sources.log.traces import read_traces
 from phronesis.derive.sources.port import Raw
@@ -30,7 +31,7 @@ _READERS: Final = (
     read_maven,
     read_sbt,
     read_mocha,
-    read_script_suites,
+    read_javascript_tests,
     read_traces,
     read_compilers,
     read_endings,

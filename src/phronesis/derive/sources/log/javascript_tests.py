@@ -17,7 +17,7 @@ _SPEC_COUNT: Final = re.compile(r"ℹ (pass|fail|skipped) (\d{1,9})\Z")
 _PLACE: Final = re.compile(r"\s{1,40}at .{0,200}?\(?([^\s():]{1,300}):\d{1,9}:\d{1,9}\)?\Z")
 
 
-def read_script_suites(reading: Reading) -> None:
+def read_javascript_tests(reading: Reading) -> None:
     """Find the failing tests of each runner, and what it counts."""
     for read in (_read_tap, _read_spec, _read_jest):
         read(reading)

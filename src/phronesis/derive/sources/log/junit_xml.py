@@ -1,0 +1,242 @@
+"""JUnit's XML taken apart: the suites of a report, their cases, and what the elements say of each.
+
+A document type is refused, and with it every entity that a document could define: no file is opened, nothing grows.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+from xml.parsers import expat
+
+KEPT: Final = 20_000
+"""Characters of a failure's text that are looked at."""
+
+FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_FAILED: Final = ("failure", "error", "rerunFailure", "rerunError")
+_OUTPUT: Final = ("system-out", "system-err")
+_FLAKY: Final = ("flakyFailure", "flakyError")
+"""Surefire's names for a try that failed before one that passed."""
+
+_STATUS: Final = {
+    "failed": "failure", "failure": "failure", "fail": "failure", "error": "error", "errored": "error",
+    "notrun": "skipped", "disabled": "skipped", "skipped": "skipped", "suppressed": "skipped", "ignored": "skipped",
+    "pending": "skipped",
+}  # fmt: skip
+"""What the attributes ``status`` and ``result`` of a case say, where no element does."""
+
+_VERSIONS: Final = {"java.version": "java", "python.version": "Python", "os.name": "", "node.version": "node"}
+
+
+class RefusedError(Exception):
+    """The document declares a type."""
+
+
+@dataclass(slots=True)
+class Case:
+    """A test case: its places in the text, what its elements say of it, and the text of its failures."""
+
+    name: str
+    classname: str
+    attributes: Mapping[str, str]
+    begin: int
+    end: int = 0
+    status: str | None = None
+    messages: list[str] = field(default_factory=list)
+    error_type: str | None = None
+    text: list[str] = field(default_factory=list)
+    output: list[str] = field(default_factory=list)
+    kept: int = 0
+    flaky: bool = False
+
+
+@dataclass(slots=True)
+class Suite:
+    """A suite: ``listed`` counts the failing cases in it and below, ``unlisted`` those that it declares in vain."""
+
+    name: str
+    attributes: Mapping[str, str]
+    begin: int
+    end: int | None = None
+    counts: dict[str, Any] = field(
+        default_factory=lambda: dict.fromkeys(("tests", "passed", "failed", "errors", "skipped"), 0)
+    )
+    facts: list[str] = field(default_factory=list)
+    failing: list[Case] = field(default_factory=list)
+    flaky: int = 0
+    listed: int = 0
+    unlisted: int = 0
+
+
+_PROLOG: Final = re.compile(r"\s+|<\?[^>]{0,2000}>|<!--")
+_ROOT: Final = re.compile(r"<(!DOCTYPE|(?:[\w.-]{1,60}:)?[A-Za-z][\w.-]{0,80})")
+
+
+def root_of(text: str) -> str:
+    """Give the name of an XML text's first element without its prefix, or ``!DOCTYPE``; empty for other texts."""
+    n = 1 if text.startswith("\ufeff") else 0
+    while match := _PROLOG.match(text, n):
+        n = match.end()
+        if match[0] == "<!--":
+            n = text.find("-->", n)
+            if n < 0:
+                return ""
+            n += len("-->")
+    root = _ROOT.match(text, n)
+    return root[1].rpartition(":")[2] if root else ""
+
+
+def is_junit(text: str) -> bool:
+    """Tell whether a text is such a report by its first element."""
+    return root_of(text) in {"testsuites", "testsuite"}
+
+
+def is_broken(text: str) -> bool:
+    """Tell whether a report is not well-formed and tells nothing of tests before its fault."""
+    report = Report(FORBIDDEN.sub(" ", text))
+    try:
+        report.parse()
+    except RefusedError:
+        return False
+    return report.broken and not any(suite.counts["tests"] or suite.unlisted for suite in report.suites)
+
+
+class Report:
+    """Walks over a report and keeps what its suites and cases say."""
+
+    def __init__(self, text: str) -> None:
+        self.suites: list[Suite] = []
+        self.name = ""
+        self.broken = False
+        self._data = text.removeprefix("\ufeff").encode()
+        self._shift = len(text) - len(text.removeprefix("\ufeff"))
+        self._open: list[Suite] = []
+        self._case: Case | None = None
+        self._of_suite = False
+        self._top: Suite | None = None
+        self._inside = ""
+        self._seen = (0, 0)
+        self._parser = expat.ParserCreate("utf-8")
+        self._parser.buffer_text = True
+        self._parser.StartDoctypeDeclHandler = self._refuse
+        self._parser.EntityDeclHandler = self._refuse
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._characters
+
+    def parse(self) -> None:
+        """Read the report as far as it is well formed."""
+        try:
+            self._parser.Parse(self._data, True)
+        except expat.ExpatError:
+            self.broken = True
+            while self._open:  # what broke off declared its failures at its beginning
+                self._closed(self._open.pop())
+
+    def _refuse(self, *_declared: object) -> None:
+        raise RefusedError
+
+    def _here(self, *, after: bool = False) -> int:
+        """Give the character where the parser stands, or the one after the tag that begins there."""
+        byte = self._parser.CurrentByteIndex
+        if after:
+            close = self._data.find(b">", byte)
+            byte = len(self._data) if close < 0 else close + 1
+        before, characters = self._seen
+        if byte >= before:  # places only go forward: each byte is decoded once
+            characters += len(self._data[before:byte].decode(errors="ignore"))
+            self._seen = (byte, characters)
+        return characters + self._shift
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        name = tag.rpartition(":")[2]
+        if name == "testsuites" and not self._open:
+            self.name = attributes.get("name", "")
+            self._top = Suite(self.name, attributes, self._here())
+            self._open.append(self._top)  # cases may stand here, outside of every suite
+        elif name in {"testsuite", "testsuites"}:
+            suite = Suite(attributes.get("name", ""), attributes, self._here())
+            self.suites.append(suite)
+            self._open.append(suite)
+        elif name == "testcase" and self._open:
+            self._case = Case(attributes.get("name", ""), attributes.get("classname", ""), attributes, self._here())
+        elif name == "property" and self._open:
+            self._property(attributes)
+        elif name in _FAILED and self._case is None and self._open:  # of a whole suite
+            self._case = Case(self._open[-1].name, "", {}, self._here())
+            self._of_suite = True
+            self._fault(name, attributes)
+        elif name in _OUTPUT and not self._inside:
+            self._inside = name
+        elif self._case is not None:
+            self._fault(name, attributes)
+
+    def _fault(self, name: str, attributes: Mapping[str, str]) -> None:
+        """Take what an element in a case says: a failure outweighs that it was skipped."""
+        case = self._case
+        if case is None or name not in (*_FAILED, *_FLAKY, "skipped"):
+            return
+        if name in _FLAKY:
+            case.flaky = True
+        elif name == "skipped":
+            case.status = case.status or "skipped"
+        else:
+            self._inside = name
+            if case.status in {None, "skipped"}:
+                case.status = "error" if name.lower().endswith("error") else "failure"
+                case.error_type = attributes.get("type") or None
+            case.messages.append(attributes.get("message", ""))
+
+    def _property(self, attributes: Mapping[str, str]) -> None:
+        before = _VERSIONS.get(attributes.get("name", ""))
+        if before is not None and len(self._open[-1].facts) < len(_VERSIONS):
+            self._open[-1].facts.append(f"{before} {attributes.get('value', '')[:60]}".strip())
+
+    def _characters(self, text: str) -> None:
+        case = self._case
+        if case is None and self._inside in _OUTPUT and self._open and len(self._open[-1].failing) == 1:
+            case = self._open[-1].failing[0]  # Bazel puts a test's output behind its one case
+        if case is not None and self._inside and case.kept < KEPT:
+            (case.text if self._inside in _FAILED else case.output).append(text[:KEPT])
+            case.kept += len(text)
+
+    def _end(self, tag: str) -> None:
+        name = tag.rpartition(":")[2]
+        if name == self._inside:
+            self._inside = ""
+            if self._of_suite and self._case is not None:
+                case, self._case, self._of_suite = self._case, None, False
+                self._counted(case)
+        elif name == "testcase" and self._case is not None:
+            case, self._case = self._case, None
+            self._counted(case)
+        elif name in {"testsuite", "testsuites"} and self._open:
+            suite = self._open.pop()
+            suite.end = self._here(after=True)
+            self._closed(suite)
+
+    def _counted(self, case: Case) -> None:
+        suite = self._open[-1]
+        told = [_STATUS.get(case.attributes.get(name, "").lower()) for name in ("status", "result")]
+        case.status = case.status or next((one for one in told if one), None)
+        name = {"failure": "failed", "error": "errors", "skipped": "skipped"}.get(case.status or "", "passed")
+        suite.counts["tests"] += 1
+        suite.counts[name] += 1
+        suite.flaky += case.flaky
+        if name in {"failed", "errors"}:
+            suite.listed += 1
+            case.end = self._here(after=True)
+            suite.failing.append(case)
+
+    def _closed(self, suite: Suite) -> None:
+        """Note failures that a suite counts though it lists none; a suite around others counts theirs."""
+        declared = sum(_number(suite.attributes.get(name)) for name in ("failures", "errors"))
+        suite.unlisted = 0 if suite.listed else declared
+        if self._open:
+            self._open[-1].listed += suite.listed + suite.unlisted
+        if suite is self._top and (suite.counts["tests"] or suite.unlisted):
+            self.suites.insert(0, suite)
+
+
+def _number(given: str | None) -> int:
+    return int(given) if given and re.fullmatch(r"\d{1,9}", given) else 0
