@@ -89,7 +89,7 @@ class NewTurn(Owner):
 
 
 class ContextWanted(Owner):
-    """What a context is composed for."""
+    """What a context is composed for; ``explain``: with every record behind it, not only what is shown of them."""
 
     session_id: str
     user_message: str
@@ -98,6 +98,7 @@ class ContextWanted(Owner):
     token_budget: int | None = None
     plan: Object | None = None
     dry_run: bool = False
+    explain: bool = False
     as_of: str | None = None
     valid_at: str | None = None
 
@@ -142,6 +143,7 @@ class Question(Owner):
     valid_at: str | None = None
     limit: Limit = 10
     explain: bool = False
+    token_budget: int | None = None
 
 
 class Word(Body):
