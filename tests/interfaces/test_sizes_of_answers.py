@@ -54,7 +54,7 @@ def test_a_context_over_http_brings_its_records_only_when_they_are_asked_for(api
 
 
 def test_an_answer_of_experience_keeps_to_its_budget(api: TestClient, memory: Memory) -> None:
-    asked = {"goal": "install the driver", "situation": "offline machine", "user_id": "u"}
+    asked: dict[str, Any] = {"goal": "install the driver", "situation": "offline machine", "user_id": "u"}
     whole = memory.query(**asked, limit=12)
     assert whole.left_out == {}
     for budget in (400, 2_000, 5_000):
