@@ -137,7 +137,7 @@ def test_a_context_cites_the_section_beside_what_was_said(call: Any, manual: Pat
     assert shown.code == 0
     assert "section, external, Pump manual › Resetting, docs/pump.md L7) Hold the red button" in shown.out
     assert "user) Berta, the pump in my cellar" in shown.out
-    package = call("context", *asked, "--json").json
+    package = call("context", *asked, "--json", "--explain").json
     kinds = {one["item"]["kind"] for one in package["evidence"]}
     assert {"message", "section"} <= kinds
     assert package["explain"]["retrieved"]["retrievers"].keys() == {"memory", "resources"}

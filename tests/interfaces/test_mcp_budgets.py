@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from claim_blocks import CHINESE, COPPER, block
 from mcp_talk import Talk, said
 from phronesis import Memory
 from phronesis.interfaces.mcp import Options, make_mcp
+from phronesis.interfaces.mcp.composing import compose_within
 from phronesis.interfaces.mcp.result_budget import Line, ResultText, record_within
 from phronesis.models.token_counter import load_token_counter
 
@@ -113,6 +115,37 @@ def test_a_context_tells_programs_its_id_and_a_model_its_text_alone(
         assert tokens(result) > 300  # what was asked for is used
         turn = {"messages": [{"role": "user", "content": "And then?"}]}
         assert talk.text("commit_turn", session_id="s1", turn_events=turn, context_id=context["context_id"])
+
+
+@pytest.mark.parametrize("structured", [False, True])
+def test_the_least_budget_that_an_error_names_does(
+    full: tuple[Memory, dict[str, dict[str, Any]]], structured: bool
+) -> None:
+    memory, calls = full
+    with Talk(make_mcp(memory, Options(user_id="u", structured=structured))) as talk:
+        asked = {**calls["compose_context"], "user_message": "What did the green tea study measure? " * 20}
+        error = talk.refused("compose_context", **asked, token_budget=100)
+        assert (error["code"], error["field"]) == ("input.budget", "token_budget")
+        least = error["details"]["minimum"]
+        assert tokens(talk.result("compose_context", **asked, token_budget=least)) <= least
+
+
+@pytest.mark.parametrize("records", [False, True])
+def test_what_the_marks_of_a_context_name_goes_to_programs_within_the_budget(records: bool) -> None:
+    citations = {f"m{n}": f"mem:00000000-0000-5000-8000-{n:012}" for n in range(12)}
+
+    def compose(given: dict[str, Any]) -> Any:
+        text = "word " * given["token_budget"]
+        return SimpleNamespace(
+            context_id="c", token_count=1, text=text[: given["token_budget"] * 4], citations=citations
+        )
+
+    stages = SimpleNamespace(count_tokens=count, budget=SimpleNamespace(total=4_000))
+    text, record = compose_within(compose, {}, 1_500, stages, records=records)  # type: ignore[arg-type]
+    assert record["citations"] == citations
+    assert record["text"] == text
+    beside = count(json.dumps(record, ensure_ascii=False)) if records else 0
+    assert 600 < count(text) + beside <= 1_500
 
 
 COUNTS: list[Callable[[str], int]] = [count, lambda text: len(text.encode()) + 1]

@@ -401,6 +401,17 @@ def test_forget_by_a_query_takes_what_its_dry_run_listed(memory: Memory, talk_to
     assert "nothing was forgotten" in talk.text("forget", query="斑马", dry_run=False)
 
 
+def test_an_open_request_to_forget_is_no_answer_to_itself(memory: Memory, talk_to: TalkTo) -> None:
+    request = "Forget everything about coffee"
+    asked = memory.add(request, kind="task", key="forget_request", value="coffee", user_id="ann").items[0]
+    talk = talk_to(memory, user_id="ann")
+    assert asked.id in talk.text("forget", query="everything about coffee")  # so that it can be closed
+    coffee = memory.add("The user likes coffee", kind="preference", key="likes", value="coffee", user_id="ann").items[0]
+    listed = talk.text("forget", query="everything about coffee")
+    assert coffee.id in listed
+    assert asked.id not in listed
+
+
 def test_forget_names_what_is_missing_and_archives_nothing_then(memory: Memory, talk: Talk) -> None:
     item = memory.add("绿茶", user_id="李雷").items[0]
     nobody = "00000000-0000-5000-8000-000000000000"

@@ -14,6 +14,7 @@ from loopback_server import served_api
 from mcp_talk import Talk
 from phronesis import Client, Memory
 from phronesis.config.serving import Serving
+from phronesis.errors import InputError
 from phronesis.interfaces.serving import make_server_app
 
 FACT = "The press in hall 2 runs at four bar."
@@ -41,6 +42,14 @@ def test_without_keys_every_face_shows_the_memory(memory: Memory) -> None:
         with Talk(f"{address}/mcp") as talk:
             assert FACT in talk.text("search_memories", query="How many bar?")
             assert "add_memory" in talk.tools()
+
+
+def test_the_policy_says_which_tools_models_are_offered(memory: Memory) -> None:
+    serving = Serving(mcp_tools=("search_memories", "get_memory"))
+    with served_api(make_server_app(memory, serving)) as address, Talk(f"{address}/mcp") as talk:
+        assert list(talk.tools()) == ["search_memories", "get_memory"]
+    with pytest.raises(InputError, match="recall"):
+        make_server_app(memory, Serving(mcp_tools=("recall",)))
 
 
 def test_a_server_that_is_started_again_answers_again(memory: Memory) -> None:

@@ -44,7 +44,7 @@ ROUTES: Final[Mapping[str, Route]] = {
     "commit_turn": Route("POST", "/turns"),
     "get_turns": Route("GET", "/turns"),
     "list_sessions": Route("GET", "/sessions"),
-    "compose_context": Route("POST", "/context"),
+    "compose_context": Route("POST", "/context", fixed={"explain": True}),
     "ingest": Route("POST", "/experiences"),
     "ingest_source": Route("POST", "/experiences"),
     "get_source": Route("GET", "/experiences/source"),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from phronesis.core.experience.answer_budget import fit_answer
 from phronesis.core.experience.answers import Answer
 from phronesis.core.experience.drafts import ARTIFACT_TYPES, LABELS
 from phronesis.core.experience.limits import bans_of, liking
@@ -12,6 +13,7 @@ from phronesis.core.text import check_id, check_text, storable
 from phronesis.errors import InputError
 from phronesis.index.tokens import tokenize
 from phronesis.memory.inside import Inside
+from phronesis.memory.reading import MAX_BUDGET
 from phronesis.recall.experience.asked import Asked
 from phronesis.truth.inputs import flag
 from phronesis.truth.inputs import limit as checked_limit
@@ -43,6 +45,7 @@ class Asking(Inside):
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
         explain: bool = False,
+        token_budget: int | None = None,
     ) -> Answer:
         """Ask what worked and what did not in a situation, towards a goal.
 
@@ -54,6 +57,8 @@ class Asking(Inside):
         them, which are listed with the reason; ``preferences`` re-rank. ``artifacts`` (names, ids such as
         ``file:src/app.py``, or ``{type, name}``), ``label``, ``source_type``, ``since`` and ``until`` narrow the
         events. ``as_of`` asks what was known then, ``valid_at`` what held then; ``explain`` adds each share of a score.
+        ``token_budget`` bounds the answer's JSON, counted by the policy's token counter: the last of its lists are left
+        out, and ``left_out`` says how many.
 
         InputError names a field that is wrong; nothing asked at all is one.
         """
@@ -69,10 +74,14 @@ class Asking(Inside):
             since=_moment(since, "since"), until=_moment(until, "until"),
             wanted=self._wanted(as_of=as_of, valid_at=valid_at), explain=flag(explain, field="explain"),
         )  # fmt: skip
+        room = None if token_budget is None else checked_limit(token_budget, most=MAX_BUDGET, field="token_budget")
         slots = (asked.artifacts, asked.label, asked.source_type, asked.since, asked.until)
         if not asked.text and all(slot in (None, ()) for slot in slots):
             raise InputError("give a situation or a goal, or slots such as label or artifacts", field="situation")
-        answer = self._open_stages().asking.answer(self._tenant, asked)
+        stages = self._open_stages()
+        answer = stages.asking.answer(self._tenant, asked)
+        if room is not None:
+            answer = fit_answer(answer, room, stages.count_tokens)
         shown = (*answer.l1_evidence, *answer.l2_patterns, *answer.l3_principles)
         self._used([one.item.id for one in shown])
         return answer

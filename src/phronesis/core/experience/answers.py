@@ -76,7 +76,7 @@ class Answer(Record):
 
     ``l1_evidence`` are events, each with its ``source_ref`` in ``sources[0]``. ``abstained``: nothing known is about
     it; then nothing is recommended, and the lists hold what came nearest. ``degraded``: the encoder was away, and
-    words alone decided.
+    words alone decided. ``left_out``: how many members of which list a token budget left no room for.
     """
 
     l1_evidence: Sequence[Evidence] = field(default_factory=list)
@@ -89,3 +89,4 @@ class Answer(Record):
     abstained: bool = False
     explain: Mapping[str, Any] | None = None
     degraded: Sequence[Degraded] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)

@@ -126,19 +126,18 @@ def abstract(*, scope: Scope, store: Store) -> None:
 @click.option("--constraint", "constraints", metavar="TEXT", multiple=True,
               help="What must not be done, such as 'no internet'; may be repeated.")  # fmt: skip
 @click.option("--prefer", "preferences", metavar="TEXT", multiple=True, help="What is liked better; may be repeated.")
+@click.option("--budget", "token_budget", type=int, metavar="TOKENS", help="Of the answer in JSON, at most.")
 @LIMIT
 @_narrowing
 @with_owner
 @with_store
-def query(*, situation: str, goal: str, constraints: Sequence[str], preferences: Sequence[str], limit: int,
-          narrowing: Narrowing, scope: Scope, store: Store) -> None:  # fmt: skip
+def query(*, narrowing: Narrowing, scope: Scope, store: Store, **asked: Any) -> None:
     """Ask what worked, and what did not, in SITUATION.
 
     Every line names the file and the lines, or the record, that it comes from.
     """
     with store.open() as memory:
-        answer = memory.query(situation=situation, goal=goal, constraints=constraints, preferences=preferences,
-                              limit=limit, **narrowing.named(), **scope.named())  # fmt: skip
+        answer = memory.query(**asked, **narrowing.named(), **scope.named())
     store.answer(answer, render.say_answer)
 
 

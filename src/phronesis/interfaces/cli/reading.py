@@ -18,6 +18,8 @@ from phronesis.interfaces.cli.options import (
     with_scope_of_context,
     with_store,
 )
+from phronesis.interfaces.cli.printing import say_json
+from phronesis.interfaces.context_summary import summary_of
 
 _NO_SESSION: Final = "cli"
 """The conversation of a context that is composed outside of any."""
@@ -134,7 +136,7 @@ def turns(session_id: str, *, store: Store, scope: Scope, last: int | None, befo
 @with_scope_of_context
 @click.option("--budget", "token_budget", type=int, metavar="TOKENS", help="At most; default: the policy's.")
 @click.option("--form", type=click.Choice(["text", "messages"]), default="text", help="One text, or a list.")
-@click.option("--explain", is_flag=True, help="Show on stderr what each slot used and what was dropped.")
+@click.option("--explain", is_flag=True, help="What each slot used and what was dropped: on stderr, or in the JSON.")
 @with_store
 def context(
     message: str, *, store: Store, scope: Scope, token_budget: int | None, form: Literal["text", "messages"],
@@ -150,8 +152,11 @@ def context(
         package = memory.compose_context(
             named.pop("session_id", _NO_SESSION), message, **named, token_budget=token_budget
         )
-    store.answer(package, lambda composed: render.say_context(composed, form=form))
-    if explain and not store.as_json:
+    if store.as_json:
+        say_json(package if explain else summary_of(package))
+        return
+    render.say_context(package, form=form)
+    if explain:
         render.say_budget(package)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.plain import as_json
+from phronesis.errors import BudgetTooSmall
 from phronesis.interfaces.mcp.result_text import context_tail
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ def compose_within(
         budget: tokens of everything; 0: those of the policy.
         stages: whose policy and token counter count.
         records: whether the record goes out as well.
+
+    Raises:
+        BudgetTooSmall: the message alone takes more; it names the least budget of the tool that would do.
     """
     count, total = stages.count_tokens, budget or stages.budget.total
     around = count(context_tail("ctx_" + "0" * 36, total)) + 2
@@ -36,13 +40,26 @@ def compose_within(
     if records:
         room = room * 2 // 5 - around
     for _ in range(TRIES):
-        package = call({**given, "token_budget": max(1, room)})
+        try:
+            package = call({**given, "token_budget": max(1, room)})
+        except BudgetTooSmall as error:
+            raise _too_small(error, total, around, records=records) from error
         text, record = _told(package)
         size = count(text) + (count(json.dumps(record, ensure_ascii=False)) if records else 0)
         if size <= total:
             break
         room = min(room - 1, room * total // size - 1)
     return text, record
+
+
+def _too_small(error: BudgetTooSmall, total: int, around: int, *, records: bool) -> BudgetTooSmall:
+    """Give the error in terms of the tool's budget, which also holds what stands around a context."""
+    least = error.details["minimum"] + around
+    least = least * 3 if records else least
+    return BudgetTooSmall(
+        f"token_budget: {total} tokens cannot hold the user's message, which is never cut; give at least {least}",
+        field="token_budget", details={**error.details, "token_budget": total, "minimum": least},
+    )  # fmt: skip
 
 
 def _told(package: "ContextPackage") -> tuple[str, dict[str, Any]]:

@@ -18,8 +18,11 @@ MOST_FOUND: Final = 20
 CLOSE: Final = 0.5
 """Share of the best score that a memory needs to be named beside it."""
 
+REQUEST: Final = "forget_request"
+"""The key of a task that says what a user asked to have forgotten."""
+
 DERIVED: Final = (
-    "fact", "preference", "profile", "decision", "task", "event", "intention", "procedure", "episodic",
+    "fact", "preference", "profile", "decision", "event", "intention", "procedure", "episodic",
 )  # fmt: skip
 """What is taken from what a user says, and can be forgotten with it."""
 
@@ -63,18 +66,23 @@ def forget(caller: "Caller", given: dict[str, Any]) -> Forgotten:
 def _found(caller: "Caller", query: str, owner: dict[str, Any]) -> "tuple[list[Item], bool]":
     """Give the user's own memories that a query names, and whether that is doubtful.
 
-    Messages are sought apart: a search for both gives a message or what was taken from it, and both are to go.
+    Messages are sought apart: a search for both gives a message or what was taken from it, and both are to go. So are
+    tasks, since an open request to forget says the query's words, and would hide what it is about. An open
+    request to forget is named where nothing else is: what it asks for ends it, and so does archiving it.
     """
     search = partial(caller.memory.search, query, **owner, limit=MOST_FOUND)
-    results = [search(kinds=DERIVED), search(kinds=["message"])]
-    abstained = all(result.abstained or not result for result in results)
+    results = [search(kinds=DERIVED), search(kinds=["task"]), search(kinds=["message"])]
+    own = [[one for one in result if one.item.user_id == owner.get("user_id")] for result in results]
+    requests = {one.item.entry_id: one.item for found in own for one in found if one.item.key == REQUEST}
+    others = [[one for one in found if one.item.entry_id not in requests] for found in own]
+    abstained = all(result.abstained or not found for result, found in zip(results, others, strict=True))
     near: dict[str, Item] = {}
-    for result in results:
-        own = [one for one in result if one.item.user_id == owner.get("user_id")]
-        least = max(CLOSE * max((one.score for one in own), default=0.0), getattr(result, "threshold", None) or 0.0)
-        clear = own if abstained else [one for one in own if one.score >= least and not result.abstained]
+    for result, found in zip(results, others, strict=True):
+        best = max((one.score for one in found), default=0.0)
+        least = max(best - (1 - CLOSE) * abs(best), getattr(result, "threshold", None) or -abs(best))
+        clear = found if abstained else [one for one in found if one.score >= least and not result.abstained]
         near |= {one.item.id: one.item for one in clear}
-    return list(near.values())[:MOST_FOUND], abstained
+    return (list(near.values()) or list(requests.values()))[:MOST_FOUND], abstained
 
 
 def _archived(caller: "Caller", items: "Sequence[Item]", given: dict[str, Any]) -> Forgotten:

@@ -91,7 +91,7 @@ class NewTurn(Owner):
 
 
 class ContextWanted(Owner):
-    """What a context is composed for."""
+    """What a context is composed for; ``explain``: with every record behind it, not only what is shown of them."""
 
     session_id: str
     user_message: str
@@ -100,6 +100,7 @@ class ContextWanted(Owner):
     token_budget: int | None = None
     plan: Object | None = None
     dry_run: bool = False
+    explain: bool = False
     as_of: Time | None = None
     valid_at: Time | None = None
 
@@ -144,6 +145,7 @@ class Question(Owner):
     valid_at: Time | None = None
     limit: Limit = 10
     explain: bool = False
+    token_budget: int | None = None
 
 
 class Word(Body):

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Response
 from phronesis.core.context import ContextPackage
 from phronesis.core.keys import Role
 from phronesis.core.results import CommitResult, SessionInfo, Turn
+from phronesis.interfaces.context_summary import ContextSummary, summary_of
 from phronesis.interfaces.rest import PREFIX
 from phronesis.interfaces.rest.answers import answer
 from phronesis.interfaces.rest.bodies import ContextWanted, NewTurn, Sessions, Turns
@@ -38,7 +39,13 @@ def sessions(caller: Reading, wanted: Annotated[Sessions, Query()]) -> Response:
     return answer(caller.memory.list_sessions(**wanted.given()))
 
 
-@router.post("/context", responses=gives(ContextPackage, 415, 502))
+@router.post("/context", responses=gives(ContextSummary | ContextPackage, 415, 502))
 def context(caller: Reading, body: ContextWanted) -> Response:
-    """Compose the context for a message, within its token budget. Nothing is stored but what was shown."""
-    return answer(caller.memory.compose_context(**body.given()))
+    """Compose the context for a message, within its token budget. Nothing is stored but what was shown.
+
+    With `explain` also every record behind it, what each slot used and what was dropped: some thirty times the tokens.
+    """
+    given = body.given()
+    explain = given.pop("explain", False)
+    package = caller.memory.compose_context(**given)
+    return answer(package if explain else summary_of(package))

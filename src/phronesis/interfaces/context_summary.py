@@ -1,0 +1,66 @@
+"""A composed context as an agent needs it: the prompt and what it cites, without the records behind it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from phronesis.core.context import Block, ContextPackage
+from phronesis.core.plain import Record, as_json
+from phronesis.core.results import Evidence
+
+SNIPPET: Final = 200
+"""Characters of an item's words beside the context, which has them in full."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextSummary(Record):
+    """A context without the records that it was composed of; ``explain`` gives those (`ContextPackage`).
+
+    The blocks of each slot name the citations they stand on; each evidence its ``item``'s id, kind and first words,
+    its ``score`` and its ``sources``. ``explain`` is empty.
+    """
+
+    context_id: str
+    system_blocks: Sequence[Mapping[str, Any]]
+    working_summary: Sequence[Mapping[str, Any]]
+    recent_turns: Sequence[Mapping[str, Any]]
+    evidence: Sequence[Mapping[str, Any]]
+    user_message: str
+    token_count: int
+    token_budget: int
+    text: str
+    messages: Sequence[Mapping[str, str]]
+    citations: Mapping[str, Any] = field(default_factory=dict)
+    explain: Mapping[str, Any] = field(default_factory=dict)
+
+
+def summary_of(package: ContextPackage) -> ContextSummary:
+    """Give a context without the records behind it: some four times the tokens of its text, instead of thirty."""
+    return ContextSummary(
+        context_id=package.context_id,
+        system_blocks=[_block(one) for one in package.system_blocks],
+        working_summary=[_block(one) for one in package.working_summary],
+        recent_turns=[_block(one) for one in package.recent_turns],
+        evidence=[_evidence(one) for one in package.evidence],
+        user_message=package.user_message,
+        token_count=package.token_count,
+        token_budget=package.token_budget,
+        text=package.text,
+        messages=package.messages,
+        citations=as_json(getattr(package, "citations", {})),
+    )
+
+
+def _block(block: Block) -> dict[str, Any]:
+    told = {"text": block.text, "citations": list(block.citations), "label": block.label, "role": block.role}
+    return {name: value for name, value in told.items() if value}
+
+
+def _evidence(one: Evidence) -> dict[str, Any]:
+    item, source = one.item, one.sources[0] if one.sources else None
+    words = item.content if len(item.content) <= SNIPPET else f"{item.content[: SNIPPET - 1]}…"
+    where = None if source is None else source.source_ref or source.session_id
+    return {
+        "item": {"id": item.id, "kind": item.kind, "content": words}, "score": one.score,
+        "sources": [] if where is None else [where],
+    }  # fmt: skip
