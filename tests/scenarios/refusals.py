@@ -15,6 +15,7 @@ NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
 WRONG: Any = 5
+LATER: Any = "soon"
 
 
 def item_of(memory: Memory) -> str:
@@ -174,5 +175,5 @@ REFUSED: list[tuple[str, Call]] = [
     ("policy.embedder", lambda _m: Memory.open("sqlite://", policy={"embedder": "gpt"})),
     ("policy.embeder", lambda _m: Memory.open("sqlite://", policy={"embeder": "none"})),
     ("clock", lambda _m: Memory.open("sqlite://", policy=POLICY, clock=WRONG)),
-    ("clock", lambda _m: Memory.open("sqlite://", policy=POLICY, clock=lambda: "soon").add("x")),
+    ("clock", lambda _m: Memory.open("sqlite://", policy=POLICY, clock=lambda: LATER).add("x")),
 ]  # fmt: skip
