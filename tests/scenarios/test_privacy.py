@@ -157,6 +157,8 @@ def test_a_wrong_policy_is_an_error(privacy: dict[str, Any], told: str) -> None:
         ("My phone is 5551234567.", "5551234567"),
         ("Anna's number is 0612345678.", "0612345678"),
         ("我的电话是13800000000。", "13800000000"),
+        ("我的手机号换了，新号码是139 1234 5678。", "139 1234 5678"),
+        ("My number is 07700 900678.", "07700 900678"),
         ("My order number is 5551234567.", None),
         ("My account number is 555-123-4567.", None),
         ("我的订单号是13812345678。", None),

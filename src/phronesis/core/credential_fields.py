@@ -50,17 +50,23 @@ LITERALS: Final = tuple(
 
 _S: Final = r"[^\S\n]"
 _AFTER_NAME: Final = rf"""
-    (?:{_S}(?:for|of|to|on){_S}[^\n.,;:=?!，。：]{{1,40}}?)?                    # what it is for
-    (?:\\?["'`*\]]){{0,3}}                                                    # the name's own quotation ends
-    (?::{_S}?(?:str|String|string|&str){_S}?(?==))?                           # a type
-    (?:{_S}{{0,3}}(?:=>|:=|={{1,3}}|[:：＝]){_S}{{0,8}}
-      |['’]s{_S}
-      |{_S}{{1,3}}(?i:is|was|are|to|es|ist|est){_S}?:?{_S}{{1,3}}(?:(?i:now|still|just|currently){_S})?
-      |{_S}{{0,3}}(?:现在|現在|已|还|還|就)?(?:是|为|為|改成了?|改为|设成了?|设为|は|は、){_S}{{0,3}}[:：]?{_S}{{0,3}}
-      |(?P<bare>(?<=[\u3400-\u9fff]){_S}{{0,3}}|(?i:(?<=cv[vc])){_S}))
-    (?P<quote>\\?["'`]|[“‘「『*]{{1,2}})?
+    (?:
+      (?:{_S}(?:for|of|to|on){_S}[^\n.,;:=?!，。：]{{1,40}}?)?                  # what it is for
+      (?:\\?["'`*\]]){{0,3}}                                                  # the name's own quotation ends
+      (?::{_S}?(?:str|String|string|&str){_S}?(?==))?                         # a type
+      (?:{_S}{{0,3}}(?:=>|:=|={{1,3}}|[:：＝]){_S}{{0,8}}
+        |['’]s{_S}
+        |{_S}[-–—]{_S}
+        |{_S}{{1,3}}(?i:is|was|are|to|es|ist|est){_S}?:?{_S}{{1,3}}(?:(?i:now|still|just|currently){_S})?
+        |{_S}{{0,3}}(?:现在|現在|已|还|還|就)?(?:是|为|為|改成了?|改为|设成了?|设为|は|は、){_S}{{0,3}}[:：]?{_S}{{0,3}}
+        |(?P<bare>(?<=[\u3400-\u9fff]){_S}{{0,3}}|(?i:(?<=cv[vc])){_S}))
+      |(?P<option>{_S}))
+    (?P<quote>\\?["'`]|[“‘「『]|\*{{1,2}}{_S}?)?
 """
 """What stands between a field's name and its value."""
+
+_OPTION: Final = re.compile(r"(?:--[\w-]*|\blogin[ ]\S{1,40}[ ])$")
+"""What makes the next word the value of a name: an option of a command, a line of a netrc file."""
 
 _RUN: Final = re.compile(r"[!-~]{1,200}")
 _STOPS: Final = re.compile(r"[\"'`<>]|\\[nrt\"']")
@@ -149,7 +155,9 @@ def find_fields(text: str, low: str) -> Iterator[Span]:
             if not _is_name(text, at, name):
                 continue
             found = field.pattern.match(text, at + len(name))
-            if found is None:
+            if found is None or (
+                found["option"] is not None and _OPTION.search(text, max(0, at - _NAME_READ), at) is None
+            ):
                 continue
             value = _number(text, found) if field.form == "number" else _value(text, found)
             if value is not None and (field.form == "number" or _is_secret(text, at, field, found, value)):

@@ -40,7 +40,7 @@ Moment = datetime | str | int | float
 _MILLISECONDS: Final = 1e11
 """What is larger counts milliseconds: as seconds it is the year 5138."""
 
-_EPOCH_TEXT: Final = re.compile(r"\d{10}(?:\d{3})?(?:\.\d+)?")
+_EPOCH_TEXT: Final = re.compile(r"[0-9]{10}(?:[0-9]{3})?(?:\.[0-9]+)?")
 """Seconds or milliseconds as a text, as a command line or an address has them: of the years 2001 to 2286."""
 
 

@@ -150,7 +150,7 @@ def _is_codice_fiscale(found: re.Match[str], _text: str) -> int:
 
 _CARD: Final = (
     r"(?<![0-9A-Fa-f]{4} )(?:\d{4}(?P<s>[ -])\d{4}(?P=s)\d{4}(?P=s)(?P<short>\d{4})(?:(?P=s)\d{1,3})?"
-    r"|\d{4}(?P<t>[ -])\d{6}(?P=t)\d{4,5}|\d{14,19})(?! [0-9A-Fa-f]{4}(?![0-9A-Za-z]))"
+    r"|\d{4}(?P<t>[ -])\d{6}(?P=t)\d{4,5}|\d{14,19})(?! [0-9A-Fa-f]{4,6}(?![0-9A-Za-z]))"
 )
 """As it is printed on the card or without spaces; not among other groups of four, as a table of codes has them."""
 

@@ -12,7 +12,7 @@ _MOST: Final = 15
 _REACH: Final = 48
 """Characters before a number that may name it."""
 
-_SEPARATED: Final = re.compile(r"\+?\(?\d{1,5}\)?(?:[ .\-/]{1,2}\(?\d{1,5}\)?){1,6}")
+_SEPARATED: Final = re.compile(r"\+?\(?\d{1,5}\)?(?:[ .\-/]{1,2}\(?\d{1,8}\)?){1,6}")
 _SHAPES_OF_OTHERS: Final = re.compile(
     r"\d{3}-\d{2}-\d{4}|\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,3}(?:\.\d{1,3}){3}"
 )
@@ -26,7 +26,7 @@ _PHONE: Final = re.compile(
 """What calls a number a phone's."""
 
 _CALLED: Final = re.compile(
-    r"(?P<name>[^\s,.;:!?，。；：！？]{1,24})[ ]?(?:numbers?|num|no\.?|nr\.?|#|id|ids|code|码|号码?|编号|單號|单号"
+    r"(?P<name>[^\s,.;:!?，。；：！？]{1,24}?)[ ]?(?:numbers?|num|no\.?|nr\.?|#|id|ids|code|码|号码?|编号|單號|单号"
     r"|帳號|账号)(?:[ ]?(?:is|are|was|是|为|為|[:：=#]))?[ ]{0,2}[\"“'(]?$",
     re.IGNORECASE,
 )
@@ -34,7 +34,7 @@ _CALLED: Final = re.compile(
 
 _OWN: Final = re.compile(
     r"my|our|your|his|her|their|its|the|a|new|old|other|main|same|work|home|office|personal|private|business|direct|best"
-    r"|\w+['’]s|.*[的我你他她]|是",
+    r"|\w+['’]s|.*(?:[的我你他她新旧老]|[这那]个)|是",
     re.IGNORECASE,
 )
 """Whose number it is, which says nothing of its kind."""

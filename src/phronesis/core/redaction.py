@@ -89,7 +89,7 @@ def redact_value(value: Any, skip: Skip, note: Callable[[str, str], None], *, na
     if isinstance(value, str):
         return _redacted_text(value, skip, note, name=name, place=place)
     if isinstance(value, Mapping):
-        named = value.get("key") if isinstance(value.get("key"), str) else None
+        named = next((one for one in (value.get("key"), value.get("name")) if isinstance(one, str)), None)
         changed = {}
         for key, member in value.items():
             under = str(named) if named is not None and key == "value" else str(key)

@@ -50,6 +50,10 @@ HEX = "0123456789abcdef0123456789abcdef"
         ("WiFi密码abc12345", "WiFi密码[secret: password]"),
         ("密码：123456", "密码：[secret: password]"),
         ("令牌是 a8Zk3920dkfjAsk29", "令牌是 [secret: access token]"),
+        ("psql --db-password hunter22 -h db1", "psql --db-password [secret: password] -h db1"),
+        ("machine a.org login bob password hunter22", "machine a.org login bob password [secret: password]"),
+        ("**Password:** hunter22", "**Password:** [secret: password]"),
+        ("Password - `hunter22`", "Password - `[secret: password]`"),
         ("My PIN is 4711", "My PIN is [secret: pin]"),
         ("card 4111 1111 1111 1111 exp 12/27 cvv 123", "card [card number] exp 12/27 cvv [card code]"),
         ("5500-0000-0000-0004", "[card number]"),
@@ -105,6 +109,7 @@ def test_a_private_key_is_masked_to_its_end_and_keeps_the_lines() -> None:
         "secret: kubernetes-db-creds-v2",
         "密码是什么？密码错误，密码长度为8-16位",
         "0.4539578763621486 -4111111111111111 id: 4539578763621486",
+        "the password hunter22 and the token abc123def456ghi7 stand in prose; password - 8 characters",
         "pinned: 2024, pin to 8080, spin: 1234, pass: 1024 fail: 3",
         "https://example.com/reset/12345 http://localhost:8080/a@b git@github.com:org/repo.git",
         "+1 555 123 4567, 555-12-34567, 010-12345678, 13812345678",
@@ -119,10 +124,12 @@ def test_what_only_looks_like_it_is_left(text: str) -> None:
 
 
 def test_a_member_named_as_a_credential_holds_one() -> None:
-    given = {"user": "bob", "password": "swordfish", "pin": 4711, "headers": [{"X-Api-Key": "k3y-abcdef123X"}]}
+    given = {"user": "bob", "password": "swordfish", "pin": 4711, "headers": [{"X-Api-Key": "k3y-abcdef123X"}],
+             "env": [{"name": "DB_PASSWORD", "value": "swordfish"}]}  # fmt: skip
     assert mask_value(given) == {
         "user": "bob", "password": "[secret: password]", "pin": "[secret: pin]",
         "headers": [{"X-Api-Key": "[secret: api key]"}],
+        "env": [{"name": "DB_PASSWORD", "value": "[secret: password]"}],
     }  # fmt: skip
     kept = {"password": "${PW}", "password_hash": "x", "token": "EOS", "count": 4111111111111111, "secret": True}
     assert mask_value(kept) is kept

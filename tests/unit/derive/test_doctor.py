@@ -28,8 +28,8 @@ from phronesis.storage.lane_view import LaneView
 from phronesis.storage.transfer import stage_lane
 
 NAMES = ["schema", "synchronous", "journal_mode", "secure_delete", "writable", "space", "clock", "imports", "chain",
-         "pending", "failed", "degraded", "embedder", "vectors", "index", "tokens", *(f"role.{role}" for role in ROLES),
-         "spending"]  # fmt: skip
+         "secrets", "pending", "failed", "degraded", "embedder", "vectors", "index", "tokens",
+         *(f"role.{role}" for role in ROLES), "spending"]  # fmt: skip
 
 
 def _fails(_view: LaneView, _entry: Entry, _outcomes: Outcomes) -> Changes:
