@@ -12,7 +12,7 @@ from phronesis.models.http_faults import parsed, unreadable
 from phronesis.models.language import AnswerSchema, Completion, Constraint, Message
 from phronesis.models.transport import REMEDY, ModelHttp, sendable
 
-_OPENAI_HOST: Final = re.compile(r"([a-z0-9-]+\.)*openai\.com")
+_OPENAI_HOST: Final = re.compile(r"(?<![a-z0-9.-])(?:[a-z0-9-]++\.)*openai\.com")
 """OpenAI itself, whose newer models take ``max_completion_tokens`` only; other servers know ``max_tokens``."""
 _NO_KEY: Final = "none"
 """What the client is given for a key: it insists on one. The true one is added by the transport, to one server."""
