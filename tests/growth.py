@@ -34,12 +34,12 @@ def repeated(piece: str) -> Callable[[int], str]:
 
 def assert_linear(work: Callable[[Given], object], made: Callable[[int], Given], length: int) -> None:
     """Hold that the cost goes with the length of what is ``made``, up to ``length``."""
-    _compare(work, made, (length // STEP, length), STEP)
+    compare(work, made, (length // STEP, length), STEP)
 
 
 def assert_flat(work: Callable[[Given], object], made: Callable[[int], Given], length: int) -> None:
     """Hold that what is ``made`` of this length costs what a sixteenth of it does."""
-    _compare(work, made, (length // STEP, length), 1)
+    compare(work, made, (length // STEP, length), 1)
 
 
 def assert_cut_off(work: Callable[[Given], object], made: Callable[[int], Given], read: int, *, power: int = 1) -> None:
@@ -48,7 +48,7 @@ def assert_cut_off(work: Callable[[Given], object], made: Callable[[int], Given]
     A sixteenth of what is read is compared with sixteen times as much as is read. With ``power`` 2 the cost may go with
     the square so far: what keeps it low is that no more is read.
     """
-    _compare(work, made, (read // STEP, read * STEP), STEP**power)
+    compare(work, made, (read // STEP, read * STEP), STEP**power)
 
 
 def assert_cheaper(work: Callable[[], object], than: Callable[[], object]) -> None:
@@ -75,7 +75,7 @@ def cost_of(work: Callable[[], object]) -> float:
             gc.enable()
 
 
-def _compare(
+def compare(
     work: Callable[[Given], object], made: Callable[[int], Given], lengths: tuple[int, int], share: int
 ) -> None:
     def spent(length: int) -> float:

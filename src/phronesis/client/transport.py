@@ -37,7 +37,7 @@ class Transport:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.netloc:
             raise InputError("url must be a server's address, such as http://127.0.0.1:8765", field="url")
-        if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+        if isinstance(retries, bool) or retries < 0:
             raise InputError(f"retries must be an integer from 0, not {retries!r:.40}", field="retries")
         self._retries = retries
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
@@ -108,7 +108,7 @@ class Transport:
 
     def _unavailable(self, method: str, path: str, error: Exception) -> ServerUnavailable:
         return ServerUnavailable(
-            f"{method} {path} at {self._client.base_url}: {error or type(error).__name__}; start it (phronesis"
+            f"{method} {path} at {self._client.base_url}: {str(error) or type(error).__name__}; start it (phronesis"
             " serve), or give another url or a longer timeout",
             field="url",
         )

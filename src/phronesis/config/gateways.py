@@ -14,7 +14,7 @@ IN_PROCESS: Final = ("fastembed", "sentence-transformers")
 
 VARIABLE: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
 """What POSIX shells take as the name of a variable."""
-_KEY_LIKE: Final = re.compile(r"(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{20,}")
+_KEY_LIKE: Final = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{20,}")
 """Letters and digits without a break: so keys end (``hf_…``, ``gsk_…``, hexadecimal ones), and no variable's name."""
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 """A gateway's name. No slash: an outcome is made by ``gateway/model``, and models have slashes."""

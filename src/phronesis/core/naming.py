@@ -59,7 +59,7 @@ def _rules() -> tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...]:
     )  # fmt: skip
 
 
-_SENTENCE_START: Final = re.compile(r"(?:^|[.!?。！？:：;\n\"“(（]\s*)$")
+_SENTENCE_START: Final = re.compile(r"(?:^|[.!?。！？:：;\n\"“(（]\s{0,2})$")
 _COMMON: Final = frozenset(
     """
     i a an and are as at be but by can could did do does for from had has have he her here hey hi his how if in is

@@ -35,7 +35,7 @@ SOMEBODY: Final = "…"
 _TOKEN: Final = re.compile(
     rf"用户|[零〇一二三四五六七八九十百千万亿两]+|(?=\w)[{UNSPACED}]|\d+(?:[.,:/]\d+)*|(?:(?![\d_])[^\W{UNSPACED}])+(?:['’][^\W\d_]+)?"
 )
-_END: Final = re.compile(r"[.!?;]+(?=\s|$)|[。！？；\n]+")
+_END: Final = re.compile(r"(?<![.!?;])[.!?;]++(?=\s|$)|[。！？；\n]+")
 _PERSONS: Final = frozenset(
     """
     i me my mine myself we us our ours you your yours yourself he him his she her hers they them their theirs user

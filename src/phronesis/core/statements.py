@@ -39,7 +39,7 @@ MAX_FORM: Final = 512
 """Characters of a value that are compared: what is longer is a text, and its beginning tells it from others."""
 
 _END: Final = " \t\n.,;:!?。，、；：！？…"
-_APART: Final = re.compile(r"\s*[,;:(（，；：—–]|\s+-\s")
+_APART: Final = re.compile(r"(?<!\s)\s*+(?:[,;:(（，；：—–]|(?<=\s)-\s)")
 _GAP: Final = re.compile(r"[\s,;:(（，；：—–/-]")
 
 

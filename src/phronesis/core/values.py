@@ -22,9 +22,11 @@ _ARTICLE: Final = re.compile(
     r"(?:an?|the)\s+(?=\S)|[一这那這][个個位名只隻条條辆輛台部本杯家间間所份款种種张張把棵](?=\w)"
 )
 _PARTICLE: Final = re.compile(r"(?<=\w)(?:[了啦呢啊呀哦吧嘛哈]|的)$")
-_CITY: Final = re.compile(r"(?<=\w\w)市$|\s+city$")
-_NUMBER: Final = re.compile(rf"-?[\d,]*\.?\d+\s?[万萬亿億k]?|[{CHINESE_DIGITS}]+|[a-z]+(?:[ -][a-z]+)?")
-_AGE: Final = re.compile(r"\s*(?:years?(?:\s+old)?|yrs?|岁|歲|周岁|個|个)\s*$")
+_CITY: Final = re.compile(r"(?<=\w\w)市$|(?<!\s)\s+city$")
+_NUMBER: Final = re.compile(
+    rf"(?<![\d,])-?(?:[\d,]++(?<=\d)(?:\.\d++)?|[\d,]*+\.\d++)\s?[万萬亿億k]?|[{CHINESE_DIGITS}]+|[a-z]+(?:[ -][a-z]+)?"
+)
+_AGE: Final = re.compile(r"(?<!\s)\s*+(?:years?(?:\s++old)?|yrs?|岁|歲|周岁|個|个)\s*$")
 _DATE: Final = re.compile(r"-?-?\d{2}-\d{2}|\d{4}(?:-\d{2}(?:-\d{2})?)?")
 _ANCHORS: Final = (datetime(2000, 7, 1, tzinfo=UTC), datetime(2040, 9, 15, tzinfo=UTC))
 """Two days that agree in nothing: a date found the same against both, but for its year, is one of every year."""

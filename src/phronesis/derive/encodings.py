@@ -9,6 +9,7 @@ import binascii
 import codecs
 import html
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
 from urllib.parse import unquote
@@ -28,7 +29,7 @@ _ESCAPES: Final = re.compile(r"\\u\{?([0-9A-Fa-f]{4,6})\}?")
 _PERCENT: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})")
 _ENTITY: Final = re.compile(r"&#(?:\d{2,6}|[xX][0-9A-Fa-f]{2,6});?")
 _APART: Final = re.compile(r"(?<![^\W\d_])[^\W\d_](?:(?:[^\w\n]|_){1,4}+[^\W\d_](?![^\W\d_])){7,}+")
-_BETWEEN: Final = re.compile(r"[\W_]+")
+_BETWEEN: Final = re.compile(r"([\W_]+)")
 _LEET: Final = str.maketrans("013457@$!|", "oieastasil")
 _DIGIT_IN_WORD: Final = re.compile(r"[A-Za-z][013457@$!|]+[A-Za-z]")
 
@@ -62,9 +63,10 @@ def apart(text: str) -> Iterator[str]:
     What stands between most letters is what holds them apart; anything longer parts words.
     """
     for run in _APART.finditer(text[:MAX_DECODED]):
-        gaps = _BETWEEN.findall(run[0])
-        usual = max(set(gaps), key=gaps.count)
-        yield _BETWEEN.sub(lambda gap, usual=usual: "" if gap[0] == usual else " ", run[0])
+        parts = _BETWEEN.split(run[0])  # letters, and what stands between them, in turn
+        usual = Counter(parts[1::2]).most_common(1)[0][0]
+        gaps = ["" if gap == usual else " " for gap in parts[1::2]]
+        yield "".join(map("".join, zip(parts[::2], [*gaps, ""], strict=True)))
 
 
 def _text_of(raw: bytes) -> str | None:

@@ -22,7 +22,7 @@ from phronesis.core.scoring.marks import (
 from phronesis.core.traits.seen import MEMORY_KINDS
 from phronesis.core.traits.strength import TRAIT
 
-_NOTE: Final = re.compile(r"\s*\[[^\[\]\n]{1,600}\]\s*\Z")
+_NOTE: Final = re.compile(r"(?<!\s)\s*+\[[^\[\]\n]{1,600}\]\s*\Z")
 """A note in brackets at the end of a message, as chats show what was sent with it."""
 
 _PHOTO: Final = re.compile(

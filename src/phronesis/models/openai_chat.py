@@ -11,7 +11,7 @@ from phronesis.models.http_faults import unreadable
 from phronesis.models.language import AnswerSchema, Completion, Constraint, Message
 from phronesis.models.transport import ModelHttp
 
-_OPENAI_HOST: Final = re.compile(r"([a-z0-9-]+\.)*openai\.com")
+_OPENAI_HOST: Final = re.compile(r"(?<![a-z0-9.-])(?:[a-z0-9-]++\.)*openai\.com")
 """OpenAI itself, whose newer models take ``max_completion_tokens`` only; other servers know ``max_tokens``."""
 _THOUGHTS: Final = (("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>"))
 """Between what models think aloud before they answer (qwen3, DeepSeek-R1 and their kin)."""

@@ -72,6 +72,9 @@ MAX_DEPTH: Final = 16
 MAX_MEMBERS: Final = 10_000
 """Values of one ``in`` list: with a few such lists a statement stays below SQLite's 32,766 variables."""
 
+MAX_CONDITIONS: Final = 500
+"""Names in all mappings of a filter together: SQLite's parser takes some thousand terms."""
+
 _UNNAMEABLE: Final = frozenset('"\\')
 """What no name of a metadata key in a filter holds: SQLite's paths cannot express it."""
 
@@ -111,6 +114,11 @@ def compile_filters(filters: Mapping[str, Any] | None, *, field: str = "filters"
         return None
     if not isinstance(filters, Mapping):
         raise InputError(f"{field} must be a mapping, not {type(filters).__name__}", field=field)
+    if _depth == 0 and _conditions(filters) > MAX_CONDITIONS:
+        raise InputError(
+            f"{field} has more than {MAX_CONDITIONS} conditions; an in list compares with up to {MAX_MEMBERS:,} values",
+            field=field,
+        )
     if _depth > MAX_DEPTH:
         raise InputError(f"{field} is nested more than {MAX_DEPTH} levels deep", field=field)
     parts: list[Any] = []
@@ -131,6 +139,19 @@ def compile_filters(filters: Mapping[str, Any] | None, *, field: str = "filters"
         else:
             parts.append(_condition(name, wanted, field=where))
     return sa.and_(*parts) if parts else None
+
+
+def _conditions(filters: Any) -> int:
+    """Count the names in a filter's mappings; what is above the limit is not counted out."""
+    count, waiting = 0, [filters]
+    while waiting and count <= MAX_CONDITIONS:
+        one = waiting.pop()
+        if isinstance(one, Mapping):
+            count += len(one)
+            waiting += one.values()
+        elif isinstance(one, list | tuple):
+            waiting += [member for member in one if isinstance(member, Mapping)]
+    return count
 
 
 def mentions_ended(filters: Any) -> bool:

@@ -26,10 +26,11 @@ _LOOKED_AT: Final = 4_000
 
 _END: Final = re.compile(r"[。！？]+[”’」』）]*|[.!?]{1,4}[)\"'”’]{0,4}(?=\s|$)")
 _NO_PROSE: Final = re.compile(
-    r"[ \t]*(?:[|+>#<:]|\.\. |!?\[!?\[|!\[|[-=*_~^\"]{3,}|[`~]{3}|\[[^\]\n]{1,80}\]:|<!--)|[A-Z][A-Za-z-]{1,30}: \S"
+    r"(?<![ \t])[ \t]*+(?:[|+>#<:]|\.\. |!?\[!?\[|!\[|[-=*_~^\"]{3,}|[`~]{3}|\[[^\]\n]{1,80}\]:|<!--)"
+    r"|[A-Z][A-Za-z-]{1,30}: \S"
 )
 _MARKS: Final = re.compile(r"[*`]{1,3}|!?\[([^\[\]\n]{0,200})\]\([^()\n]{0,400}\)")
-_FENCE: Final = re.compile(r"[ \t]*(?:`{3}|~{3})")
+_FENCE: Final = re.compile(r"(?<![ \t])[ \t]*+(?:`{3}|~{3})")
 
 
 def summary_of(document: ReadDocument, *, limit: int = LIMIT) -> str:

@@ -14,7 +14,8 @@ MODIFIER: Final = ("modifier", "small_molecule_modifier")
 _COLONS: Final = str.maketrans("∶/", "::")
 _PART: Final = r"(\d{1,12}(?:\.\d{1,12})?)(%?)"
 _RATIO: Final = re.compile(
-    rf"(?:([a-z]{{1,3}}|m1)\s*[:/-]\s*([a-z]{{1,3}}|m2)\s*[=:]?\s*)?{_PART}(?:\s*(?::|to|比)\s*{_PART})?", re.IGNORECASE
+    rf"(?:([a-z]{{1,3}}|m1)\s*+[:/-]\s*+([a-z]{{1,3}}|m2)\s*+(?:[=:]\s*+)?)?{_PART}(?:\s*+(?::|to|比)\s*+{_PART})?",
+    re.IGNORECASE,
 )
 
 

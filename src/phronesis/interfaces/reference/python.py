@@ -15,7 +15,7 @@ from phronesis.core import results
 from phronesis.interfaces.reference.marks import MADE, first_line, prose, table
 from phronesis.memory import Memory
 
-_MODULE: Final = re.compile(r"(?:\w+\.)+(?=[A-Za-z_]\w*)")
+_MODULE: Final = re.compile(r"(?<![\w.])(?:\w++\.)+(?=[A-Za-z_]\w*)")
 """The modules before a type's name: a reader knows a Mapping without them."""
 
 

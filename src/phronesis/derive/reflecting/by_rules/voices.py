@@ -19,13 +19,13 @@ FIRST_SHARE: Final = 0.5
 TOLD_SHARE: Final = 0.6
 """Share from which on nearly all memories tell of the user by name."""
 
-_NAME: Final = re.compile(r"\s*([A-Z][a-z]+)\b")
+_NAME: Final = re.compile(r"(?<!\s)\s*+([A-Z][a-z]+)\b")
 _LEAD_IN: Final = re.compile(
     r"(?:once again|again|yesterday|today|tonight|last night|this morning|apparently|turns out|as usual)(?:,? )(?=\w)"
 )
 _LATIN_LEAD: Final = re.compile("([A-Z][a-z]+) ?(又|总是|老是|今天又|昨天又|昨晚又|每次|照例|说)?(?=[\u4e00-\u9fff])")
 """A name in Latin letters that a Chinese sentence begins with, and what people rather than things do."""
-_NICKNAME: Final = re.compile("\\s*([小老阿](?:[\u4e00-\u9fff]|[A-Z][a-z]+))")
+_NICKNAME: Final = re.compile("(?<!\\s)\\s*+([小老阿](?:[\u4e00-\u9fff]|[A-Z][a-z]+))")
 _DOING: Final = re.compile(
     r"[A-Z][a-z]+ (?:(?!is\b|was\b|this\b|as\b)[a-z]{2,}s|came|got|put|took|made|kept|bought|ate|drank|went|told"
     r"|paid|lost|found|had|did|said|left|rang|can|never|always|still)\b"

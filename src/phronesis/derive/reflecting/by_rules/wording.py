@@ -15,10 +15,11 @@ _OFTEN: Final = re.compile(
     r"\b(?:always|usually|often|again|still|just|also|really|even|has|have|had)\s+", re.IGNORECASE
 )
 _WHEN: Final = re.compile(
-    r"\s*\b(?:(?:on|at|in|since|until|by|for|from) )?(?:(?:this|last|next|every|each|that) )?"
+    r"(?<!\s)\s*+\b(?:(?:on|at|in|since|until|by|for|from) )?(?:(?:this|last|next|every|each|that) )?"
     r"(?:today|tonight|yesterday|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may"
     r"|june|july|august|september|october|november|december|again|once more|\d{4}-\d\d-\d\d|\d{1,2}[:.]\d\d)\b"
-    r"|\s*\b(?:this|last|next|every|each|that|in the|at|all) (?:week|month|year|morning|afternoon|evening|night)\b",
+    r"|(?<!\s)\s*+\b(?:this|last|next|every|each|that|in the|at|all)"
+    r" (?:week|month|year|morning|afternoon|evening|night)\b",
     re.IGNORECASE,
 )
 _CLAUSE: Final = re.compile(

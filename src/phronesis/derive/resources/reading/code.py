@@ -48,7 +48,9 @@ _TEX: Final = re.compile(
     re.MULTILINE,
 )
 _TEX_LEVELS: Final = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph")
-_ABOVE: Final = re.compile(r"[ \t]*(?://|/\*|\*|#(?!include|define|if|endif|else|pragma)|--|;;|@|\[[A-Za-z])")
+_ABOVE: Final = re.compile(
+    r"(?<![ \t])[ \t]*+(?://|/\*|\*|#(?!include|define|if|endif|else|pragma)|--|;;|@|\[[A-Za-z])"
+)
 """How a line begins that belongs to the declaration below it: a comment, a decorator, an attribute."""
 
 _C_LIKE: Final = frozenset({"text/x-c", "text/x-c++"})

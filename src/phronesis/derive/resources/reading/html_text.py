@@ -22,7 +22,7 @@ _HIDDEN: Final = re.compile(
 )
 _MAIN: Final = re.compile(r"""\brole\s{0,8}=\s{0,8}["']?main\b""", re.IGNORECASE)
 _SPACE: Final = re.compile(r"[ \t\r\n\f\xa0]+")
-_PILCROW: Final = re.compile(r"[ \t¶§#🔗\uf0c1]+$")
+_PILCROW: Final = re.compile(r"(?<![ \t¶§#🔗\uf0c1])[ \t¶§#🔗\uf0c1]+$")
 """What generators of documentation hang on headings, as a link to themselves."""
 
 _DROPPED: Final = frozenset(

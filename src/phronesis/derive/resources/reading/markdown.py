@@ -19,7 +19,9 @@ _MARK: Final = re.compile(
     re.MULTILINE,
 )
 _CLOSING: Final = re.compile(r"(?:^|[ \t])#+[ \t]*$")
-_BORDER: Final = re.compile(r"[ ]{0,3}(?:\#{1,6}[ \t]|`{3}|~{3}|=+[ \t\r]*$|-+[ \t\r]*$|</(?:h[1-6]|pre|p|div)>|-->)")
+_BORDER: Final = re.compile(
+    r"[ ]{0,3}(?:\#{1,6}[ \t]|`{3}|~{3}|(?<!=)=++[ \t\r]*+$|(?<!-)-++[ \t\r]*+$|</(?:h[1-6]|pre|p|div)>|-->)"
+)
 """A line that ends what is above a paragraph."""
 
 _NO_PARAGRAPH: Final = re.compile(r"[ ]{4}|\t|[ ]{0,3}[-+*>|<]")

@@ -54,7 +54,7 @@ _FORMS: Final = (
 
 _WORDED: Final = frozenset({"part", "chapter", "appendix", "section"})
 _SENTENCE: Final = re.compile(r"[。！；，、,;:：.!…]$")
-_CONTENTS: Final = re.compile(r"(?:[.·…]{2,}|\t| {4,})[ \t.·…]{0,80}\d{1,4}$")
+_CONTENTS: Final = re.compile(r"(?:(?<![.·…])[.·…]{2,}|\t|(?<! ) {4,})[ \t.·…]{0,80}\d{1,4}$")
 _BLANK: Final = re.compile(r"[ \t\r]{0,80}(?:\n[ \t\r]{0,80}(?:\n|\Z)|\Z)")
 _ROMAN: Final = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 

@@ -62,7 +62,7 @@ _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _FILE_NAME: Final = re.compile(
     r"^(?:microsoft|untitled|无标题|幻灯片|slide 1)|\.(?:docx?|pptx?|xlsx?|indd|tex|dvi|qxd|pdf|rtf)$", re.IGNORECASE
 )
-_LINE: Final = re.compile(r"[^\n]*[^\W_][^\n]*")
+_LINE: Final = re.compile(r"(?<![^\n])[^\n]*[^\W_][^\n]*")
 _NUMBER: Final = re.compile(r"\d+")
 _SPACE: Final = re.compile(r"\s+")
 _LABEL: Final = re.compile(

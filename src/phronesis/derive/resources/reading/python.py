@@ -15,7 +15,7 @@ from phronesis.derive.resources.reading.port import RawDocument, stem, text_of
 MAX_PARSED: Final = 2_000_000
 """Characters that the parser is given (our choice). Longer files are read by their declarations."""
 
-_COMMENT: Final = re.compile(r"[ \t]*#")
+_COMMENT: Final = re.compile(r"(?<![ \t])[ \t]*+#")
 _Defined = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 

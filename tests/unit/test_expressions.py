@@ -1,0 +1,70 @@
+"""No regular expression of the package takes time by the square of what it reads."""
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
+import pytest
+
+import phronesis
+from growth import STEP, compare, cost_of
+from pumping import patterns_of, pumps
+
+LENGTH: Final = 6_400
+PUMPS: Final = 24
+SEEN: Final = set[re.Pattern[str]]()
+WORTH_A_LOOK: Final = 0.02
+"""Seconds from which on the cost of a text is compared with that of a shorter one."""
+
+NOT_YET: Final = ("phronesis.derive.extracting", "phronesis.derive.sources")
+"""What reads messages is given bounded sentences (`derive.extraction.bounded`)."""
+
+BOUNDED: Final[Mapping[str, int]] = {
+    "derive.comparison": 2_000,  # MAX_READ: one sentence of an inference
+    "recall.asked_keys": 120,  # MAX_CLAUSE
+    "recall.planning": 4_000,  # MAX_READ
+}
+"""By the beginning of a module's name, the characters that its expressions are given at most.
+
+So far the cost may go with the square of the length.
+"""
+
+MODULES: Final = sorted(
+    one.name for one in pkgutil.walk_packages(phronesis.__path__, "phronesis.")
+    if not one.ispkg and not one.name.startswith((*NOT_YET, "phronesis.evals", "phronesis.storage.migrations"))
+    and not one.name.endswith("__main__") and not one.name.startswith("phronesis.adapters.lang")
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_time_of_an_expression_goes_with_the_length_of_its_text(name: str) -> None:
+    short = name.removeprefix("phronesis.")
+    length = next((most for start, most in BOUNDED.items() if short.startswith(start)), None)
+    for pattern in patterns_of(importlib.import_module(name)):
+        if pattern not in SEEN:
+            _hold(pattern, LENGTH if length is None else length, power=1 if length is None else 2)
+        SEEN.add(pattern)
+
+
+def _hold(pattern: re.Pattern[str], length: int, *, power: int = 1) -> None:
+    for before, piece in pumps(pattern, most=PUMPS):
+        for end in ("", "\x01"):
+            made = partial(_made, before, piece, end)
+            if cost_of(partial(pattern.search, made(length))) > WORTH_A_LOOK * 10 ** (power - 1):
+                try:
+                    compare(pattern.search, made, (length // STEP, length), STEP**power)
+                except AssertionError as error:
+                    raise AssertionError(f"{pattern.pattern!r:.200} on {before!r}, {piece!r} again: {error}") from error
+
+
+def _made(before: str, piece: str, end: str, length: int) -> str:
+    return (before + piece * (length // len(piece)))[:length] + end
+
+
+def test_a_quadratic_expression_is_found() -> None:
+    for source in (r"\s+$", r"[ab]+c"):
+        with pytest.raises(AssertionError, match="more than"):
+            _hold(re.compile(source), LENGTH)
