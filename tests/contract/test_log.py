@@ -16,7 +16,7 @@ from phronesis.storage.database import Database, Unit, connect
 from phronesis.storage.lanes import find_lane, get_lane, list_behind, list_lanes, lock_lane
 from phronesis.storage.log import count_failure, find_failure, put_outcomes, read_outcomes
 from phronesis.truth.reader import check_chain, iterate, load_entry
-from phronesis.truth.recorder import BLOB_BYTES, Recorder
+from phronesis.truth.recorder import BLOB_BYTES, NewEntry, Recorder
 
 ADA = LaneName("user", "ada")
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -57,8 +57,8 @@ def recorder(database: Database, clock: Clock) -> Recorder:
 
 
 def _append(recorder: Recorder, payload: dict[str, Any], lane: Any = ADA, **options: Any) -> Any:
-    tenant = options.pop("tenant", "t")
-    return recorder.append(tenant, lane, verb="item", version=1, payload=payload, actor="agent", **options)
+    tenant, key = options.pop("tenant", "t"), options.pop("idempotency_key", None)
+    return recorder.append(tenant, lane, NewEntry("item", 1, payload, "agent", key), **options)
 
 
 def test_payloads_come_back_character_for_character(database: Database, recorder: Recorder) -> None:

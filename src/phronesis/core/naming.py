@@ -3,9 +3,9 @@
 import re
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
+from phronesis.core.loading import once
 from phronesis.core.text import UNSPACED
 
 RULES_VERSION: Final = "mentions-rules/2"
@@ -32,7 +32,7 @@ _EXTENSIONS: Final = (
 """Endings that make a word a file without a folder before it: else "5 p.m." and "kids.They" would be files."""
 
 
-@cache
+@once
 def _rules() -> tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...]:
     """Give the rules, each with what a text must hold for its pattern to be tried: most hold none, found fast.
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
+from phronesis.core.loading import once
 from phronesis.derive.comparison_marks import Marked, Pair
 from phronesis.derive.comparison_tables import load_table
 
@@ -26,7 +26,7 @@ class _Metals:
     alone: re.Pattern[str]
 
 
-@cache
+@once
 def _metals() -> _Metals:
     table: Mapping[str, Any] = load_table()["metals"]
     symbols = table["symbols"].split()

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import resources
 from typing import Any, Final
 
+from phronesis.core.loading import once
 from phronesis.core.pattern_tables import parse_folded
 from phronesis.derive.comparison_marks import RANGES
 
@@ -41,7 +41,7 @@ class Words:
     foreign: re.Pattern[str]
 
 
-@cache
+@once
 def load_table() -> Mapping[str, Any]:
     """Give ``comparisons.toml`` as it is written."""
     return parse_folded(
@@ -49,7 +49,7 @@ def load_table() -> Mapping[str, Any]:
     )
 
 
-@cache
+@once
 def load_words(language: str) -> Words:
     """Give the words of a language, compiled once."""
     table = load_table()

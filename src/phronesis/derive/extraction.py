@@ -7,7 +7,6 @@ be used, the rules take its place, and an outcome ``degraded`` says so.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Annotated, Any, Final, Protocol
 
 import pydantic
@@ -15,6 +14,7 @@ import pydantic
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.fences import choose_boundary
 from phronesis.core.instants import parse_moment
+from phronesis.core.loading import once
 from phronesis.core.naming import MAX_MENTIONS, MAX_SURFACE, RULES_VERSION, find_mentions
 from phronesis.core.proposals import GATED, PROPOSALS, Proposal, Refusal, proposals_in
 from phronesis.core.text import UNSPACED
@@ -107,7 +107,7 @@ class ByRules:
         return [*outcomes, *learned(proposals, [*refused, *refusals], EXTRACT_VERSION)]
 
 
-@cache
+@once
 def _usual() -> ByRules:
     return ByRules(Rules(second=second_opinion()))
 

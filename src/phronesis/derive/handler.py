@@ -20,27 +20,30 @@ DEGRADED_ROLE: Final = "degraded"
 """The outcome that says that rules stood in for a model: ``{role, reason, by, instead_of}``."""
 
 
+class TooEarly(Exception):
+    """The lane was looked at for an entry that it has not come to."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bench:
     """What preparing may look at: short read transactions on its lane, opened when asked for.
 
-    No transaction is held while a model thinks. With ``unit``, the transaction that records the entry and applies it at
-    once, it is read there: a second connection would wait for that one, or not see what it wrote. ``seq`` is the entry
-    that the lane comes to next; another may be prepared on this bench, one that is prepared again.
+    No transaction is held while anything is prepared. ``seq`` is the entry that the lane comes to next; another may be
+    prepared on this bench, one that is prepared again. ``ahead``: the lane has not come to the entry that is prepared,
+    so that looking at it raises TooEarly.
     """
 
     database: Database
     tenant: str
     lane_id: int
-    unit: Unit | None = None
     seq: int | None = None
+    ahead: bool = False
 
     @contextmanager
     def view(self) -> Iterator[LaneView]:
         """Open a short read of the lane."""
-        if self.unit is not None:
-            yield LaneView(self.unit, get_lane(self.unit, self.lane_id))
-            return
+        if self.ahead:
+            raise TooEarly
         with self.database.transaction(self.tenant, "read") as unit:
             yield LaneView(unit, get_lane(unit, self.lane_id))
 
@@ -65,10 +68,10 @@ class Handler:
     """How one verb is interpreted.
 
     ``version`` is written into new entries; ``older`` keeps the ``apply`` of versions that entries still carry.
-    ``prepare`` None: the entry says everything itself. ``quick``: it works by rules, in microseconds, on the entry and
-    a few rows that an index gives, so that it may run while the lane is held. ``separable``: each of its outcomes
-    stands alone, so that an erasure removes those that lean on what is erased and leaves the others; else all are
-    prepared again. Until that is done, ``apply`` sees none of them.
+    ``prepare`` None: the entry says everything itself. ``quick``: it works by rules, in little time, on the entry and
+    a few rows that an index gives, so that the entry is prepared before it is recorded, and applied as it is.
+    ``separable``: each of its outcomes stands alone, so that an erasure removes those that lean on what is erased and
+    leaves the others; else all are prepared again. Until that is done, ``apply`` sees none of them.
     """
 
     verb: str

@@ -17,10 +17,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import resources
 from typing import Any, Final
 
+from phronesis.core.loading import once
 from phronesis.core.pattern_tables import parse_folded
 from phronesis.core.text import one_of
 
@@ -114,7 +114,7 @@ def find_order(text: str) -> Suspicion | None:
     return None
 
 
-@cache
+@once
 def load_rules() -> Rules:
     """Give the rules, read and compiled once."""
     table = parse_folded(

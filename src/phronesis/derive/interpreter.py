@@ -43,6 +43,15 @@ class NotAtOnce(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class _Following:
+    """An entry that is applied after another in one transaction; ``fresh`` when it was prepared now."""
+
+    entry: Entry
+    outcomes: Sequence[Outcome]
+    fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Interpreter:
     """Interprets entries. Any number of threads and processes may drain the same lane: each entry is applied once."""
 
@@ -105,20 +114,37 @@ class Interpreter:
             if (applied is not None and entry.seq == until) or give_way():
                 return applied
 
-    def at_once(self, unit: Unit, lane: Lane, entry: Entry) -> Applied | None:
+    def is_quick(self, verb: str) -> bool:
+        """Tell whether entries of a verb may be applied as they are recorded."""
+        handler = self.stepper.registry[verb]
+        return (handler.prepare is None or handler.quick) and verb not in self.effects
+
+    def prepares(self, verb: str) -> bool:
+        """Tell whether entries of a verb need preparing."""
+        return self.stepper.registry[verb].prepare is not None
+
+    def prepared(self, tenant: str, entry: Entry) -> list[Outcome]:
+        """Prepare an entry that is not recorded yet. NotAtOnce when that fails, for whatever reason."""
+        prepare = self.stepper.registry[entry.verb].prepare
+        try:
+            return checked(() if prepare is None else prepare(Bench(self.database, tenant, entry.lane_id), entry))
+        except Exception as error:
+            logger.info("an entry (%s) was not prepared at once: %s", entry.verb, type(error).__name__)
+            raise NotAtOnce from error
+
+    def at_once(
+        self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome] | None = None
+    ) -> Applied | None:
         """Apply a new entry in the transaction that records it: one commit less, and nothing to read back.
 
-        None when something older is pending or preparing may take long. NotAtOnce when it fails, for whatever reason:
-        the transaction is to be rolled back and the entry recorded alone, so that ``drain`` meets the failure again.
+        ``outcomes`` are what it was prepared to be, None for a verb that needs none. None when something older is
+        pending. NotAtOnce when it fails, for whatever reason: the transaction is to be rolled back and the entry
+        recorded alone, so that ``drain`` meets the failure again.
         """
-        handler = self.stepper.registry[entry.verb]
-        slow = handler.prepare is not None and not handler.quick
-        if slow or lane.applied_seq != entry.seq - 1 or entry.verb in self.effects:
+        if lane.applied_seq != entry.seq - 1:
             return None
         try:
-            bench = Bench(self.database, unit.tenant, lane.lane_id, unit)
-            outcomes = [] if handler.prepare is None else checked(handler.prepare(bench, entry))
-            return self._apply(unit, lane, entry, outcomes, keep=handler.prepare is not None)
+            return self._apply(unit, lane, entry, outcomes or (), keep=outcomes is not None)
         except Exception as error:
             logger.info("an entry (%s) was not applied at once: %s", entry.verb, type(error).__name__)
             raise NotAtOnce from error
@@ -134,6 +160,7 @@ class Interpreter:
         Gives what applying entry ``end`` came to; None when another process was faster or ``end`` was not reached.
         """
         prepare = self._prepare_of(entry, stored)
+        following = self._following(tenant, lane, entry, end)
         outcomes = stored
         for turn in range(MAX_PREPARES + 1):
             if prepare is not None and turn < MAX_PREPARES:
@@ -143,12 +170,43 @@ class Interpreter:
                 locked = lock_lane(unit, lane.lane_id)
                 if locked.applied_seq != entry.seq - 1:
                     return None
-                if prepare is not None and locked.epoch != lane.epoch and turn < MAX_PREPARES:
-                    lane = locked
-                    continue
+                if locked.epoch != lane.epoch:
+                    following = []
+                    if prepare is not None and turn < MAX_PREPARES:
+                        lane = locked
+                        continue
                 applied = self._apply(unit, locked, entry, outcomes, keep=prepare is not None)
-                return applied if entry.seq == end else self._catch_up(unit, lane.lane_id, entry.seq, end)
+                for ready in following:
+                    now = get_lane(unit, lane.lane_id)
+                    applied = self._apply(unit, now, ready.entry, ready.outcomes, keep=ready.fresh)
+                    entry = ready.entry
+                return applied if entry.seq == end else None
         return None
+
+    def _following(self, tenant: str, lane: Lane, entry: Entry, end: int) -> list[_Following]:
+        """Prepare the entries after ``entry`` that one transaction can apply with it, before that transaction.
+
+        Up to the first that may take long, fails, or looks at the lane, which has not come to it yet.
+        """
+        ready: list[_Following] = []
+        if entry.seq == end or entry.verb in self.effects:
+            return ready
+        with self.database.transaction(tenant, "read") as unit:
+            entries = load_entries(unit, get_lane(unit, lane.lane_id), after=entry.seq, until=end, limit=BATCH)
+            stored = _stored_outcomes(unit, entries)
+        for one in entries:
+            outcomes = stored[one.id]
+            try:
+                prepare = self._prepare_of(one, outcomes)
+                if prepare is not None:
+                    if not self.is_quick(one.verb):
+                        break
+                    outcomes = checked(prepare(Bench(self.database, tenant, lane.lane_id, ahead=True), one))
+            except Exception as error:  # noqa: BLE001 - its own turn comes, and what fails then is counted
+                logger.debug("an entry (%s) was not prepared ahead: %s", one.verb, type(error).__name__)
+                break
+            ready.append(_Following(one, outcomes, fresh=prepare is not None))
+        return ready
 
     def _prepare_of(self, entry: Entry, stored: Sequence[Outcome]) -> Prepare | None:
         """Give how an entry is to be prepared; None when it need not be.
@@ -159,22 +217,6 @@ class Interpreter:
             return None
         effect = self.effects.get(entry.verb)
         return effect.prepare if effect is not None else self.stepper.registry[entry.verb].prepare
-
-    def _catch_up(self, unit: Unit, lane_id: int, after: int, end: int) -> Applied | None:
-        """Apply following entries in the same transaction while preparing them takes no time."""
-        entries = load_entries(unit, get_lane(unit, lane_id), after=after, until=end, limit=BATCH)
-        stored = _stored_outcomes(unit, entries)
-        for entry in entries:
-            outcomes = stored[entry.id]
-            prepare = self._prepare_of(entry, outcomes)
-            if prepare is not None:
-                if entry.verb in self.effects or not self.stepper.registry[entry.verb].quick:
-                    return None
-                outcomes = checked(prepare(Bench(self.database, unit.tenant, lane_id, unit), entry))
-            applied = self._apply(unit, get_lane(unit, lane_id), entry, outcomes, keep=prepare is not None)
-            if entry.seq == end:
-                return applied
-        return None
 
     def _apply(self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome], *, keep: bool) -> Applied:
         effect = self.effects.get(entry.verb)

@@ -7,11 +7,11 @@ words are compared. What the value means under a key of the caller's own only th
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Final
 
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import CORRECTED, MEMBER_PREFIX, Item
+from phronesis.core.loading import once
 from phronesis.core.proposals import Proposal
 from phronesis.core.statements import COMPARED, STATED
 from phronesis.derive.consolidation import BY
@@ -68,7 +68,7 @@ class Rereading:
         return found[0] if len(found) == 1 else None
 
 
-@cache
+@once
 def _usual() -> Rereading:
     return Rereading()
 

@@ -7,7 +7,6 @@ an item: what it means to state it twice only the caller knows.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final
 
 from phronesis.core.changes import Changes
@@ -15,6 +14,7 @@ from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.ids import item_id
 from phronesis.core.instants import parse_moment
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.core.loading import once
 from phronesis.core.proposals import USER, Proposal
 from phronesis.core.prospective import DUE
 from phronesis.core.statements import COMPARED, OCCASIONS, Saying, form_of
@@ -61,7 +61,7 @@ class Looking:
         return [*found, Outcome(role=TYPE, made_by=TYPES_VERSION, body=body)]
 
 
-@cache
+@once
 def _types() -> MemoryTypes:
     return load_memory_types()
 

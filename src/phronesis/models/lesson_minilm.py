@@ -5,12 +5,12 @@ Its weights come with this package and numpy runs them, so that it needs no othe
 """
 
 from collections.abc import Sequence
-from functools import cached_property
 from importlib.resources import files
 from typing import Final
 
 import numpy as np
 
+from phronesis.core.loading import once_property
 from phronesis.core.vectors import Floats
 from phronesis.models.bert import Bert
 from phronesis.models.embedder import encoded_filled
@@ -63,7 +63,7 @@ class LessonMiniLM:
         """Queries and documents are encoded alike."""
         return "none"
 
-    @cached_property
+    @once_property
     def _model(self) -> tuple[Bert, WordPiece]:
         """The network and its tokenizer, read when the first text comes."""
         held, pieces = unpacked(installed() if self._weights is None else self._weights)

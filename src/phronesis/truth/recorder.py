@@ -14,7 +14,16 @@ from phronesis.core.instants import from_micros, to_micros
 from phronesis.core.scope import LaneName
 from phronesis.errors import Erased, IdempotencyConflict, InputError
 from phronesis.storage.database import Database, Unit
-from phronesis.storage.lanes import Lane, advance_head, ensure_tenant, find_secret, lock_lane, lock_lane_named
+from phronesis.storage.lanes import (
+    Lane,
+    advance_head,
+    ensure_tenant,
+    find_lane,
+    find_secret,
+    get_lane,
+    lock_lane,
+    lock_lane_named,
+)
 from phronesis.storage.log import EntryRow, PartRow, find_idempotent, insert_blob, insert_entry, read_parts
 from phronesis.truth.chain import facts_of, link
 from phronesis.truth.parts import SALT_BYTES, Part, as_read, commitment, keyed, split
@@ -42,6 +51,31 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
+class NewEntry:
+    """What a call asks to have recorded."""
+
+    verb: str
+    version: int
+    payload: Mapping[str, Any]
+    actor: str
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """An entry as it will be recorded if nothing comes to its lane before it, and the lane before it."""
+
+    entry: Entry
+    lane: Lane
+
+    def holds(self, lane: Lane) -> bool:
+        """Tell whether the lane has not moved since."""
+        return (lane.lane_id, lane.head_hash, lane.applied_seq, lane.epoch) == (
+            self.lane.lane_id, self.lane.head_hash, self.lane.applied_seq, self.lane.epoch,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
 class Draft:
     """An entry to be written: its id, verb, the handler's version, the parts of its payload, and its actor."""
 
@@ -52,6 +86,7 @@ class Draft:
     actor: str
     parent_id: str | None = None
     idempotency: str | None = None
+    recorded_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,34 +97,46 @@ class Recorder:
     clock: Callable[[], datetime]
     _secrets: dict[str, bytes] = field(default_factory=dict)
 
+    def foresee(self, tenant: str, lane: LaneName | int, new: NewEntry) -> Foreseen | None:
+        """Return the entry that ``append`` would record now, so that it can be prepared outside the transaction.
+
+        None when its lane is new or has entries that were not interpreted, or when its idempotency key is known.
+        """
+        payload, _ = _checked(new.payload)
+        with self.database.transaction(tenant, "read") as unit:
+            found = find_lane(unit, lane) if isinstance(lane, LaneName) else get_lane(unit, lane)
+            if found is None or found.applied_seq != found.head_seq:
+                return None
+            if new.idempotency_key is not None:
+                secret = find_secret(unit)
+                if secret is None or find_idempotent(unit, _commitment_of(secret, new.idempotency_key)) is not None:
+                    return None
+        entry = Entry(
+            id=str(uuid_utils.uuid7()), lane_id=found.lane_id, seq=found.head_seq + 1, verb=new.verb,
+            handler_version=new.version, actor=new.actor, recorded_at=from_micros(self._moment_after(found)),
+            payload=payload, user_id=found.user_id, namespace=found.namespace,
+        )  # fmt: skip
+        return Foreseen(entry, found)
+
     def append(
         self,
         tenant: str,
         lane: LaneName | int,
+        new: NewEntry,
         *,
-        verb: str,
-        version: int,
-        payload: Mapping[str, Any],
-        actor: str,
-        idempotency_key: str | None = None,
+        foreseen: Foreseen | None = None,
         then: Callable[[Unit, Lane, Entry], object] | None = None,
     ) -> Recorded:
         """Append one entry in a transaction, synced to disk before this returns.
 
         ``lane`` is a name, whose lane is made when it is new, or the number of a lane that exists.
-        With an ``idempotency_key`` that was used before, gives the entry recorded then; IdempotencyConflict if that
+        With an idempotency key that was used before, gives the entry recorded then; IdempotencyConflict if that
         entry had another verb, lane or payload, Erased if its payload is gone. InputError for a payload that is too
         large; what it holds was checked before.
+        ``foreseen`` is recorded as it is when it still holds; else the entry gets an id and a time of its own.
         ``then`` is called with a new entry in the same transaction, and with its lane as it was before.
         """
-        payload, parts = as_read(payload)
-        size = sum(len(part.body) for part in parts)
-        if size > MAX_PAYLOAD_BYTES:
-            raise InputError(
-                f"this call holds {size:,} bytes as JSON; at most {MAX_PAYLOAD_BYTES:,} are recorded in one."
-                " Split it into several calls, or keep the data in a file and refer to it",
-                field="payload",
-            )
+        payload, parts = _checked(new.payload)
         with self.database.transaction(tenant, "append") as unit:
             secret = self.tenant_secret(unit)
             locked = (
@@ -97,13 +144,16 @@ class Recorder:
                 else lock_lane(unit, lane)
             )  # fmt: skip
             keyed_key = None
-            if idempotency_key is not None:
-                keyed_key = _commitment_of(secret, idempotency_key)
+            if new.idempotency_key is not None:
+                keyed_key = _commitment_of(secret, new.idempotency_key)
                 known = find_idempotent(unit, keyed_key)
                 if known is not None:
-                    _check_same(unit, known, locked, verb=verb, parts=parts)
+                    _check_same(unit, known, locked, verb=new.verb, parts=parts)
                     return Recorded(_entry(known, locked, payload), locked, repeated=True)
-            draft = Draft(str(uuid_utils.uuid7()), verb, version, parts, actor, idempotency=keyed_key)
+            draft = Draft(str(uuid_utils.uuid7()), new.verb, new.version, parts, new.actor, idempotency=keyed_key)
+            if foreseen is not None and foreseen.holds(locked):
+                at = to_micros(foreseen.entry.recorded_at)
+                draft = replace(draft, entry_id=foreseen.entry.id, recorded_at=at)
             entry = _entry(self.write(unit, locked, draft), locked, payload)
             if then is not None:
                 then(unit, locked, entry)
@@ -143,8 +193,7 @@ class Recorder:
             verb=draft.verb,
             handler_version=draft.version,
             actor=draft.actor,
-            # Strictly later than the one before, so that every instant names one state, on clocks that jump too.
-            recorded_at=max(to_micros(self.clock()), lane.last_recorded_at + 1),
+            recorded_at=self._moment_after(lane) if draft.recorded_at is None else draft.recorded_at,
             parent_id=draft.parent_id,
             idempotency=draft.idempotency,
             paths=[part.path for part in parts],
@@ -160,6 +209,23 @@ class Recorder:
         insert_entry(unit, row, stored)
         advance_head(unit, lane.lane_id, seq=row.seq, entry_hash=row.hash, recorded_at=row.recorded_at)
         return row
+
+    def _moment_after(self, lane: Lane) -> int:
+        """Return the time of a lane's next entry: later than the one before, so that every instant names one state."""
+        return max(to_micros(self.clock()), lane.last_recorded_at + 1)
+
+
+def _checked(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Part]]:
+    """Return a payload as it will be read and its parts; InputError when it is too large."""
+    payload, parts = as_read(payload)
+    size = sum(len(part.body) for part in parts)
+    if size > MAX_PAYLOAD_BYTES:
+        raise InputError(
+            f"this call holds {size:,} bytes as JSON; at most {MAX_PAYLOAD_BYTES:,} are recorded in one."
+            " Split it into several calls, or keep the data in a file and refer to it",
+            field="payload",
+        )
+    return payload, parts
 
 
 def part_row(unit: Unit, secret: bytes, row: PartRow) -> PartRow:

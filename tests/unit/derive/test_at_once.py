@@ -1,8 +1,10 @@
-"""A new entry is applied in the transaction that records it, when that takes no time; else it is as before."""
+"""A new entry is prepared before the transaction that records it, and applied in it when preparing takes no time."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -43,9 +45,9 @@ def find(_bench: Bench, _entry: Entry) -> list[Outcome]:
 
 
 @pytest.mark.parametrize(
-    ("quick", "modes"), [(True, ["append"]), (False, ["append", "derive"])], ids=["quick", "may be long"]
+    ("quick", "modes"), [(True, ["read", "append"]), (False, ["append", "derive"])], ids=["quick", "may be long"]
 )
-def test_what_is_quick_to_prepare_takes_one_transaction(tmp_path: Path, quick: bool, modes: list[str]) -> None:
+def test_what_is_quick_to_prepare_is_written_in_one_transaction(tmp_path: Path, quick: bool, modes: list[str]) -> None:
     with open_with(url(tmp_path), [Handler(verb="item", apply=typed_items.apply, prepare=find, quick=quick)]) as memory:
         memory.add("tea is hot", kind="fact", user_id="alice")
         with modes_of_transactions() as seen:
@@ -54,16 +56,64 @@ def test_what_is_quick_to_prepare_takes_one_transaction(tmp_path: Path, quick: b
         assert memory.rebuild(verify=True).equal
 
 
-def test_a_turn_and_an_edit_take_one_transaction(tmp_path: Path) -> None:
+def test_a_turn_and_an_edit_are_written_in_one_transaction(tmp_path: Path) -> None:
     with Memory.open(url(tmp_path), policy={"embedder": "none"}) as memory:
         item = memory.add("tea is hot", user_id="alice").items[0]
         with modes_of_transactions() as seen:
             memory.commit_turn("s", {"messages": [{"role": "user", "content": "Is it?"}]}, user_id="alice")
-        assert seen == ["append"]
+        assert seen == ["read", "append"]
         with modes_of_transactions() as seen:
             memory.archive(item.id)
         assert seen.count("append") == 1
         assert "derive" not in seen
+
+
+class Held:
+    """Prepares facts, and waits with one of them until it is told to go on."""
+
+    def __init__(self, content: str) -> None:
+        self.content, self.began, self.go = content, Event(), Event()
+
+    def __call__(self, _bench: Bench, entry: Entry) -> list[Outcome]:
+        if entry.payload["content"] == self.content:
+            self.began.set()
+            assert self.go.wait(60)
+        return [Outcome(role="found", made_by="test", body={})]
+
+
+@pytest.mark.parametrize("behind", [0, 3], ids=["the next", "of several that are behind"])
+def test_others_write_while_an_entry_is_prepared(tmp_path: Path, behind: int) -> None:
+    held = Held("tea is green")
+    handlers = [Handler(verb="item", apply=typed_items.apply, prepare=held, quick=True)]
+    with open_with(url(tmp_path), handlers) as memory, open_with(url(tmp_path), []) as other:
+        memory._background.stop()
+        memory.add("tea is hot", kind="fact", user_id="alice")
+        for n in range(behind):
+            memory.add("tea is green" if n == 1 else f"tea number {n}", kind="fact", user_id="alice", wait=False)
+        with ThreadPoolExecutor(1) as pool:
+            added = pool.submit(memory.add, "tea is black" if behind else "tea is green", kind="fact", user_id="alice")
+            assert held.began.wait(60)
+            other.add("coffee", kind="fact", user_id="bob", wait=False)
+            held.go.set()
+            assert not added.result(60).pending
+        assert len(memory.get_all(user_id="alice")) == 2 + behind
+        assert memory.rebuild(verify=True).equal
+
+
+def test_what_was_prepared_for_a_lane_that_moved_is_prepared_again(tmp_path: Path) -> None:
+    held = Held("tea is green")
+    handlers = [Handler(verb="item", apply=typed_items.apply, prepare=held, quick=True)]
+    with open_with(url(tmp_path), handlers) as memory:
+        memory.add("tea is hot", kind="fact", user_id="alice")
+        with ThreadPoolExecutor(1) as pool:
+            added = pool.submit(memory.add, "tea is green", kind="fact", user_id="alice")
+            assert held.began.wait(60)
+            memory.add("tea is black", kind="fact", user_id="alice")
+            held.go.set()
+            assert not added.result(60).pending
+        contents = [item.content for item in memory.get_all(user_id="alice")]
+        assert contents == ["tea is green", "tea is black", "tea is hot"]
+        assert memory.rebuild(verify=True).equal
 
 
 def test_what_older_entries_left_pending_goes_first(tmp_path: Path) -> None:

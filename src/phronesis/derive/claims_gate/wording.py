@@ -15,10 +15,10 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import resources
 from typing import Any, Final
 
+from phronesis.core.loading import once
 from phronesis.core.pattern_tables import parse_folded
 
 KB_ALIAS: Final = "kb_alias"
@@ -80,7 +80,7 @@ class Wording:
     folds: Mapping[int, str]
 
 
-@cache
+@once
 def load_wording() -> Wording:
     """Give the table, read and compiled once."""
     table = parse_folded("wording.toml", resources.files(__package__).joinpath("wording.toml").read_text("utf-8"))

@@ -7,7 +7,6 @@ same in other words is not found, and nothing is held against a principle that m
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Final
 
 import numpy as np
@@ -16,6 +15,7 @@ from phronesis.core.experience.records import L1, L1Event, event_of
 from phronesis.core.experience.similarity import Floats, Rows
 from phronesis.core.experience.topics import KNOWN, UNCLEAR, SeenPattern, denies
 from phronesis.core.experience.words import Bags, TermCosine
+from phronesis.core.loading import once
 from phronesis.derive.experience.table import Bag
 from phronesis.derive.experience.unrelated import TEXTS
 from phronesis.index.projections import ALIKE
@@ -130,7 +130,7 @@ def _tokens(text: str) -> Counter[int]:
     return Counter(term_hash(token) for token in tokenize(text))
 
 
-@cache
+@once
 def _unrelated() -> tuple[Counter[int], ...]:
     return tuple(_tokens(text) for text in TEXTS)
 

@@ -11,13 +11,13 @@ Each was fitted to what certain models see, and is asked of nothing else. Stored
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from typing import Final
 
 import numpy as np
 
 from phronesis.core.experience.similarity import Floats
+from phronesis.core.loading import once
 from phronesis.storage.halfvec import Halves
 
 PARTS: Final = {"whole": 1.0, "attempt": 0.6, "result": 0.4, "reflection": 0.5}
@@ -102,6 +102,6 @@ def map_for(encoders: Sequence[str]) -> LessonMap | None:
     return None if name is None else _shipped(name)
 
 
-@cache
+@once
 def _shipped(name: str) -> LessonMap:
     return map_from(files(__package__).joinpath(name).read_bytes())

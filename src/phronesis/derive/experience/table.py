@@ -6,7 +6,6 @@ Nothing in it is truth: it is read from the search documents and vectors, and th
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from phronesis.core.experience.records import L1
 from phronesis.core.experience.similarity import Floats, Rows, Term, Unlike, WeightedSum
 from phronesis.core.experience.words import Bags, TermCosine
 from phronesis.core.items import Item
+from phronesis.core.loading import once
 from phronesis.derive.experience.marks import spoken_of
 from phronesis.derive.experience.meaning import (
     ENGLISH,
@@ -292,7 +292,7 @@ def _marks_of(item: Item | None) -> frozenset[str]:
     return frozenset(one for one in item.data.get("artifacts", ()) if one.startswith("error_type:"))
 
 
-@cache
+@once
 def _passed_over() -> frozenset[int]:
     """Give the hashes of terms that say nothing of a lesson: bare numbers and single Latin letters."""
     letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]

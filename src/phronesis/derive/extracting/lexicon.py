@@ -5,6 +5,7 @@ expression whose bits the text lacks is not tried, and one that is never tried i
 """
 
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Final
@@ -24,6 +25,8 @@ class Lexicon:
         self._of_token: dict[str, int] = {}
         self._of_need: dict[Need, int] = {}
         self.size = 0
+        self.lock = threading.RLock()
+        """Held while an expression is compiled: of threads that need it at the same time one does."""
         self._always = 0
         small_held = lru_cache(_REMEMBERED)(self._held)
         self.held: Callable[[str], int] = lru_cache(_REMEMBERED)(lambda text: small_held(small(text)))
@@ -76,6 +79,7 @@ class Expression:
         "_begins",
         "_compiled",
         "_held",
+        "_lock",
         "_needs",
         "_open",
         "_or",
@@ -90,6 +94,7 @@ class Expression:
         self.pattern = source
         self._place = place
         self._held = lexicon.held
+        self._lock = lexicon.lock
         needs = needs_of(part, begins=False, ends=False)
         self._needs = lexicon.bits(need for need in needs if not is_open(need))
         # Of the needs with open words the rarest is enough: each such word is sought in the text.
@@ -103,11 +108,12 @@ class Expression:
 
     def compiled(self) -> re.Pattern[str]:
         """Give the expression itself; PhronesisError when it is none."""
-        if self._compiled is None:
-            self._starts = None if self._begins is None else re.compile(self._begins)
-            self._compiled = compiled(self._place, self.pattern)
-            self.match = self._compiled.match
-        return self._compiled
+        with self._lock:
+            if self._compiled is None:
+                self._starts = None if self._begins is None else re.compile(self._begins)
+                self._compiled = compiled(self._place, self.pattern)
+                self.match = self._compiled.match
+            return self._compiled
 
     def search(self, text: str) -> re.Match[str] | None:
         """Give the first match anywhere."""

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from typing import Final
 
+from phronesis.core.loading import once
 from phronesis.core.pattern_tables import Pieces, parse_folded
 
 MAX_VALUE: Final = 40
@@ -38,7 +38,7 @@ class Layouts:
     content: str
 
 
-@cache
+@once
 def the_layouts() -> Layouts:
     """Give the table that is installed with the package; PhronesisError says which pattern is wrong."""
     given = parse_folded("records.toml", (files("phronesis.derive.extracting") / "records.toml").read_text("utf-8"))

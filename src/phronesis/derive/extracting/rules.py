@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cache
 from typing import Any, Final
 
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.instants import parse_moment
+from phronesis.core.loading import once
 from phronesis.core.proposals import USER, Proposal, Refusal
 from phronesis.derive.extracting.answers import read_answer
 from phronesis.derive.extracting.cast import Cast
@@ -31,11 +31,16 @@ class _Languages(dict[str, Language]):
     def __missing__(self, code: str) -> Language:
         if code not in LANGUAGES:
             raise KeyError(code)
-        self[code] = load_language(code)
+        self[code] = _language(code)
         return self[code]
 
 
-@cache
+@once
+def _language(code: str) -> Language:
+    return load_language(code)
+
+
+@once
 def known_languages() -> Mapping[str, Language]:
     """Give the tables of the languages: they never change, and reading one takes a tenth of a second."""
     return _Languages()

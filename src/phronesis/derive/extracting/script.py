@@ -8,11 +8,11 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from itertools import takewhile
 from typing import Final
 
+from phronesis.core.loading import once
 from phronesis.errors import PhronesisError
 
 SCRIPT_FILE: Final = "script.toml"
@@ -50,7 +50,7 @@ def parse_script(source: str) -> Script:
     return Script(str.maketrans(traditional, simple), re.compile(f"[{given['marks']}]"), re.compile(words), normal)
 
 
-@cache
+@once
 def the_script() -> Script:
     """Give the table that is installed with the package."""
     return parse_script((files("phronesis.derive.extracting") / SCRIPT_FILE).read_text("utf-8"))

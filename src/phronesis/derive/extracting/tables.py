@@ -170,7 +170,7 @@ class PatternTable:
         self.patterns = patterns
         self._tail = tail
         self._macros = macros
-        self._held = lexicon.held
+        self._held, self._lock = lexicon.held, lexicon.lock
         self._compiled: list[re.Pattern[str] | None] = [None] * len(patterns)
         parts = [macros.part(_with_groups(pattern.p)) for pattern in patterns]
         needs = [[need for need in needs_of(part, begins=True, ends=True) if not is_open(need)] for part in parts]
@@ -227,12 +227,13 @@ class PatternTable:
 
     def compiled(self, n: int) -> re.Pattern[str]:
         """Give the expression of a pattern; PhronesisError when it is none."""
-        known = self._compiled[n]
-        if known is None:
-            given = self.patterns[n].p
-            source = f"(?:{self._macros.expanded(_with_groups(given))}){self._tail}$"
-            known = self._compiled[n] = compiled(f"the pattern {given!r:.80}", source)
-        return known
+        with self._lock:
+            known = self._compiled[n]
+            if known is None:
+                given = self.patterns[n].p
+                source = f"(?:{self._macros.expanded(_with_groups(given))}){self._tail}$"
+                known = self._compiled[n] = compiled(f"the pattern {given!r:.80}", source)
+            return known
 
 
 def _inside(text: str, position: int) -> bool:

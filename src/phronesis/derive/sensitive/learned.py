@@ -11,13 +11,13 @@ import io
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from phronesis.core.loading import once
 from phronesis.derive.word_pieces import bucket, pieces
 
 NONE: Final = "none"
@@ -83,7 +83,7 @@ def model_from(stored: bytes) -> Model:
         return Model(tuple(map(str, held["classes"])), held["weights"], float(held["unit"]), held["bias"])
 
 
-@cache
+@once
 def load_model(language: str) -> Model:
     """Give the weights that are installed with the package, ``en`` or ``zh``."""
     return model_from(files(__package__).joinpath(f"{language}.npz").read_bytes())

@@ -16,10 +16,10 @@ English phrases stand between word boundaries; Chinese has none, and says what m
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
+from phronesis.core.loading import once
 from phronesis.core.pattern_tables import parse_folded
 from phronesis.errors import PhronesisError
 
@@ -69,7 +69,7 @@ class Table:
     cues: Sequence[Cue]
 
 
-@cache
+@once
 def load_tables() -> Sequence[Table]:
     """Give the tables that are installed with the package, read and compiled once."""
     return tuple(parse_table(files(__package__).joinpath(f"{name}.toml").read_text("utf-8")) for name in LANGUAGES)

@@ -2,9 +2,9 @@
 
 import re
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Final, Literal
 
+from phronesis.core.loading import once
 from phronesis.derive.sources.proof_words import load_table
 
 Role = Literal["statement", "proof", "attempt", "wish", "other"]
@@ -34,7 +34,7 @@ class Block:
     """Where the next block begins: what stands between is text that follows this one."""
 
 
-@cache
+@once
 def _heads() -> list[tuple[Role, re.Pattern[str]]]:
     heads = load_table()["heads"]
     end = rf"{_MARKS}[.:：]{_MARKS}"
@@ -53,7 +53,7 @@ def _heads() -> list[tuple[Role, re.Pattern[str]]]:
     return [(role, re.compile(_LEAD + pattern, re.IGNORECASE)) for role, pattern in rows]
 
 
-@cache
+@once
 def _inline() -> re.Pattern[str]:
     """Give the heading of a proof that stands behind its statement on one line."""
     return re.compile(r"(?<=[.。!！?？;；])[ \t]{0,4}(?:\*{0,2}Proof\*{0,2}[.:]|证明?[:：])")

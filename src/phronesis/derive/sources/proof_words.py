@@ -2,16 +2,16 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
 from importlib import resources
 from typing import Any, Final
 
+from phronesis.core.loading import once
 from phronesis.core.pattern_tables import parse_folded
 
 _BEFORE: Final = 48  # characters before a sign in which a denial of it may stand
 
 
-@cache
+@once
 def load_table() -> Mapping[str, Any]:
     """Give ``proof_words.toml`` as it is written."""
     return parse_folded(
@@ -19,7 +19,7 @@ def load_table() -> Mapping[str, Any]:
     )
 
 
-@cache
+@once
 def load_pattern(section: str, name: str = "") -> re.Pattern[str]:
     """Give a section's list of patterns, or one pattern, compiled as one, without case."""
     found = load_table()[section][name] if name else [one for row in load_table()[section].values() for one in row]

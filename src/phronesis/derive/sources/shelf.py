@@ -1,11 +1,11 @@
 """The sources that come with the package, by their type; a new one is a line here."""
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import Final
 
+from phronesis.core.loading import once
 from phronesis.derive.sources.port import Source, Sources
 
 _PLACES: Final = MappingProxyType(
@@ -36,7 +36,7 @@ class Shelf(Mapping[str, Source]):
         return len(_PLACES)
 
 
-@cache
+@once
 def _made(module: str, name: str) -> Source:
     found: Source = getattr(import_module(f"phronesis.derive.sources.{module}"), name)()
     return found

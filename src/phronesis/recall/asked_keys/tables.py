@@ -13,10 +13,10 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
+from phronesis.core.loading import once
 from phronesis.core.memory_keys import KEYS
 from phronesis.core.pattern_tables import Pieces, parse_folded
 from phronesis.errors import PhronesisError
@@ -76,7 +76,7 @@ def _asks(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield key, "|".join(f"(?:{one.replace('<noun>', f'(?:{noun})')})" for one in given["templates"]["noun"])
 
 
-@cache
+@once
 def load_table(code: str) -> Table:
     """Give a language's table, which is installed with the package, read and compiled at its first question."""
     return parse_table(code, (files("phronesis.recall.asked_keys") / f"{code}.toml").read_text("utf-8"))

@@ -19,10 +19,10 @@ every clause: many messages hold words of both. A feature shows when any pattern
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from typing import Final
 
+from phronesis.core.loading import once
 from phronesis.core.pattern_tables import Pieces, parse_folded
 from phronesis.errors import PhronesisError
 
@@ -55,7 +55,7 @@ def parse_table(code: str, source: str) -> Table:
     )
 
 
-@cache
+@once
 def load_tables() -> tuple[Table, ...]:
     """Give the tables that are installed with the package, read and compiled once."""
     folder = files("phronesis.recall.planning")

@@ -11,13 +11,13 @@ is known by its likes.
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from phronesis.core.loading import once
 from phronesis.derive.extracting.tagging.tokens import Encoded, Vocabulary
 
 REACHES: Final = (1, 2, 4)
@@ -93,7 +93,7 @@ def network_from(stored: bytes) -> Network:
         return Network(Vocabulary(words, pieces, longest), tuple(map(str, held["tags"])), weights)
 
 
-@cache
+@once
 def load_network(language: str) -> Network:
     """Give the network that is installed with the package; there is one for ``en`` and one for ``zh``."""
     return network_from(files(__package__).joinpath(f"{language}.npz").read_bytes())

@@ -7,12 +7,12 @@ more often than right, and what they pass over for want of a pattern the network
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
 from typing import Final
 
 import numpy as np
 
 from phronesis.core.kinship import plain_relative
+from phronesis.core.loading import once
 from phronesis.core.proposals import USER, Proposal
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.derive.extracting.clauses import Clause, clauses, is_chinese, masked, sentences, times_of
@@ -121,7 +121,7 @@ def language_of(text: str) -> str:
     return "zh" if is_chinese(text) else "en"
 
 
-@cache
+@once
 def second_opinion() -> SecondOpinion:
     """Give the one of the networks that are installed with the package."""
     return SecondOpinion(load_network, load_memory_types())

@@ -15,13 +15,13 @@ import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from importlib.resources import files
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from phronesis.core.loading import once
 from phronesis.derive.reflecting.by_rules.reading import Reading
 from phronesis.derive.word_pieces import folded, language_of, rows_of
 
@@ -85,7 +85,7 @@ Models = Mapping[str, Showing]
 """Weights by language."""
 
 
-@cache
+@once
 def load_showing(language: str) -> Showing:
     """Give the weights that are installed with the package, ``en`` or ``zh``."""
     return showing_from(files(__package__).joinpath(f"showing_{language}.npz").read_bytes())

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
 from typing import Any, Final, Literal
 
+from phronesis.core.loading import once
 from phronesis.core.pattern_tables import parse_folded
 from phronesis.core.traits.operations import Facet
 from phronesis.core.traits.seen import GENERAL
@@ -104,7 +104,7 @@ _MARKS: Final = {
 }
 
 
-@cache
+@once
 def the_tables() -> Tables:
     """Give the tables that are installed with the package."""
     folder = files("phronesis.derive.reflecting.by_rules")
