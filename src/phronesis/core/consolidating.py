@@ -9,6 +9,9 @@ they arrive: an old chat that is imported later enters as history. Of two values
 
 What is neither of the same key, nor its opposite, nor named by the statement, is never touched.
 
+What begins later takes effect then: until the day it names, what it takes the place of holds, with that day as its
+``valid_to``, and what is said in between of the present leaves it as it is.
+
 That is the rule ``occurred``. By ``trust`` the more trusted source stands whenever it spoke, and of sources of one
 trust the later; by ``keep_both`` two values are always disputed. A value that the statement itself names as gone, and
 what is taken back, ends as by ``occurred`` in any case. What becomes of a value whose place another took is
@@ -17,7 +20,7 @@ what is taken back, ends as by ``occurred`` in any case. What becomes of a value
 
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -68,9 +71,13 @@ def consolidate(new: Statement, held: Sequence[Held]) -> Verdict:
     """Say what an assertion changes; ``held`` are the items of its subject, those that ended too."""
     rivals = [one for one in held if (one.current or one.past) and _stands_against(new, one)]
     same = _same(new, held, rivals)
-    if same is None:
-        return enter(new, rivals)
-    return confirm(new, same, [one for one in rivals if one is not same])
+    coming = [one for one in rivals if _is_coming(new, one)]
+    rivals = [one for one in rivals if one not in coming]
+    if same is not None:
+        return confirm(new, same, [one for one in rivals if one is not same])
+    verdict = enter(new, rivals)
+    until = min((one.item.valid_from for one in coming if one.item.valid_from is not None), default=None)
+    return verdict if until is None else replace(verdict, fields={"valid_to": until, **verdict.fields})
 
 
 def enter(new: Statement, rivals: Sequence[Held]) -> Verdict:
@@ -83,6 +90,8 @@ def enter(new: Statement, rivals: Sequence[Held]) -> Verdict:
     beaten = [one for one in rivals if one.current and _gives_way(new, one)]
     disputed = [one for one in rivals if one.current and one not in beaten]
     links = [(new.id, one.item.id) for one in disputed] + [(one.item.id, new.id) for one in disputed]
+    if new.ahead:
+        return Verdict(act="ADD", patches=_until(new, beaten, by=new.id), contradicts=tuple(links))
     return Verdict(
         act="SUPERSEDE" if beaten else "ADD",
         patches={one.item.id: _replaced(new, one, by=new.id, at=new.since) for one in beaten},
@@ -105,6 +114,8 @@ def confirm(new: Statement, same: Held, rivals: Sequence[Held]) -> Verdict:
         fields |= {"occurred_at": new.since, "valid_from": new.since}
     settled = [one for one in rivals if one.current and same.current and not new.closed and _gives_way(new, one)]
     patches = {one.item.id: _replaced(new, one, by=item.id, at=new.saying.at) for one in settled}
+    if new.ahead:
+        patches, settled = _until(new, settled, by=item.id), []
     if fields:
         patches[item.id] = fields
     act: Decision = "RETRACT" if "ended" in fields else "UPDATE" if fuller else "SUPERSEDE" if settled else "NONE"
@@ -235,7 +246,25 @@ def _as_history(new: Statement, follower: Held, rivals: Sequence[Held]) -> Verdi
     )
 
 
+def _is_coming(new: Statement, one: Held) -> bool:
+    """Whether a rival begins only after what is said now of the present, and was known before."""
+    start, at = one.item.valid_from, new.saying.at
+    return new.ahead is False and one.current and start is not None and start > at and one.last <= at
+
+
+def _until(new: Statement, beaten: Sequence[Held], *, by: str) -> dict[str, dict[str, Any]]:
+    """Let what a statement takes the place of hold until it begins; what had not begun by then ends."""
+    return {
+        one.item.id: _replaced(new, one, by=by, at=new.since)
+        if one.item.valid_from is not None and one.item.valid_from > new.saying.at
+        else {"valid_to": _not_before(one.item.valid_from, new.since)}
+        for one in beaten
+    }
+
+
 def _replaced(new: Statement, one: Held, *, by: str, at: datetime) -> dict[str, Any]:
+    if new.ahead is not None and one.item.valid_to is not None:
+        at = min(at, one.item.valid_to)
     return {**_ENDED[new.retention], "ended_by": by, "valid_to": _not_before(one.item.valid_from, at)}
 
 

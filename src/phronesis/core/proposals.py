@@ -46,6 +46,8 @@ class Proposal:
     ``due`` is when what is to be done is due, ISO 8601, if that was said; a day is its midnight.
     ``basis`` is who it comes from. ``occurred_at`` is when it happened or began to hold, ISO 8601, resolved against
     the message; None: when it was said. ``valid_to`` is when it ceases to hold, if that was said.
+    ``ahead``: whether it begins to hold only at ``occurred_at``, until when what it takes the place of holds; None in
+    proposals of earlier versions, which took its place at once.
     ``retention`` and ``conflict`` are what the policy said of its key when it was proposed: a replay reads no policy.
     """
 
@@ -71,6 +73,7 @@ class Proposal:
     due: str | None = None
     retention: Retention = "versioned"
     conflict: Conflict = "occurred"
+    ahead: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Give the stored form: what is as by default is left out."""

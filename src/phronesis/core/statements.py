@@ -7,13 +7,14 @@ is compared, whether its key holds one value or many. What is **held** is an ite
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from phronesis.core.canonical import dumps
+from phronesis.core.instants import parse_moment
 from phronesis.core.items import Item, Trust
-from phronesis.core.proposals import Cardinality, Conflict, Retention
+from phronesis.core.proposals import Cardinality, Conflict, Proposal, Retention
 
 STATED: Final = frozenset({"fact", "episodic", "profile", "preference", "task", "decision", "event", "intention",
                            "procedure"})  # fmt: skip
@@ -21,6 +22,9 @@ STATED: Final = frozenset({"fact", "episodic", "profile", "preference", "task", 
 
 OCCASIONS: Final = frozenset({"event", "episodic"})
 """Kinds that happen: the same words on another date are another event, and none of them ceases to have happened."""
+
+LASTING: Final = ("profile", "fact", "preference")
+"""Kinds that hold until something ends them: past their ``valid_to`` they are left out by reads that ask of no time."""
 
 OPPOSITE: Final = {"likes": "dislikes", "dislikes": "likes"}
 """Keys that cannot both hold of the same value (docs/memory-types.md)."""
@@ -83,7 +87,8 @@ class Statement:
 
     ``form`` is the value as it is compared. ``against`` are the ids of items whose place it takes besides ("X instead
     of Y"). ``until`` is when it ceases to hold, if that was said. ``retention`` and ``conflict`` are the policy's rules
-    for its key: those of what is said now decide, also over an item of the opposite key.
+    for its key: those of what is said now decide, also over an item of the opposite key. ``ahead`` says whether it
+    takes effect later (``Proposal.ahead``).
     """
 
     id: str
@@ -96,6 +101,7 @@ class Statement:
     until: datetime | None = None
     retention: Retention = "versioned"
     conflict: Conflict = "occurred"
+    ahead: bool | None = None
 
     @property
     def since(self) -> datetime:
@@ -155,6 +161,19 @@ class Held:
     def past(self) -> bool:
         """Whether something else took its place."""
         return self.item.ended == "superseded" and self.item.status == "active" and self.item.quarantine is None
+
+
+def is_over(item: Item, now: datetime) -> bool:
+    """Tell whether what an item says had a day on which it ceases to hold, and that day has come."""
+    return item.kind in LASTING and item.valid_to is not None and item.valid_to <= now
+
+
+def timed(one: Proposal, at: datetime) -> Proposal:
+    """Return what was proposed of a message of time ``at``, with whether it takes effect later (``Proposal.ahead``)."""
+    if one.cardinality == "many" or one.kind not in LASTING or one.act != "assert":
+        return one
+    ahead = one.occurred_at is not None and parse_moment(one.occurred_at, field="occurred_at") > at
+    return replace(one, ahead=ahead)
 
 
 def plain_form(value: Any) -> str:

@@ -153,7 +153,7 @@ class _Judging:
         return Statement(
             id=item.id, kind=item.kind, key=proposal.key, form=one.form, saying=one.saying,
             cardinality=proposal.cardinality, against=_replaced(proposal, about), until=item.valid_to,
-            retention=proposal.retention, conflict=proposal.conflict,
+            retention=proposal.retention, conflict=proposal.conflict, ahead=proposal.ahead,
         )  # fmt: skip
 
 

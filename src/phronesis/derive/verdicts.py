@@ -135,7 +135,9 @@ class Working:
     def _end(self, one: Stated, item_id: str, fields: Mapping[str, Any]) -> None:
         ended = fields.get("ended")
         if ended is None:
-            self._patch(item_id, fields, "said again")
+            self._patch(
+                item_id, fields, "holds until another takes its place" if "valid_to" in fields else "said again"
+            )
             return
         by = fields.get("ended_by") or self.entry.id
         self._patch(item_id, {**fields, "ended_by": by}, f"{ended} by what was said")

@@ -259,10 +259,12 @@ class Inside:
             name: None if given.get(name) is None else to_micros(parse_moment(given[name], field=name))
             for name in ("as_of", "valid_at")
         }
+        asks_now = times["as_of"] is None and times["valid_at"] is None
         compile_filters(given.get("filters"))  # what is wrong with them is said before any lane is looked at
         return Wanted(
             kinds=check_kinds(given.get("kinds"), KINDS), attributes=given.get("attributes") or {},
             filters=given.get("filters"), as_of=times["as_of"], valid_at=times["valid_at"],
+            now=to_micros(self._stages.clock()) if asks_now else None,
         )  # fmt: skip
 
     def _drain(self, *, give_way: Callable[[], bool] = lambda: False) -> None:

@@ -20,6 +20,7 @@ from phronesis.core.scoring.asked import voice_of
 from phronesis.core.scoring.formulas import A12, B12, SECTIONS, Formula
 from phronesis.core.scoring.ranking import CANDIDATES, rank
 from phronesis.core.scoring.signals import LaneInput, Signals, read_signals
+from phronesis.core.statements import is_over
 from phronesis.core.traits.strength import TRAIT
 from phronesis.index.projections import WHOLE, match_id, own_words
 from phronesis.index.tokens import tokenize
@@ -234,6 +235,8 @@ class Searcher:
                 found = [item for item in known_at(unit, lane.lane.lane_id, found, query.wanted.as_of) if item.live]
                 if query.wanted.valid_at is not None:
                     found = [item for item in found if held_at(item, query.wanted.valid_at)]
+            elif query.wanted.now is not None and not query.wanted.past:
+                found = [item for item in found if not is_over(item, from_micros(query.wanted.now))]
             items.update({item.id: item for item in found})
             sources.update(sources_of(unit, lane.lane.lane_id, found, as_of=query.wanted.as_of))
             said.update(said_in(unit, lane.lane.lane_id, found, as_of=query.wanted.as_of))

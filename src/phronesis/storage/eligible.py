@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from phronesis.core.instants import from_micros, isoformat, to_micros
 from phronesis.core.items import Item
 from phronesis.core.prospective import DUE
+from phronesis.core.statements import LASTING
 from phronesis.core.traits.recalling import UNRECALLED_STAGES
 from phronesis.core.traits.strength import TRAIT
 from phronesis.errors import InputError
@@ -64,6 +65,7 @@ class Wanted:
     due_by: int | None = None
     parts: str | None = None
     recalled: bool = False
+    now: int | None = None
 
     @property
     def past(self) -> bool:
@@ -110,6 +112,9 @@ class Wanted:
             out.append(sa.or_(items.c.ended.is_(None), items.c.ended.in_(("superseded", "retired"))))
         elif not self.past:
             out += [items.c.status == "active", items.c.ended.is_(None)]
+            if self.now is not None:
+                other = items.c.kind.not_in([sa.literal(kind) for kind in LASTING])
+                out.append(sa.or_(items.c.valid_to.is_(None), items.c.valid_to > self.now, other))
         if self.valid_at is not None and self.as_of is None:
             out.append(sa.or_(items.c.valid_from.is_(None), items.c.valid_from <= self.valid_at))
             out.append(sa.or_(items.c.valid_to.is_(None), items.c.valid_to > self.valid_at))
@@ -158,10 +163,11 @@ def newest_items(unit: Unit, lane: Lane, wanted: Wanted, *, limit: int | None, w
     # Every context asks this several times: it goes past SQLAlchemy (decision 0005).
     shape = _Shape(
         None if wanted.kinds is None else tuple(sorted(wanted.kinds)), tuple(sorted(wanted.attributes)),
-        due=wanted.due_by is not None, recalled=wanted.recalled, weightiest=weightiest, limited=limit is not None,
+        due=wanted.due_by is not None, recalled=wanted.recalled, now=wanted.now is not None,
+        weightiest=weightiest, limited=limit is not None,
     )  # fmt: skip
     attributes = {f"a_{name}": value for name, value in wanted.attributes.items()}
-    bound = {"t": unit.tenant, "l": lane.lane_id, "limit": limit, **attributes}
+    bound = {"t": unit.tenant, "l": lane.lane_id, "limit": limit, "now": wanted.now, **attributes}
     if wanted.due_by is not None:
         bound["due"] = _bound(wanted.due_by)
     return [as_item(row, lane) for row in fetch(unit, _newest(shape), bound)]
@@ -175,6 +181,7 @@ class _Shape:
     attributes: tuple[str, ...]
     due: bool
     recalled: bool
+    now: bool
     weightiest: bool
     limited: bool
 
@@ -182,7 +189,8 @@ class _Shape:
 @lru_cache(maxsize=256)
 def _newest(shape: _Shape) -> sa.Select[Any]:
     attributes: Any = {name: sa.bindparam(f"a_{name}") for name in shape.attributes}
-    wanted = Wanted(kinds=shape.kinds, attributes=attributes, recalled=shape.recalled)
+    now: Any = sa.bindparam("now", type_=sa.BigInteger) if shape.now else None
+    wanted = Wanted(kinds=shape.kinds, attributes=attributes, recalled=shape.recalled, now=now)
     due = [_due_before(sa.bindparam("due", type_=sa.Text))] if shape.due else []
     query = sa.select(*COLUMNS).where(
         items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"), *wanted.conditions(), *due

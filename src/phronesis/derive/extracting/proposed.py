@@ -11,6 +11,7 @@ import pydantic
 from phronesis.core.kinship import plain_relative
 from phronesis.core.proposals import USER, Basis, Proposal, Refusal
 from phronesis.core.prospective import PROSPECTIVE
+from phronesis.core.statements import timed
 from phronesis.derive.extracting.gate import MAX_EXCERPT, REASONS, Gate
 from phronesis.derive.extracting.memory_types import MemoryType, MemoryTypes, compared
 from phronesis.derive.extracting.objection import objection
@@ -81,7 +82,7 @@ class ModelGate:
             if problem is not None or known is None:
                 refused.append(_refused(one, *(problem or ("key", f"there is no key '{one.key:.40}'"))))
                 continue
-            proposal = _proposal(one, said, known)
+            proposal = timed(_proposal(one, said, known), said.at)
             kept.setdefault((proposal.n, proposal.subject, proposal.key, proposal.value, proposal.act), proposal)
         return list(kept.values()), refused
 

@@ -9,6 +9,7 @@ from phronesis.core.entries import Entry, is_erased
 from phronesis.core.instants import parse_moment
 from phronesis.core.loading import once
 from phronesis.core.proposals import USER, Proposal, Refusal
+from phronesis.core.statements import timed
 from phronesis.derive.extracting.answers import read_answer
 from phronesis.derive.extracting.cast import Cast
 from phronesis.derive.extracting.gate import MAX_REFUSALS, Gate, refusal
@@ -102,6 +103,7 @@ class Rules:
         return kept, refused[:MAX_REFUSALS]
 
     def _compared(self, one: Proposal, at: datetime) -> Proposal:
+        one = timed(one, at)
         row = self.types.find(one.key, one.kind)
         if row is None or one.value is None:
             return one
