@@ -12,6 +12,7 @@ from phronesis.core.proposals import USER, Proposal, Refusal
 from phronesis.core.statements import timed
 from phronesis.derive.extracting.answers import read_answer
 from phronesis.derive.extracting.cast import Cast
+from phronesis.derive.extracting.fragments import answers, is_fragment
 from phronesis.derive.extracting.gate import MAX_REFUSALS, Gate, refusal
 from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryTypes, compared, load_memory_types
@@ -20,7 +21,7 @@ from phronesis.derive.extracting.spacing import closed_up
 from phronesis.derive.extracting.tables import Language, load_language
 from phronesis.derive.extracting.tagging.opinion import SecondOpinion
 
-RULES_VERSION: Final = "extract-rules/15"
+RULES_VERSION: Final = "extract-rules/16"
 """Rises when the tables, the rules or the network beside them change what is found: it stands with every outcome."""
 
 LANGUAGES: Final = ("en", "zh")
@@ -66,8 +67,12 @@ class Rules:
             given = message.get("created_at") or entry.payload.get("occurred_at")
             at = entry.recorded_at if given is None else parse_moment(given, field="created_at")
             found, refused = self.read(n, message, text, at)
+            alone = [one for one in found if is_fragment(one, text) and not answers(one, _before(entry, n))]
+            if alone:
+                found = [one for one in found if one not in alone]
+                refused = [refusal(n, text, "fragment"), *refused]
             proposals += found
-            refusals += refused
+            refusals += refused[:MAX_REFUSALS]
         return proposals, refusals
 
     def read(self, n: int, message: Mapping[str, Any], text: str, at: datetime) -> tuple[list[Proposal], list[Refusal]]:
@@ -95,8 +100,8 @@ class Rules:
             (kept if self.gate.passes(one.basis, one.confidence) else doubtful).append(self._compared(one, at))
         refused = reading.refusals + [refusal(n, one.quote, "low_confidence") for one in doubtful[:1]]
         if self.second is not None and role == "user" and self.second.reads(text):
-            opinion = self.second(kept, text, at, n=n, speaker=cast.speaker, languages=languages)
-            kept = [*opinion.kept, *(one for one in opinion.added if self.gate.passes(one.basis, one.confidence))]
+            opinion = self.second(kept, text)
+            kept = opinion.kept
             refused = [refusal(n, one.quote, "unlikely") for one in opinion.unlikely] + refused
         if not kept and not refused:
             refused = [refusal(n, text, reading.rule or "chit_chat")]
@@ -108,3 +113,8 @@ class Rules:
         if row is None or one.value is None:
             return one
         return replace(one, compared=compared(row, one.value, at=at))
+
+
+def _before(entry: Entry, n: int) -> Mapping[str, Any] | None:
+    before: Mapping[str, Any] | None = entry.payload["messages"][n - 1] if n > 0 else None
+    return before
