@@ -20,6 +20,7 @@ from phronesis.derive.extracting.reading import Reading
 from phronesis.derive.extracting.spacing import closed_up
 from phronesis.derive.extracting.tables import Language, load_language
 from phronesis.derive.extracting.tagging.opinion import SecondOpinion
+from phronesis.derive.forget_requests import forget_requests
 
 RULES_VERSION: Final = "extract-rules/16"
 """Rises when the tables, the rules or the network beside them change what is found: it stands with every outcome."""
@@ -71,8 +72,12 @@ class Rules:
             if alone:
                 found = [one for one in found if one not in alone]
                 refused = [refusal(n, text, "fragment"), *refused]
-            proposals += found
-            refusals += refused[:MAX_REFUSALS]
+            asked, told = _to_forget(n, message, text, at)
+            if asked:  # what is to be forgotten is not learned by being named
+                found = [one for one in found if all(one.end <= ask.start or ask.end <= one.start for ask in asked)]
+                refused = [one for one in refused if one.rule not in {"chit_chat", "question"}]
+            proposals += [*found, *asked]
+            refusals += [*told, *refused][:MAX_REFUSALS]
         return proposals, refusals
 
     def read(self, n: int, message: Mapping[str, Any], text: str, at: datetime) -> tuple[list[Proposal], list[Refusal]]:
@@ -118,3 +123,9 @@ class Rules:
 def _before(entry: Entry, n: int) -> Mapping[str, Any] | None:
     before: Mapping[str, Any] | None = entry.payload["messages"][n - 1] if n > 0 else None
     return before
+
+
+def _to_forget(n: int, message: Mapping[str, Any], text: str, at: datetime) -> tuple[list[Proposal], list[Refusal]]:
+    if message["role"] != "user":
+        return [], []
+    return forget_requests(n, text, at, speaker=message.get("name"), languages=known_languages())
