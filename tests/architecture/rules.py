@@ -21,6 +21,8 @@ BROAD_EXCEPT_ALLOWED: frozenset[str] = frozenset(
     {
         "derive/interpreter.py::Interpreter.drain",  # a handler may raise anything: the entry is set aside
         "derive/interpreter.py::Interpreter.at_once",  # the same: the entry is recorded alone, and drain meets it again
+        "derive/interpreter.py::Interpreter.prepared",  # the same, before the entry is recorded
+        "derive/interpreter.py::Interpreter._following",  # the same: its own turn comes, and what fails then is counted
         "derive/background.py::Background._loop",  # so may an encoder: the thread goes on
         "interfaces/rest/gate.py::Gate.__call__",  # the edge of a request: it becomes a 500, and the log has it
         "worker.py::Worker._guarded",  # so may an encoder: the loop goes on

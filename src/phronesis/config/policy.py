@@ -211,7 +211,7 @@ class Policy(Part):
     )
     second_opinion: bool = pydantic.Field(
         default=True,
-        description="Whether messages are read by the networks that tag their words, beside the rules.",
+        description="Whether networks that tag words refuse what they find unlikely of what the rules propose.",
     )
     gates: Gates = pydantic.Field(
         default_factory=Gates, title="Gates", description="What is taken up from conversations, and what never."

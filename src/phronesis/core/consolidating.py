@@ -252,7 +252,7 @@ def _is_coming(new: Statement, one: Held) -> bool:
     return new.ahead is False and one.current and start is not None and start > at and one.last <= at
 
 
-def _until(new: Statement, beaten: Sequence[Held], *, by: str) -> dict[str, Mapping[str, Any]]:
+def _until(new: Statement, beaten: Sequence[Held], *, by: str) -> dict[str, dict[str, Any]]:
     """Let what a statement takes the place of hold until it begins; what had not begun by then ends."""
     return {
         one.item.id: _replaced(new, one, by=by, at=new.since)

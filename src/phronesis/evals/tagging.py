@@ -99,7 +99,7 @@ def run_tagger(
         if not turns:
             raise InputError(f"the files hold no turns in {language!r} of the split dev", field="data")
         network = fit(turns, pieces=pieces or load_pieces(language), rounds=rounds)
-        opinion = SecondOpinion(lambda code: network if code == language else load_network(code), types)
+        opinion = SecondOpinion(lambda code: network if code == language else load_network(code))
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
             out.joinpath(f"{language}.npz").write_bytes(network.to_bytes())

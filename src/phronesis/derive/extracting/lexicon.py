@@ -6,12 +6,12 @@ expression whose bits the text lacks is not tried, and one that is never tried i
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from phronesis.derive.extracting.parts import Need, Part, small
-from phronesis.derive.extracting.required import is_open, needs_of, starts_of, tokens_of
+from phronesis.derive.extracting.parts import Need, small
+from phronesis.derive.extracting.required import is_open, tokens_of
 from phronesis.errors import PhronesisError
 
 _REMEMBERED: Final = 32
@@ -78,6 +78,7 @@ class Expression:
         "_asks",
         "_begins",
         "_compiled",
+        "_expand",
         "_held",
         "_lock",
         "_needs",
@@ -86,25 +87,29 @@ class Expression:
         "_place",
         "_starts",
         "match",
-        "pattern",
     )
 
-    def __init__(self, place: str, source: str, lexicon: Lexicon, part: Part) -> None:
+    def __init__(
+        self, place: str, expand: Callable[[], str], lexicon: Lexicon, literals: tuple[Sequence[Need], str | None]
+    ) -> None:
         self.match: Callable[..., re.Match[str] | None] = self._first_match
-        self.pattern = source
+        self._expand = expand
         self._place = place
         self._held = lexicon.held
         self._lock = lexicon.lock
-        needs = needs_of(part, begins=False, ends=False)
+        needs, self._begins = literals
         self._needs = lexicon.bits(need for need in needs if not is_open(need))
-        # Of the needs with open words the rarest is enough: each such word is sought in the text.
         either = next(filter(is_open, needs), frozenset[str]())
         self._open = tuple(sorted(token[:-1] for token in either if is_open([token])))
         self._or = lexicon.bits([frozenset(token for token in either if not is_open([token]))]) if either else 0
         self._asks = bool(self._needs or self._open)
-        self._begins = starts_of(part)
         self._starts: re.Pattern[str] | None = None
         self._compiled: re.Pattern[str] | None = None
+
+    @property
+    def pattern(self) -> str:
+        """The expression as text."""
+        return self._expand()
 
     def compiled(self) -> re.Pattern[str]:
         """Give the expression itself; PhronesisError when it is none."""

@@ -109,7 +109,7 @@ def _found(part: Part, *, left: bool, right: bool) -> Iterator[Need]:
         found = [_tokens(one, left=left, right=right) for one in part.strings]
         if len(found) > 1 and all(found):
             yield frozenset(min(tokens, key=lambda token: (_weight(token), token)) for tokens in found)
-        yield from (frozenset([token]) for token in set(found[0]).intersection(*found[1:]))
+        yield from (frozenset([token]) for token in sorted(set(found[0]).intersection(*found[1:])))
     elif part.ways:
         best = [min(_needs(way, left=left, right=right), key=weight, default=None) for way in part.ways]
         if all(best):

@@ -13,6 +13,7 @@ from phronesis.core.proposals import USER, Proposal, Refusal
 from phronesis.core.statements import timed
 from phronesis.derive.extracting.answers import read_answer
 from phronesis.derive.extracting.cast import Cast
+from phronesis.derive.extracting.fragments import answers, is_fragment
 from phronesis.derive.extracting.gate import INJECTED, MAX_REFUSALS, Gate, refusal
 from phronesis.derive.extracting.matching import Matching
 from phronesis.derive.extracting.memory_types import MemoryTypes, compared, load_memory_types
@@ -20,6 +21,7 @@ from phronesis.derive.extracting.reading import Reading
 from phronesis.derive.extracting.spacing import closed_up
 from phronesis.derive.extracting.tables import Language, load_language
 from phronesis.derive.extracting.tagging.opinion import SecondOpinion
+from phronesis.derive.forget_requests import forget_requests
 from phronesis.derive.instructions import speaker_name
 
 RULES_VERSION: Final = "extract-rules/16"
@@ -68,8 +70,16 @@ class Rules:
             given = message.get("created_at") or entry.payload.get("occurred_at")
             at = entry.recorded_at if given is None else parse_local(given, field="created_at")
             found, refused = self.read(n, message, text, at)
-            proposals += found
-            refusals += refused
+            alone = [one for one in found if is_fragment(one, text) and not answers(one, _before(entry, n))]
+            if alone:
+                found = [one for one in found if one not in alone]
+                refused = [refusal(n, text, "fragment"), *refused]
+            asked, told = _to_forget(n, message, text, at)
+            if asked:  # what is to be forgotten is not learned by being named
+                found = [one for one in found if all(one.end <= ask.start or ask.end <= one.start for ask in asked)]
+                refused = [one for one in refused if one.rule not in {"chit_chat", "question"}]
+            proposals += [*found, *asked]
+            refusals += [*told, *refused][:MAX_REFUSALS]
         return proposals, refusals
 
     def read(self, n: int, message: Mapping[str, Any], text: str, at: datetime) -> tuple[list[Proposal], list[Refusal]]:
@@ -106,8 +116,8 @@ class Rules:
             (kept if self.gate.passes(one.basis, one.confidence) else doubtful).append(self._compared(one, at))
         refused = reading.refusals + [refusal(n, one.quote, "low_confidence") for one in doubtful[:1]]
         if self.second is not None and role == "user" and self.second.reads(text):
-            opinion = self.second(kept, text, at, n=n, speaker=cast.speaker, languages=languages)
-            kept = [*opinion.kept, *(one for one in opinion.added if self.gate.passes(one.basis, one.confidence))]
+            opinion = self.second(kept, text)
+            kept = opinion.kept
             refused = [refusal(n, one.quote, "unlikely") for one in opinion.unlikely] + refused
         if not kept and not refused:
             refused = [refusal(n, text, reading.rule or "chit_chat")]
@@ -125,3 +135,12 @@ def placed(one: Proposal, own: OwnText) -> Proposal:
     """Give a proposal from what is left of a message, with its place in the whole message."""
     start = own.place(one.start)
     return replace(one, start=start, end=start + one.end - one.start)
+def _before(entry: Entry, n: int) -> Mapping[str, Any] | None:
+    before: Mapping[str, Any] | None = entry.payload["messages"][n - 1] if n > 0 else None
+    return before
+
+
+def _to_forget(n: int, message: Mapping[str, Any], text: str, at: datetime) -> tuple[list[Proposal], list[Refusal]]:
+    if message["role"] != "user":
+        return [], []
+    return forget_requests(n, text, at, speaker=message.get("name"), languages=known_languages())

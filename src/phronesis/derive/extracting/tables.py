@@ -9,20 +9,24 @@ A pattern is a regular expression over a clause, with *slots* for what is said:
 - ``<be>`` is the macro ``be`` of the table's ``[macros]``.
 
 Slots take as little as they can, and a pattern holds for the whole clause. Each is tried alone, and only on a clause
-that holds the words it needs (``lexicon``); what no clause asks for is never compiled.
+that holds the words it needs (``lexicon``); what no clause asks for is never compiled. Which words these are is worked
+out when the tables change, and stored beside them (``worked_out``).
 """
 
+import hashlib
+import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.resources import files
 from typing import Any, Final
 
 from phronesis.core.pattern_tables import parse_folded
 from phronesis.core.proposals import Act
 from phronesis.derive.extracting.lexicon import Expression, Lexicon, compiled
-from phronesis.derive.extracting.parts import Part, letter_of, parse, words
-from phronesis.derive.extracting.required import first_of, is_open, needs_of, weight
+from phronesis.derive.extracting.macros import Macros
+from phronesis.derive.extracting.parts import letter_of
 from phronesis.errors import PhronesisError
 
 TIMES: Final = "\ue000-\ue0ff"
@@ -35,11 +39,7 @@ TABLES: Final = ("whole", "has", "says", "things", "pairs")
 """Where a pattern begins: at the clause, after a possessor, after a person, after a thing, at clauses read together."""
 
 _SLOT: Final = re.compile(r"\{(old:)?([a-z_]+)(?:=((?:[^{}]|\{[\d,]+\})+))?\}")
-_MACRO: Final = re.compile(r"(?<!\?P)<([a-z_]+)>")
 _ANY: Final = r"\S.{0,200}?"
-_RARE: Final = 800
-"""The weight of a need (``required.weight``) above which it is not asked beside a rarer one: most clauses meet it."""
-
 _SECTIONS: Final = {
     "grammar", "macros", "text", "gates", "words", "only", "never", "relations", "pattern", "normal", "frames",
     "contracted",
@@ -114,55 +114,6 @@ class Matched:
         return min(start for _, start, _ in self.slots.values())
 
 
-class Macros:
-    """Pieces of expressions by name, as text and as ``required`` reads them."""
-
-    def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
-        self._parts: dict[str, Part] = {}
-        self._read: dict[str, Part] = {}
-
-    def add(self, name: str, text: str) -> None:
-        """Take a piece of an expression, which may hold those before it."""
-        self._parts[name], self._texts[name] = self.part(text), self.expanded(text)
-
-    def add_words(self, name: str, given: Iterable[str]) -> None:
-        """Take words, of which one stands there: the longest that does."""
-        known = sorted(given, key=len, reverse=True)
-        self._parts[name] = words(known)
-        self._texts[name] = _any_of(known)
-
-    def expanded(self, text: str) -> str:
-        """Give an expression with its macros written out; PhronesisError when there is no such macro."""
-
-        def put(match: re.Match[str]) -> str:
-            if match[1] not in self._texts:
-                raise PhronesisError(f"there is no macro <{match[1]}>, in {text!r:.80}")
-            return self._texts[match[1]]
-
-        return _MACRO.sub(put, text)
-
-    def part(self, text: str) -> Part:
-        """Read an expression; one that cannot be read so, and is an expression, needs nothing that is known."""
-        known = self._read.get(text)
-        if known is not None:
-            return known
-        if any(name not in self._parts for name in _MACRO.findall(text)):
-            self.expanded(text)
-        try:
-            known = parse(text, self._parts)
-        except ValueError:
-            compiled(repr(text[:80]), self.expanded(text))
-            known = Part(empty=True, void=True)
-        self._read[text] = known
-        return known
-
-    def forget(self) -> None:
-        """Keep the texts alone, when all that is asked of their parts is known."""
-        self._parts.clear()
-        self._read.clear()
-
-
 class PatternTable:
     """Patterns in their order."""
 
@@ -172,19 +123,17 @@ class PatternTable:
         self._macros = macros
         self._held, self._lock = lexicon.held, lexicon.lock
         self._compiled: list[re.Pattern[str] | None] = [None] * len(patterns)
-        parts = [macros.part(_with_groups(pattern.p)) for pattern in patterns]
-        needs = [[need for need in needs_of(part, begins=True, ends=True) if not is_open(need)] for part in parts]
+        found = [macros.of_pattern(_with_groups(pattern.p)) for pattern in patterns]
         # A bit of its own for the rarest need of each, one after the other, and shared ones for the rest.
         self._from = lexicon.size
-        for one in needs:
-            lexicon.bit(one[0] if one else None)
-        self._more = [lexicon.bits(need for need in one[1:] if weight(need) < _RARE) for one in needs]
-        firsts = [first_of(part) for part in parts]
+        for needs, _ in found:
+            lexicon.bit(needs[0] if needs else None)
+        self._more = [lexicon.bits(needs[1:]) for needs, _ in found]
+        firsts = [first for _, first in found]
         self._others = sum(1 << n for n, first in enumerate(firsts) if first is None)
         self._by_letter = {
-            letter: self._others
-            | sum(1 << n for n, first in enumerate(firsts) if first is not None and letter in first)
-            for letter in frozenset().union(*(first for first in firsts if first is not None))
+            letter: self._others | sum(1 << n for n, first in enumerate(firsts) if first and letter in first)
+            for letter in frozenset("".join(filter(None, firsts)))
         }
         self._by_letter.update([(letter.upper(), those) for letter, those in self._by_letter.items()])
 
@@ -278,11 +227,30 @@ class Language:
 
 def load_language(code: str) -> Language:
     """Read a language's tables, which are installed with the package. PhronesisError says what is wrong with them."""
-    return parse_language(code, (files("phronesis.derive.extracting") / f"{code}.toml").read_text("utf-8"))
+    folder = files("phronesis.derive.extracting")
+    source = (folder / f"{code}.toml").read_text("utf-8")
+    stored = json.loads((folder / f"{code}.literals.json").read_text("utf-8"))
+    return _parsed(code, source, Macros(stored["literals"] if stored["of"] == _digest(source) else None))
 
 
 def parse_language(code: str, source: str) -> Language:
     """Give a language from the text of its tables."""
+    return _parsed(code, source, Macros())
+
+
+def worked_out(code: str, source: str) -> str:
+    """Return the literals of a language's tables as they are stored beside them, in ``<code>.literals.json``."""
+    macros = Macros()
+    _parsed(code, source, macros, keep=True)
+    lines = (json.dumps(one, ensure_ascii=False, separators=(",", ":")) for one in macros.asked)
+    return '{"of":"' + _digest(source) + '","literals":[\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def _digest(source: str) -> str:
+    return hashlib.sha256(source.encode()).hexdigest()
+
+
+def _parsed(code: str, source: str, macros: Macros, *, keep: bool = False) -> Language:
     given = parse_folded(f"{code}.toml", source)
     if unknown := sorted(given.keys() - _SECTIONS):
         raise PhronesisError(f"{code}.toml: unknown section {unknown[0]!r}; there are {', '.join(sorted(_SECTIONS))}")
@@ -290,7 +258,7 @@ def parse_language(code: str, source: str) -> Language:
         grammar = Grammar(**given.get("grammar", {}))
     except TypeError as error:
         raise PhronesisError(f"{code}.toml, grammar: {error}") from error
-    macros, lexicon = Macros(), Lexicon()
+    lexicon = Lexicon()
     for name, text in given.get("words", {}).items():
         macros.add_words(name, (word.replace("_", " ") for word in text.split()))
     relations = {word.replace("_", " "): key
@@ -305,7 +273,7 @@ def parse_language(code: str, source: str) -> Language:
         found = {}
         for key, text in given.get(name, {}).items():
             place = f"{code}.toml [{name}] {key}"
-            found[key] = Expression(place, macros.expanded(text), lexicon, macros.part(text))
+            found[key] = Expression(place, partial(macros.expanded, text), lexicon, macros.of_expression(text))
         return found
 
     tables = {}
@@ -315,35 +283,13 @@ def parse_language(code: str, source: str) -> Language:
         dated = [one for one in patterns if one.with_time or one.dated]
         tables[f"{table}dated"] = PatternTable(dated, macros, lexicon, grammar.tail)
     sections = {name: section(name) for name in ("gates", "text", "only", "never")}
-    macros.forget()
+    if not keep:
+        macros.forget()
     return Language(
         code=code, grammar=grammar, tables=tables, **sections, relations=relations, normal=given.get("normal", {}),
         frames=given.get("frames", {}),
         contracted={full: text.split() for full, text in given.get("contracted", {}).items()},
     )  # fmt: skip
-
-
-def _any_of(words: Iterable[str]) -> str:
-    """Give a regular expression of words that share their beginnings: a long list then costs a few steps."""
-    tree: dict[str, Any] = {}
-    for word in words:
-        node = tree
-        for letter in word:
-            node = node.setdefault(letter, {})
-        node[""] = {}
-
-    def put(node: Mapping[str, Any]) -> str:
-        rest = node
-        text = ""
-        while len(rest) == 1 and "" not in rest:
-            letter, rest = next(iter(rest.items()))
-            text += re.escape(letter)
-        branches = [re.escape(letter) + put(below) for letter, below in rest.items() if letter]
-        if not branches:
-            return text
-        return f"{text}(?:{'|'.join(branches)}){'?' if '' in rest else ''}"
-
-    return f"(?:{put(tree)})"
 
 
 def _patterns(given: Sequence[Any], place: str) -> Iterator[Pattern]:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from phronesis.derive.extracting.lexicon import Expression, Lexicon
-from phronesis.derive.extracting.parts import parse
+from phronesis.derive.extracting.macros import Macros
 from phronesis.derive.extracting.tables import Language, Matched, PatternTable, load_language
 
 CODES = ("en", "zh")
@@ -108,7 +108,8 @@ def test_most_patterns_need_something() -> None:
 
 
 def test_an_expression_is_compiled_when_a_text_holds_what_it_needs() -> None:
-    one = Expression("here", "(?:no|never) more", Lexicon(), parse("(?:no|never) more", {}))
+    literals = Macros().of_expression("(?:no|never) more")
+    one = Expression("here", lambda: "(?:no|never) more", Lexicon(), literals)
     assert one.search("once more") is None
     assert one.match("once more") is None
     found = one.search("no more")

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from phronesis.derive.extracting.rules import Rules, known_languages
+from phronesis.derive.extracting.rules import Rules
 from phronesis.derive.extracting.tagging.opinion import second_opinion
 
 AT = datetime(2026, 6, 1, tzinfo=UTC)
@@ -120,5 +120,5 @@ My father is a retired engineer
 def test_what_the_rules_take_of_a_plain_sentence_stays(text: str) -> None:
     ruled, _ = Rules().read(0, {"role": "user", "name": None}, text, AT)
     assert ruled, text
-    opinion = second_opinion()(ruled, text, AT, n=0, speaker="user", languages=known_languages())
+    opinion = second_opinion()(ruled, text)
     assert opinion.unlikely == []
