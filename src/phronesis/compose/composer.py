@@ -44,9 +44,8 @@ def compose(
     count = cache(counter.count)
     lasting = [block.text for block in candidates.system_blocks if not is_due(block)]
     layout = Layout(SAMPLE, language_of(lasting), storable(candidates.user_message))
-    available = (
-        budget.total - _minimum(layout, budget.total, counter.name, count) - _frame(candidates, layout.language, count)
-    )
+    taken = _minimum(layout, budget.total, counter.name, count) + _frame(candidates, layout.language, count)
+    available = budget.total - taken
     ledger = Ledger(available, {slot: getattr(budget, slot) for slot in BUDGETED}, total=budget.total)
     selection = Selection(candidates, budget=budget, ledger=ledger, count=count)
     selection.fill()
@@ -55,13 +54,8 @@ def compose(
     layout = dataclasses.replace(layout, boundary=boundary, introduced=introduced)
     layout, tokens = _fitted(layout, selection, budget.total, count)
     text = layout.text(selection.chosen)
-    spent = {
-        "total": budget.total,
-        "used": tokens,
-        "counter": counter.name,
-        "exact": counter.exact,
-        "slots": ledger.report(),
-    }
+    spent = {"total": budget.total, "used": tokens, "counter": counter.name, "exact": counter.exact,
+             "slots": ledger.report()}  # fmt: skip
     stable = layout.stable(selection.chosen)
     return ContextPackage(
         context_id=context_id,
