@@ -183,12 +183,14 @@ def test_a_long_session_is_summed_up_by_what_came_of_it_and_by_openings(memory: 
     joined(memory, sources=[[decision, first[0]]])
     package = compose(memory)
     assert package.explain["summary"]["made_by"] == "rules"
-    assert {block.label for block in package.working_summary} == {"Noted", "Said by the user"}
+    assert {(block.label, block.role) for block in package.working_summary} == {
+        ("Earlier in this session", "system"), ("Earlier in this session", "user"),
+    }  # fmt: skip
     assert all(len(block.citations) == 1 for block in package.working_summary)
     text = in_full(package)
-    assert text.index("Use PostgreSQL.") < text.index("Story number 2")
+    assert text.index("Story number 25") < text.index("Use PostgreSQL.") < text.index("Story number 26")
     assert "[" + memory.get(decision).citation + "] Use PostgreSQL." in text
-    said = [block.text for block in package.working_summary if block.label == "Said by the user"]
+    said = [block.text for block in package.working_summary if block.role == "user"]
     assert said[0] == "Story number 25 is about a boat."
     shown = {block.text for block in package.recent_turns}
     assert "Story number 26 is about a boat. It is long." in shown
@@ -201,7 +203,7 @@ def test_what_was_noted_word_for_word_is_not_told_again_as_said(memory: Memory) 
         say(memory, f"Story number {n} is about a boat.", "I see.")
     state(memory, "Use PostgreSQL for the archive.", "decision", session_id="s")
     lines = compose(memory).working_summary
-    assert [block.label for block in lines if "PostgreSQL" in block.text] == ["Noted"]
+    assert [block.role for block in lines if "PostgreSQL" in block.text] == ["system"]
     assert memory.get(said[0]).citation not in {one for block in lines for one in block.citations}
 
 

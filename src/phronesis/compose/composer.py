@@ -44,39 +44,18 @@ def compose(
     count = cache(counter.count)
     lasting = [block.text for block in candidates.system_blocks if not is_due(block)]
     layout = Layout(SAMPLE, language_of(lasting), storable(candidates.user_message))
-    minimum = _tokens(layout.text(()), layout.messages(()), count)
-    if minimum > budget.total:
-        raise BudgetTooSmall(
-            f"token_budget: {budget.total} tokens cannot hold the user's message, which is never cut;"
-            f" give at least {minimum}, or shorten the message",
-            field="token_budget",
-            details={"token_budget": budget.total, "minimum": minimum, "counter": counter.name},
-        )
-    available = budget.total - minimum - _frame(candidates, layout.language, count)
+    taken = _minimum(layout, budget.total, counter.name, count) + _frame(candidates, layout.language, count)
+    available = budget.total - taken
     ledger = Ledger(available, {slot: getattr(budget, slot) for slot in BUDGETED}, total=budget.total)
     selection = Selection(candidates, budget=budget, ledger=ledger, count=count)
     selection.fill()
     boundary = choose_boundary(seed or context_id, [layout.user_message, *_shown(selection.chosen)])
     introduced = candidates.held or any(getattr(candidates, slot) for slot in BUDGETED)
     layout = dataclasses.replace(layout, boundary=boundary, introduced=introduced)
-    while True:
-        layout = dataclasses.replace(layout, aliases=aliases(headings_in_order(selection.chosen)))
-        text, messages = layout.text(selection.chosen), layout.messages(selection.chosen)
-        tokens = _tokens(text, messages, count)
-        if tokens <= budget.total:
-            break
-        if selection.chosen:
-            # Pieces are not additive under BPE: now and then the whole is more than the sum of what was counted.
-            selection.let_go(tokens - budget.total)
-        else:
-            layout = dataclasses.replace(layout, introduced=False)
-    spent = {
-        "total": budget.total,
-        "used": tokens,
-        "counter": counter.name,
-        "exact": counter.exact,
-        "slots": ledger.report(),
-    }
+    layout, tokens = _fitted(layout, selection, budget.total, count)
+    text = layout.text(selection.chosen)
+    spent = {"total": budget.total, "used": tokens, "counter": counter.name, "exact": counter.exact,
+             "slots": ledger.report()}  # fmt: skip
     stable = layout.stable(selection.chosen)
     return ContextPackage(
         context_id=context_id,
@@ -96,10 +75,40 @@ def compose(
             "shortened": _shortened(selection.chosen),
         },
         text=text,
-        messages=messages,
+        messages=layout.messages(selection.chosen),
         stable_messages=int(bool(stable)),
         citations={alias: citation for citation, alias in layout.aliases.items()},
     )
+
+
+def _minimum(layout: Layout, total: int, counter: str, count: Count) -> int:
+    """Give the tokens of the message alone; BudgetTooSmall when that is more than ``total``."""
+    minimum = _tokens(layout.text(()), layout.messages(()), count)
+    if minimum > total:
+        raise BudgetTooSmall(
+            f"token_budget: {total} tokens cannot hold the user's message, which is never cut;"
+            f" give at least {minimum}, or shorten the message",
+            field="token_budget",
+            details={"token_budget": total, "minimum": minimum, "counter": counter},
+        )
+    return minimum
+
+
+def _fitted(layout: Layout, selection: Selection, total: int, count: Count) -> tuple[Layout, int]:
+    """Give the layout with its aliases, and the tokens of what it shows, at most ``total``.
+
+    Pieces are not additive under BPE: now and then the whole is more than the sum of what was counted, and the least
+    valuable are let go. The preamble goes last.
+    """
+    while True:
+        layout = dataclasses.replace(layout, aliases=aliases(headings_in_order(selection.chosen)))
+        tokens = _tokens(layout.text(selection.chosen), layout.messages(selection.chosen), count)
+        if tokens <= total:
+            return layout, tokens
+        if selection.chosen:
+            selection.let_go(tokens - total)
+        else:
+            layout = dataclasses.replace(layout, introduced=False)
 
 
 def _cacheable(stable: str, text: str, count: Count) -> dict[str, Any]:

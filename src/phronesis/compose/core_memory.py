@@ -100,6 +100,9 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
     blocks = [
         Block(text=text, citations=(f"policy:{n}",), label="Policies") for n, text in enumerate(policy.policies, 1)
     ]
+    # What is learned stands behind what was known: the lines before it do not move, which a prompt cache needs.
+    lasting = sorted((item for item in held if item.id not in told), key=lambda item: (item.recorded_at, item.id))
+    places = {item.id: n for n, item in enumerate(lasting)}
     for item in held:
         label = DUE_LABEL if item.id in told else _label(item, names)
         others = ", ".join(f"mem:{other}" for other in disputes.get(item.id, ())[:CITATIONS_SHOWN])
@@ -108,7 +111,10 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
         said = [f"disputed by {others}"] if others else []
         said += [one for one in (parts.get(item.id), days.get(item.id)) if one]
         about = "; ".join([*heading, *said])
-        blocks.append(Block(words_of(item), (item.citation,), fenced=item.trust < Trust.USER, label=label, about=about))
+        blocks.append(
+            Block(words_of(item), (item.citation,), fenced=item.trust < Trust.USER, label=label, about=about,
+                  place=places.get(item.id, 0))
+        )  # fmt: skip
     return CoreMemory(once(blocks), frozenset(item.id for item in held))
 
 

@@ -27,7 +27,7 @@ TITLES: Final = {
 
 LABELS: Final = (
     "Policies", "Standing instructions", "Profile", "Preferences", "Pinned",
-    "So far", "Noted", "Said by the user",
+    "So far", "Earlier in this session",
 )  # fmt: skip
 """The groups of a slot in the order in which they are shown; others come after them, by name."""
 

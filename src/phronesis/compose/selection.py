@@ -1,6 +1,7 @@
 """Which candidates are shown: greedily, best first, each slot within its share and then with what others leave."""
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any, Final
 
 from phronesis.compose.excerpts import Count
@@ -45,7 +46,7 @@ class Selection:
             self._drop("recent_turns", index, turn, COUNT_LIMIT)
         newest_first = turns[::-1][:limit]
         shown = self._turns(newest_first, self._ledger.own("recent_turns"))
-        self._blocks("working_summary", list(enumerate(self._candidates.working_summary)))
+        self._summary(list(enumerate(self._candidates.working_summary)))
         # As long as not even the newest turn has found room, the turns' share is not theirs to lend.
         held = self._ledger.own("recent_turns") if newest_first and not shown else 0
         self._due([one for one in system if is_due(one[1])], held=held)
@@ -82,6 +83,29 @@ class Selection:
                 self._drop(slot, index, block, SLOT_BUDGET if bound else TOTAL_BUDGET)
             else:
                 self._take(piece)
+
+    def _summary(self, waiting: Sequence[tuple[int, Block]]) -> None:
+        """Take the lines of the summary; of lines in batches a whole batch, but for the first, or none from there on.
+
+        A batch that is left out is then left out in the next call too, so that the lines shown before do not move.
+        """
+        begun: set[str] = set()  # kinds of batches
+        full: set[str] = set()  # and those of which no more is taken
+        for batch, group in groupby(waiting, key=lambda one: one[1].batch):
+            kind = "" if batch is None else batch.partition(" ")[0]
+            lines = list(group)
+            if kind in full:
+                for index, block in lines:
+                    self._drop("working_summary", index, block, SLOT_BUDGET)
+                continue
+            chosen, dropped = len(self.chosen), len(self.dropped)
+            self._blocks("working_summary", lines)
+            cut = any(row["reason"] != SHOWN_ALREADY for row in self.dropped[dropped:])
+            if cut and batch is not None:
+                full.add(kind)
+                for piece in self.chosen[chosen:] if kind in begun else ():
+                    self._release(piece, SLOT_BUDGET)
+            begun.add(kind)
 
     def _due(self, waiting: Sequence[tuple[int, Block]], *, held: int) -> None:
         """Take what is due, with what the stable part leaves: it must not push anything out of that."""

@@ -1,21 +1,26 @@
 """The working summary: what a session was about before its recent turns, each line with what it stands on.
 
 What a model summed up (``derive/summarising``) is stored; everything else is made when it is read, so that it is never
-behind: what was derived from the session first, then the openings of what the user said, the older the shorter.
+behind: what was derived from the session, and the openings of what the user said, the older the shorter, in the order
+in which they came. Lines are added at the end, and the oldest are shortened or left out a batch at a time: between two
+batches the summary begins as it did in the call before, which a prompt cache needs.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from sys import maxsize
 from typing import Final
 
 from phronesis.compose.excerpts import opening
 from phronesis.compose.told_days import days_of_items, said_at, told_days
+from phronesis.compose.wording import words_of
 from phronesis.core.context import Block
 from phronesis.core.conversation import SummaryRow
 from phronesis.core.instants import to_micros
-from phronesis.core.items import Item, Trust
+from phronesis.core.items import Item
 from phronesis.core.statements import plain_form
 from phronesis.recall.browse import items_of
 from phronesis.storage.conversations import find_summary
@@ -23,6 +28,11 @@ from phronesis.storage.database import Unit
 from phronesis.storage.eligible import Wanted
 from phronesis.storage.items import OfSession, live_of_session, read_states
 from phronesis.storage.lanes import Lane
+
+LABEL: Final = "Earlier in this session"
+
+BATCH: Final = 16
+"""Messages of a session, of all roles, whose lines are shortened and left out together (this project's choice)."""
 
 NOTED_KINDS: Final = ("decision", "task", "intention", "event", "fact", "episodic")
 """What a conversation came to. Profile and preferences stand in the core memory."""
@@ -33,17 +43,17 @@ class SummaryPolicy:
     """What a team decides about the lines by rules; the slot's budget decides how many of them are shown.
 
     ``noted`` lines are of what came of the session, ``said`` of what the user said. Of a message ``opening`` characters
-    of its first sentence are quoted; half of that in the middle third of them, a quarter in the oldest: the oldest are
-    compressed first.
+    of its first sentence are quoted; half of that in the batch before the newest, a quarter in those before: the oldest
+    are compressed first.
     """
 
     noted: int = 16
     said: int = 24
     opening: int = 160
 
-    def most(self, n: int) -> int:
-        """Give the characters that are quoted of the n-th newest message, from 0."""
-        return self.opening >> (3 * n // self.said)
+    def most(self, age: int) -> int:
+        """Give the characters that are quoted of a message of the batch that is ``age`` batches old."""
+        return self.opening >> min(age, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +82,9 @@ def working_summary(
     row = _stored(unit, lane, session_id, wanted)
     meant = OfSession(NOTED_KINDS, policy.noted), OfSession(("message",), policy.said, "user")
     noted, said = _of_session(unit, lane, session_id, wanted, meant)
-    noted = [item for item in noted if item.id not in apart]
+    batches = _batches(noted, said)
+    noted = [item for item in _whole(noted, batches, most=policy.noted) if item.id not in apart]
+    said = _whole(said, batches, most=policy.said)
     lines: list[Block] = []
     if row is not None:
         lines = _lines(unit, lane, row)
@@ -82,8 +94,12 @@ def working_summary(
     told = {plain_form(item.content) for item in noted}
     said = [item for item in said if plain_form(item.content) not in told]
     days = days_of_items(unit, [lane], noted, wanted)
-    blocks = [*lines, *_noted(noted, days), *_said(said, policy)]
-    return WorkingSummary(blocks, row.entry_id if row is not None and lines else "rules", [item.id for item in noted])
+    made = [*_noted(noted, days, batches), *_said(said, policy, batches)]
+    places = {item.id: n for n, item in enumerate(sorted([*noted, *said], key=_when))}
+    blocks = [dataclasses.replace(block, place=places[item_id]) for item_id, block in made]
+    return WorkingSummary(
+        [*lines, *blocks], row.entry_id if row is not None and lines else "rules", [item.id for item in noted]
+    )
 
 
 def _of_session(
@@ -119,33 +135,48 @@ def _lines(unit: Unit, lane: Lane, row: SummaryRow) -> list[Block]:
     ]
 
 
-def _noted(items: Sequence[Item], days: Mapping[str, str]) -> list[Block]:
-    """Give what was derived, the most important first, shown in the order in which it came up."""
-    places = {item.id: n for n, item in enumerate(sorted(items, key=_when))}
+def _batches(noted: Sequence[Item], said: Sequence[Item]) -> dict[str, int]:
+    """Give the number of each item's batch: of a message by its position, of what was derived by what was said then."""
+    found = {item.id: (item.position or 0) // BATCH for item in said}
+    marks = sorted((to_micros(item.recorded_at), found[item.id]) for item in said)
+    for item in noted:
+        before = bisect_right(marks, (to_micros(item.recorded_at), maxsize))
+        found[item.id] = marks[before - 1][1] if before else (marks[0][1] if marks else 0) - 1
+    return found
+
+
+def _whole(items: Sequence[Item], batches: Mapping[str, int], *, most: int) -> list[Item]:
+    """Give the items without those of the oldest batch where there may be more of it than were read."""
+    oldest = min((batches[item.id] for item in items), default=0)
+    newest = max((batches[item.id] for item in items), default=0)
+    if len(items) < most or oldest == newest:
+        return list(items)
+    return [item for item in items if batches[item.id] > oldest]
+
+
+def _noted(items: Sequence[Item], days: Mapping[str, str], batches: Mapping[str, int]) -> list[tuple[str, Block]]:
+    """Give what was derived by the ids of the items, the newest batch first."""
     return [
-        Block(
-            item.content,
-            (item.citation,),
-            fenced=item.trust < Trust.USER,
-            label="Noted",
-            place=places[item.id],
-            about=days.get(item.id, ""),
-        )
-        for item in sorted(items, key=lambda item: -item.importance)
-    ]
+        (item.id, Block(words_of(item), (item.citation,), fenced=True, label=LABEL, about=days.get(item.id, ""),
+                        batch=f"noted {batches[item.id]}"))
+        for item in sorted(items, key=lambda item: (-batches[item.id], -item.importance))
+    ]  # fmt: skip
 
 
-def _said(items: Iterable[Item], policy: SummaryPolicy) -> list[Block]:
-    """Give the openings of messages, the newest first, shown in the order in which they were said."""
+def _said(items: Sequence[Item], policy: SummaryPolicy, batches: Mapping[str, int]) -> list[tuple[str, Block]]:
+    """Give the openings of messages by the ids of the items, the newest first."""
+    newest = max(batches.values(), default=0)
     blocks = []
-    for n, item in enumerate(items):
-        text = opening(item.content, most=policy.most(n))
+    for item in items:
+        text = opening(item.content, most=policy.most(newest - batches[item.id]))
         days = told_days(text, said_at(item))
-        blocks.append(
-            Block(text, (item.citation,), "user", fenced=True, label="Said by the user", place=-n, about=days)
+        block = Block(
+            text, (item.citation,), "user", fenced=True, label=LABEL, about=days, batch=f"said {batches[item.id]}"
         )
+        blocks.append((item.id, block))
     return blocks
 
 
-def _when(item: Item) -> tuple[int, str]:
-    return to_micros(item.occurred_at or item.recorded_at), item.id
+def _when(item: Item) -> tuple[int, bool, int, str]:
+    """Give the order in which lines came up: what was derived from a message stands behind it."""
+    return to_micros(item.recorded_at), item.kind != "message", item.position or 0, item.id

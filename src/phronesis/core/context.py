@@ -22,8 +22,8 @@ class Block(Record):
 
     ``fenced``: the text comes from a source below the user's trust and is rendered as data, not as instruction.
     Blocks of one ``label`` are rendered as one group under it, each on a line of its own, in the order of ``place``
-    and then in their own. ``about`` stands in parentheses after the citations. Recent turns have citations that are
-    not rendered: they say which items hold the same words.
+    and then in their own. ``about`` stands in parentheses after the citations. Lines of the summary of one ``batch``
+    are left out together. Recent turns have citations that are not rendered: they say which items hold the same words.
     """
 
     text: str
@@ -34,6 +34,7 @@ class Block(Record):
     label: str | None = None
     about: str = ""
     place: int = 0
+    batch: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

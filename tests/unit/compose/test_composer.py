@@ -94,7 +94,7 @@ def test_both_renderings_hold_all_slots_in_their_order() -> None:
 
 
 def test_what_is_stable_depends_neither_on_the_question_nor_on_what_was_found() -> None:
-    held = {
+    held: dict[str, Any] = {
         "system_blocks": [Block("Likes tea. " * 60, label="Profile"), *[Block("Has a cat.", label="Profile")] * 90,
                           Block("Call Ana.", label="Due", about="due 2026-05-02")],
         "working_summary": [Block("It rained a lot in May. " * 4, label="Said by the user") for _ in range(40)],

@@ -121,7 +121,7 @@ def test_without_an_answer_nothing_is_stored_and_the_rules_sum_up(memory: Memory
     assert row(memory) is None
     package = memory.compose_context("s", "What?", user_id="u")
     assert package.explain["summary"]["made_by"] == "rules"
-    assert package.working_summary[-1].label == "Said by the user"
+    assert package.working_summary[-1].role == "user"
     assert memory.rebuild(verify=True).equal
 
 
@@ -139,7 +139,7 @@ def test_a_context_shows_the_stored_lines_as_data_and_what_came_after_by_rules(
     first = package.working_summary[0]
     assert (first.label, first.text, first.fenced) == ("So far", "The user lives in Lyon.", True)
     assert first.citations == (f"mem:{ids[0]}",)
-    said = {block.text for block in package.working_summary if block.label == "Said by the user"}
+    said = {block.text for block in package.working_summary if block.role == "user"}
     assert "Sentence 2 is about a boat." in said
     assert "Sentence 1 is about a boat." not in said
     memory.delete(ids[0])  # what a line stands on was taken out of use

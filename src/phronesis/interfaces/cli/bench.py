@@ -22,7 +22,7 @@ for _command in (
     bench_quality.lesson_encoder,
     bench_quality.tagger,
     *(bench_quality.refit, bench_quality.ablate, bench_quality.precisionmembench, bench_quality.lessons),
-    *(bench_quality.plans, bench_quality.resources),
+    *(bench_quality.plans, bench_quality.resources, bench_quality.session),
     *(bench_speed.scale, bench_speed.compose, bench_speed.reasoning, bench_speed.patterns),
     *(bench_speed.over_http, bench_speed.pages),
 ):

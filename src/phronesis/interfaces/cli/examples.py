@@ -36,6 +36,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "bench lessons": ("bench lessons --data alfworld",),
     "bench patterns": ("bench patterns --events 2000",),
     "bench plans": ("bench plans --data messages.jsonl",),
+    "bench session": ("bench session --turns turns.jsonl --questions questions.jsonl",),
     "bench http": ("bench http --clients 20 --seconds 5", "bench http --url postgresql://… --clients 200 --seconds 60"),
     "bench pages": ("bench pages --memories 10000",),
     "bench resources": ("bench resources --documents documents.jsonl --data questions.jsonl",),
