@@ -45,7 +45,10 @@ class ClaimMatch(Match):
 
 @dataclass(frozen=True, slots=True)
 class Evidence(Record):
-    """One item found, why, and where it comes from. ``conflicts`` are ids of items that say otherwise."""
+    """One item found, why, and where it comes from. ``conflicts`` are ids of items that say otherwise.
+
+    ``score`` is from 0 to 1 (`core.scoring.scale`); ``why`` holds shares of the sum that it is made of.
+    """
 
     item: Item
     score: float
@@ -81,7 +84,8 @@ class SearchResult(Sequence[Evidence]):
 
     ``degraded`` names the roles whose model was away: it was searched by words alone, or nothing was reranked.
     ``channels`` are those that took part: ``lexical`` always, ``dense`` where there were vectors to compare, ``key``
-    where the question asks for a key ("Where do I live?") that something is held under.
+    where the question asks for a key ("Where do I live?") that something is held under. A search ``abstained`` just
+    where the best score is below ``threshold``, or there is none.
     """
 
     evidence: tuple[Evidence, ...]
@@ -89,6 +93,7 @@ class SearchResult(Sequence[Evidence]):
     explain: Mapping[str, Any] | None = None
     degraded: tuple[Degraded, ...] = ()
     channels: tuple[str, ...] = ("lexical",)
+    threshold: float = 0.1
 
     @overload
     def __getitem__(self, index: int) -> Evidence: ...
@@ -106,7 +111,8 @@ class SearchResult(Sequence[Evidence]):
     def to_dict(self) -> dict[str, Any]:
         """Give plain JSON values."""
         return {"evidence": as_json(self.evidence), "abstained": self.abstained, "explain": as_json(self.explain),
-                "degraded": as_json(self.degraded), "channels": list(self.channels)}  # fmt: skip
+                "degraded": as_json(self.degraded), "channels": list(self.channels),
+                "threshold": self.threshold}  # fmt: skip
 
 
 DUPLICATE: Final = "duplicate_message"
