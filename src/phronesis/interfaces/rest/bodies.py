@@ -48,6 +48,7 @@ class NewMemory(Owner):
     occurred_at: str | None = None
     infer: bool = True
     kind: str | None = None
+    supersedes: str | list[str] | None = None
     importance: int | None = None
     subject: str | None = None
     key: str | None = None
