@@ -15,6 +15,7 @@ from phronesis.core.instants import isoformat
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge
 from phronesis.core.results import SearchResult
+from phronesis.core.scoring.scale import WORDS as SCALE
 from phronesis.derive.handler import Handler, Outcomes
 from phronesis.derive.writer import Written
 from phronesis.storage.lane_view import LaneView
@@ -138,13 +139,14 @@ def test_the_more_settled_stands_first(memory: Memory) -> None:
     found = search(memory, explain=True)
     assert ids(found) == [core, established, emerging, none]
     why = [dict(one.why or {}) for one in found]
-    base = found[3].score - why[3]["recency"] - why[3]["importance"]
+    base = sum(why[3].values()) - why[3]["recency"] - why[3]["importance"]
     assert base > 0
     assert [one["trait_boost"] / base for one in why] == pytest.approx([0.25, 0.15, 0.05, 0.0], abs=1e-4)
     assert [one["importance"] / base for one in why] == pytest.approx([0.15 * 6 / 9] * 4, abs=1e-4)
     assert [one["recency"] / base for one in why] == pytest.approx([0.15] * 4, abs=1e-4)
     for one in found:
-        assert sum((one.why or {}).values()) == pytest.approx(one.score, abs=1e-4)
+        ratio = SCALE.score(sum((one.why or {}).values())) / SCALE.score(sum(why[0].values()))
+        assert one.score / found[0].score == pytest.approx(ratio, abs=1e-4)
     assert found.explain is not None
     assert found.explain["formula"]["bonuses"]["trait_boost"]["core"] == 0.25
 
@@ -216,9 +218,7 @@ def test_recent_and_important_memories_stand_before_others_in_the_same_words(mem
     assert why[old]["trait_boost"] == 0
     then = {one.item.id: dict(one.why or {}) for one in search(memory, explain=True, as_of=first)}
     assert then.keys() == {old, weighty}
-    base = search(memory, as_of=first, explain=True)[0].score - sum(
-        then[weighty][name] for name in ("recency", "importance", "trait_boost")
-    )
+    base = sum(then[weighty].values()) - sum(then[weighty][name] for name in ("recency", "importance", "trait_boost"))
     assert then[weighty]["recency"] / base == pytest.approx(0.15, abs=1e-3)
 
 

@@ -39,7 +39,11 @@ def bearing_procedures(searcher: Search, tenant: str, query: Query) -> list[Evid
     asked = dataclasses.replace(query, scope=scope, wanted=wanted, limit=MAX_PROCEDURES, explain=True)
     found = searcher.search(tenant, asked)
     bearing = [one for one in found if one.item.kind == PROCEDURE and _bears(one, found)]
-    return [one for one in bearing if one.score >= NEAR * bearing[0].score or one is bearing[0]]
+    return [one for one in bearing if _sum(one) >= NEAR * _sum(bearing[0]) or one is bearing[0]]
+
+
+def _sum(one: Evidence) -> float:
+    return sum((one.why or {}).values())
 
 
 def _bears(one: Evidence, found: SearchResult) -> bool:

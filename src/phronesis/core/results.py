@@ -46,7 +46,7 @@ class ClaimMatch(Match):
 
 @dataclass(frozen=True, slots=True)
 class Evidence(Record):
-    """One item found, why, and where it comes from. ``conflicts`` are ids of items that say otherwise."""
+    """One item found, its ``score`` from 0 to 1, where it comes from, and ids of items that say otherwise."""
 
     item: Item
     score: float
@@ -62,8 +62,8 @@ class Evidence(Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain JSON values; ``matched_claims`` where there are any."""
-        claims = {"matched_claims": as_json(self.matched_claims)} if self.matched_claims else {}
-        return {**Record.to_dict(self), **claims}
+        claims = as_json(self.matched_claims)
+        return {**Record.to_dict(self), **({"matched_claims": claims} if claims else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Degraded(Record):
 
 @dataclass(frozen=True, slots=True)
 class SearchResult(Sequence[Evidence]):
-    """Evidence, best first. ``abstained``: nothing found supports an answer; the sequence is not emptied.
+    """Evidence, best first. ``abstained``: nothing supports an answer, and the best score is below ``threshold``.
 
     ``degraded`` names the roles whose model was away: it was searched by words alone, or nothing was reranked.
     ``channels`` are those that took part: ``lexical`` always, ``dense`` where there were vectors to compare, ``key``
@@ -90,6 +90,7 @@ class SearchResult(Sequence[Evidence]):
     explain: Mapping[str, Any] | None = None
     degraded: tuple[Degraded, ...] = ()
     channels: tuple[str, ...] = ("lexical",)
+    threshold: float = 0.1
 
     @overload
     def __getitem__(self, index: int) -> Evidence: ...
@@ -106,8 +107,8 @@ class SearchResult(Sequence[Evidence]):
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain JSON values."""
-        return {"evidence": as_json(self.evidence), "abstained": self.abstained, "explain": as_json(self.explain),
-                "degraded": as_json(self.degraded), "channels": list(self.channels)}  # fmt: skip
+        names = ("evidence", "abstained", "explain", "degraded", "channels", "threshold")
+        return {name: as_json(getattr(self, name)) for name in names}
 
 
 @dataclass(frozen=True, slots=True)

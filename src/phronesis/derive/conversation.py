@@ -22,6 +22,7 @@ from phronesis.derive.governing import withheld_in
 from phronesis.derive.guarding import guarded, suspected, unlearned
 from phronesis.derive.handler import Handler, Outcomes, Prepare
 from phronesis.derive.mentions import make_entity, make_mention
+from phronesis.derive.replacement import with_replaced
 from phronesis.derive.rollback import taken_back
 from phronesis.derive.summarising import with_summary
 from phronesis.storage.lane_view import LaneView
@@ -71,9 +72,10 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     spoken = _conversation(entry, session, rows) if session_id is not None else None
     spoken = with_summary(view, entry, outcomes, spoken)
     if not stated:
-        return Changes(items=items, entities=entities, mentions=mentions, conversation=spoken)
+        alone = Changes(items=items, entities=entities, mentions=mentions, conversation=spoken)
+        return with_replaced(view, entry, alone)
     learned = consolidated(view, entry, stated)
-    return replace(
+    both = replace(
         learned,
         items=[*items, *learned.items],
         # A name that joined another comes last: of two, the one with a canonical entity is kept.
@@ -81,6 +83,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         mentions=[*mentions, *learned.mentions],
         conversation=spoken,
     )
+    return with_replaced(view, entry, both)
 
 
 def occurred(entry: Entry, message: Mapping[str, Any]) -> datetime:

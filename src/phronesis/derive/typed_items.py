@@ -27,6 +27,7 @@ from phronesis.derive.guarding import suspected, suspicions
 from phronesis.derive.handler import Bench, Handler, Outcomes
 from phronesis.derive.mentions import make_mention
 from phronesis.derive.names import Names
+from phronesis.derive.replacement import with_replaced
 from phronesis.derive.verdicts import Stated
 from phronesis.storage.lane_view import LaneView
 
@@ -77,9 +78,12 @@ def _types() -> MemoryTypes:
 
 def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     """Make the one item of an entry, or say again one that is held; its subject becomes an entity."""
-    payload = entry.payload
-    if is_erased(payload) or any(one.rule == INJECTED for one in refusals_in(entry, outcomes)):
+    if is_erased(entry.payload) or any(one.rule == INJECTED for one in refusals_in(entry, outcomes)):
         return Changes()
+    return with_replaced(view, entry, _made(view, entry, outcomes))
+
+
+def _made(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     item = suspected(outcomes).held(0, _item(view, entry))
     if item.subject is None or item.quarantine is not None:
         return Changes(items=[item])

@@ -1,6 +1,7 @@
 """The verbs that read: they change nothing."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -23,6 +24,8 @@ from phronesis.memory.inside import Inside
 from phronesis.recall.lanes import visible_lanes
 from phronesis.recall.prospective import asked_at, due_items
 from phronesis.recall.search import Query
+from phronesis.recall.stores import scored
+from phronesis.storage.eligible import Exclusion
 from phronesis.truth import inputs
 from phronesis.truth.reader import fit
 
@@ -52,6 +55,8 @@ class Reading(Inside):
         kinds: Sequence[str] | None = None,
         filters: Mapping[str, Any] | None = None,
         limit: int = 10,
+        min_score: float | None = None,
+        exclude_session: str | None = None,
         explain: bool = False,
         across: str | None = None,
         as_of: Moment | None = None,
@@ -64,7 +69,10 @@ class Reading(Inside):
         ``filters`` are mem0's; ``as_of`` asks what was known then, ``valid_at`` what held then; ``explain`` adds each
         channel's share. ``across="tenant"`` looks into every lane of the tenant. With ``kinds=["reasoning"]`` alone
         it is `mem_search`: claims are searched, each item counts as its best one. Sections of documents are found
-        beside memories where the scope has any and ``kinds`` lets them through; ``score`` is then relevance, 0 to 1.
+        beside memories where the scope has any and ``kinds`` lets them through.
+
+        Each ``score`` is from 0 to 1; the result's ``threshold`` is the one below which nothing supports an answer.
+        ``min_score`` leaves out what scores less, ``exclude_session`` what was said in a session and taken from it.
 
         A search has no pages: a ``cursor`` or ``offset`` is an InputError that says so.
         """
@@ -76,10 +84,14 @@ class Reading(Inside):
         )
         text, count = storable(check_text(query, field="query")), inputs.limit(limit, most=MAX_LIMIT)
         asked = Query(text, scope, wanted, count, inputs.flag(explain, field="explain"))
+        if exclude_session is not None:
+            left_out = Exclusion(sessions=frozenset([check_id(exclude_session, field="exclude_session")]))
+            asked = replace(asked, wanted=replace(wanted, exclude=left_out))
+        least = None if min_score is None else inputs.share(min_score, field="min_score")
         if wanted.kinds == [REASONING]:
-            return self._search_claims(asked)
+            return scored(self._search_claims(asked), least)
         stages = self._open_stages()
-        result = stages.searcher.search(self._tenant, asked)
+        result = scored(stages.searcher.search(self._tenant, asked), least)
         traits = [one.item.id for one in result if one.item.kind == TRAIT]
         if traits and scope.user_id is not None:  # the next reflection takes it up
             stages.shown.note_search(self._tenant, scope.write_lane, item_ids=traits)

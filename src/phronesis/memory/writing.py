@@ -1,18 +1,24 @@
 """The verbs that write: each is an entry in the log before it returns."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from phronesis.core.canonical import plain
 from phronesis.core.ids import parse_id
 from phronesis.core.instants import Moment
 from phronesis.core.results import AddResult, CommitResult, EditResult
-from phronesis.core.scope import make_scope
+from phronesis.core.scope import Scope, make_scope
 from phronesis.core.text import check_id, check_text
+from phronesis.derive.replacement import SUPERSEDES
 from phronesis.derive.resources.referring import at_hand
-from phronesis.errors import InputError
+from phronesis.errors import InputError, NotFound
 from phronesis.memory.inside import Inside
+from phronesis.storage.items import read_items
+from phronesis.storage.lanes import find_lane
 from phronesis.truth import inputs
+
+MAX_REPLACED: Final = 100
+"""Items that one call may replace."""
 
 
 class Writing(Inside):
@@ -37,6 +43,7 @@ class Writing(Inside):
         value: Any = None,
         due: Moment | None = None,
         expires: Moment | None = None,
+        supersedes: str | Sequence[str] | None = None,
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
@@ -50,6 +57,7 @@ class Writing(Inside):
 
         An intention or a task may be ``due`` at a time, and over when it ``expires``: contexts show it when it is due,
         and `due` lists it. A due time at midnight is that day. InputError names the field that is wrong.
+        What ``supersedes`` names (ids of the same user's or namespace's items) ends as superseded by the new item.
         """
         scope = make_scope(
             user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id
@@ -67,6 +75,8 @@ class Writing(Inside):
         else:
             payload |= inputs.item(content, kind=kind, subject=subject, key=key, value=value)
             payload |= inputs.times_to_do(kind, due=due, expires=expires)
+        if supersedes is not None:
+            payload[SUPERSEDES] = self._replaceable(supersedes, scope, again=idempotency_key is not None)
         verb = "add" if kind is None else "item"
         written = self._write(self._call(actor, idempotency_key, wait), scope.write_lane, verb, payload)
         made, ended = self._learned(written)
@@ -74,6 +84,27 @@ class Writing(Inside):
             written.entry.id, made, self._gated(written), ended, pending=written.pending,
             degraded=self._degraded(written),
         )  # fmt: skip
+
+    def _replaceable(self, given: object, scope: Scope, *, again: bool) -> list[str]:
+        """Give the ids of what an item is to replace; ``again``: the call may be repeated, when they have ended."""
+        named = [given] if isinstance(given, str) else given
+        if not isinstance(named, list | tuple) or not named or not all(isinstance(one, str) for one in named):
+            raise InputError("supersedes must be an item's id, or a list of ids", field=SUPERSEDES)
+        ids = list(dict.fromkeys(parse_id(one, field=SUPERSEDES) for one in named))
+        inputs.limit(len(ids), most=MAX_REPLACED, field=SUPERSEDES)
+        stages = self._open_stages()
+        with stages.database.transaction(self._tenant, "read") as unit:
+            lane = find_lane(unit, scope.write_lane)
+            held = {} if lane is None else read_items(unit, lane, ids)
+        for one in ids:
+            if one not in held:
+                raise NotFound(
+                    f"supersedes: no item {one} in this user_id or namespace, and an item replaces those of its own",
+                    field=SUPERSEDES,
+                )
+            if not held[one].live and not again:
+                raise InputError(f"supersedes: item {one} has ended or is archived already", field=SUPERSEDES)
+        return ids
 
     def commit_turn(
         self,

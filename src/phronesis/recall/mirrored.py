@@ -10,6 +10,7 @@ import numpy as np
 
 from phronesis.core.items import Item
 from phronesis.core.results import Degraded, Evidence, Match, SearchResult, Source
+from phronesis.core.scoring.scale import on_scale
 from phronesis.errors import IndexUnavailable, ModelError
 from phronesis.index.mirror import Mirror
 from phronesis.index.mirrored import parent_of
@@ -147,12 +148,12 @@ class MirroredSearch:
         for claims in best:
             met = [claims[0], *(one for one in claims[1:] if _met(one, words, usual))]
             matched = tuple(_match(one, words) for one in met)
-            score = round(claims[0].cosine, 6)
-            why = {"dense": score} if query.explain else None
+            cosine = round(claims[0].cosine, 6)
+            why, score = ({"dense": cosine} if query.explain else None), max(0.0, cosine)
             out.append(Evidence(claims[0].item, score, matched, tuple(sources[claims[0].item.id]), why=why))
         related = with_related(unit, lanes, out, Asked(query.text, query.wanted, query.limit))
         explained = self._explained() if query.explain else None
-        return SearchResult(tuple(related), abstained=not related, explain=explained)
+        return SearchResult(on_scale(related, abstained=not related), abstained=not related, explain=explained)
 
     def _explained(self) -> Mapping[str, object]:
         return {"channels": ["dense"], "index": self.mirror.index.name}

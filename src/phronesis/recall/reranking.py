@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from phronesis.core.results import Degraded, Evidence, SearchResult
+from phronesis.core.scoring.scale import on_scale
 from phronesis.errors import ModelError
 from phronesis.index.projections import chunk_start, of_content
 from phronesis.models.judge import ROLE, Judge
@@ -36,7 +37,8 @@ class Reranking:
 
     def search(self, tenant: str, query: Query) -> SearchResult:
         """Give the evidence for a query; ``score`` and ``why["rerank"]`` are the reranker's, from 0 to 1."""
-        found = self.searcher.search(tenant, replace(query, limit=max(query.limit, self.judge.candidates)))
+        whole = replace(query, limit=max(query.limit, self.judge.candidates))
+        found = self.searcher.search(tenant, whole)
         if len(found) <= 1:
             return found
         judged = found.evidence[: self.judge.candidates]
@@ -47,7 +49,10 @@ class Reranking:
             return replace(found, evidence=found.evidence[: query.limit], degraded=(*found.degraded, away))
         order = sorted(range(len(judged)), key=lambda n: (-scores[n], n))
         ranked = [_scored(judged[n], scores[n], explain=query.explain) for n in order]
-        return replace(found, evidence=tuple([*ranked, *found.evidence[len(judged) :]][: query.limit]))
+        least = ranked[-1].score
+        unread = [replace(one, score=min(one.score, least)) for one in found.evidence[len(judged) :]]
+        listed = on_scale([*ranked, *unread][: query.limit], abstained=found.abstained)
+        return replace(found, evidence=listed)
 
 
 def shown_text(evidence: Evidence) -> str:

@@ -19,6 +19,7 @@ from phronesis.core.scoring.arrays import Floats, Mask, best_of
 from phronesis.core.scoring.asked import voice_of
 from phronesis.core.scoring.formulas import A12, B12, SECTIONS, Formula
 from phronesis.core.scoring.ranking import CANDIDATES, HAPPENED, at_the_time, rank
+from phronesis.core.scoring.scale import DIGITS, on_scale
 from phronesis.core.scoring.signals import LaneInput, Signals, read_signals
 from phronesis.core.statements import is_over
 from phronesis.core.traits.strength import TRAIT
@@ -35,8 +36,9 @@ from phronesis.recall.manner import Asking, Manner, Vector
 from phronesis.recall.once import once, said_in
 from phronesis.recall.past import held_at, known_at
 from phronesis.recall.question import ORDINARY, read_question, spoken_names
-from phronesis.recall.related import Asked, with_related
+from phronesis.recall.related import Asked, asks_for_past, with_related
 from phronesis.recall.relational import mentioned_items, named_in
+from phronesis.recall.restatements import latest_first, said_once
 from phronesis.recall.scope_index import NO_PART, Laid, LaneIndex, ScopeIndexes
 from phronesis.recall.speaking import speaker_of
 from phronesis.recall.stores import merged, stores_of, without_why
@@ -56,6 +58,10 @@ OVERFETCH: Final = 3
 
 SPARE: Final = 2
 """Candidates read for each result where an item and the message it was taken from may both be among them."""
+
+
+SPARE_MESSAGES: Final = 5
+"""Candidates read beside the results where there are messages alone: some say word for word what another says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +152,11 @@ class Searcher:
         ranked = rank(signals, [lane.shown for lane in lanes], formula, depth=depth)
         wanted = Choice(_wanted(query, lanes), formula.crowding, every=query.wanted.parts is not None)
         hits = best_hits([(lane.laid.layout, lane.index.item_ids) for lane in lanes], signals, ranked, wanted)
-        evidence = self._evidence(unit, lanes, hits, query)
+        evidence = self._evidence(unit, lanes, hits, query, formula, dated=bool(signals[0].question.times))
         explained = _explained(lanes, signals, formula, encoder) if query.explain else None
+        abstained = not evidence or _abstains(hits, signals, formula)
         return SearchResult(
-            tuple(evidence), abstained=_abstains(hits, signals, formula), explain=explained,
+            on_scale(evidence, abstained=abstained), abstained=abstained, explain=explained,
             channels=_channels(signals),
         )  # fmt: skip
 
@@ -227,7 +234,9 @@ class Searcher:
             scores[exact] = np.divide(halves @ vector, lengths, out=np.zeros(len(exact), np.float32), where=lengths > 0)
         return scores, present
 
-    def _evidence(self, unit: Unit, lanes: Sequence[_Lane], hits: Sequence[Hit], query: Query) -> list[Evidence]:
+    def _evidence(
+        self, unit: Unit, lanes: Sequence[_Lane], hits: Sequence[Hit], query: Query, formula: Formula, *, dated: bool
+    ) -> list[Evidence]:
         items: dict[str, Item] = {}
         sources: dict[str, Any] = {}
         said: dict[str, frozenset[str]] = {}
@@ -244,7 +253,7 @@ class Searcher:
             sources.update(sources_of(unit, lane.lane.lane_id, found, as_of=query.wanted.as_of))
             said.update(said_in(unit, lane.lane.lane_id, found, as_of=query.wanted.as_of))
         by_item = {lanes[hit.lane].index.item_ids[hit.row]: hit for hit in hits}
-        hits = [by_item[one] for one in once([one for one in by_item if one in items], said)][: query.limit]
+        hits = [by_item[one] for one in once([one for one in by_item if one in items], said)]
         found_in = [(lanes[one.lane].index, one.row) for hit in hits for one in (hit, *hit.others)]
         texts = document_texts(
             unit,
@@ -258,7 +267,11 @@ class Searcher:
             matched = tuple(_match(lanes[one.lane].index, one, item, texts, words) for one in (hit, *hit.others))
             why = {name: round(share, 6) for name, share in hit.shares.items()} if query.explain else None
             why = {**(why or {}), **hit.told} if query.manner.signals else why
-            out.append(Evidence(item, round(hit.score, 6), matched, tuple(sources[item.id]), why=why))
+            score = round(formula.scale.score(hit.score), DIGITS)
+            out.append(Evidence(item, score, matched, tuple(sources[item.id]), why=why))
+        out = said_once(out)[: query.limit]
+        if not dated and not asks_for_past(query.text):
+            out = latest_first(out, query.text)
         return with_related(unit, [lane.lane for lane in lanes], out, Asked(query.text, query.wanted, query.limit))
 
 
@@ -296,7 +309,9 @@ def _wanted(query: Query, lanes: Sequence[_Lane]) -> int:
     """Give how many items are read: some fall away by their history, or because what they say is shown already."""
     if query.wanted.as_of is not None:
         return query.limit * OVERFETCH
-    return query.limit * (1 if all(lane.index.kinds.keys() <= {"message"} for lane in lanes) else SPARE)
+    if all(lane.index.kinds.keys() <= {"message"} for lane in lanes):
+        return query.limit + max(SPARE_MESSAGES, query.limit // 4)
+    return query.limit * SPARE
 
 
 def _abstains(hits: Sequence[Hit], signals: Sequence[Signals], formula: Formula) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from phronesis.core.fusion.candidates import Part, candidates_of
 from phronesis.core.plan import Store
 from phronesis.core.results import SearchResult
+from phronesis.core.scoring.scale import at_least, on_scale
 from phronesis.storage.homes import HOMES, home_of
 
 
@@ -29,14 +30,23 @@ def merged(results: Mapping[Store, SearchResult], limit: int, *, explain: bool) 
     parts = [Part(store, store, result.evidence, result.abstained) for store, result in results.items()]
     ranked = [replace(one.evidence, score=round(one.relevance, 6)) for one in candidates_of(parts)[:limit]]
     told: dict[str, Any] = {store: result.explain for store, result in results.items() if result.explain is not None}
+    abstained = all(result.abstained for result in results.values())
     result = SearchResult(
-        tuple(ranked),
-        abstained=all(result.abstained for result in results.values()),
+        on_scale(ranked, abstained=abstained),
+        abstained=abstained,
         explain=told or None,
         degraded=tuple(dict.fromkeys(one for result in results.values() for one in result.degraded)),
         channels=tuple(sorted({one for found in results.values() for one in found.channels})),
     )  # fmt: skip
     return result if explain else without_why(result)
+
+
+def scored(result: SearchResult, least: float | None) -> SearchResult:
+    """Give a result without what scores less than ``least``; where nothing is left, it supports no answer."""
+    if least is None:
+        return result
+    kept = at_least(result.evidence, least)
+    return replace(result, evidence=kept, abstained=result.abstained or not kept)
 
 
 def without_why(result: SearchResult) -> SearchResult:

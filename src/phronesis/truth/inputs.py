@@ -123,6 +123,13 @@ def limit(value: object, *, most: int, field: str = "limit") -> int:
     return value
 
 
+def share(value: object, *, field: str) -> float:
+    """Give a number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InputError(f"{field} must be a number from 0 to 1, not {value!r:.40}", field=field)
+    return float(value)
+
+
 def cursor(value: object) -> str | None:
     """Give a cursor that is a text, or None; whether it is one of ours is told where it is read."""
     if value is None or isinstance(value, str):

@@ -3,6 +3,12 @@
 import pytest
 
 from phronesis import Memory
+from phronesis.core.results import Evidence
+from phronesis.core.scoring.scale import WORDS
+
+
+def _total(one: Evidence) -> float:
+    return sum((one.why or {}).values())
 
 
 def found_with(crowding: float) -> list[tuple[str, float]]:
@@ -14,7 +20,8 @@ def found_with(crowding: float) -> list[tuple[str, float]]:
                    user_id="u", session_id="later")  # fmt: skip
         found = memory.search("harbour boats", user_id="u", explain=True)
     for one in found:
-        assert one.score == pytest.approx(sum((one.why or {}).values()), abs=1e-5)
+        ratio = WORDS.score(_total(one)) / WORDS.score(_total(found[0]))
+        assert one.score / found[0].score == pytest.approx(ratio, abs=1e-4)
     return [(str(one.item.session_id), round((one.why or {}).get("crowding", 0.0), 6)) for one in found]
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from phronesis.core.scoring.diversity import CROWDING
 from phronesis.core.scoring.features import FEATURES
+from phronesis.core.scoring.scale import DENSE, WORDS, Scale
 from phronesis.errors import InputError
 
 FOUND: Final = (
@@ -36,7 +37,7 @@ class Formula:
 
     ``dense`` says that it reckons with vectors; ``crowding`` is what a result loses for each better one of its session
     or document (`diversity`). ``coarse`` weighs the cosine where candidates are chosen; ``weak`` is the best score
-    below which a result is weak, None: that of `WEAK_SCORE`.
+    below which a result is weak, None: that of `WEAK_SCORE`. ``scaled`` brings a sum to 0 to 1, None: as in A12 or B12.
     """
 
     name: str
@@ -46,11 +47,17 @@ class Formula:
     crowding: float = 0.0
     coarse: float = COARSE_DENSE
     weak: float | None = None
+    scaled: Scale | None = None
 
     @property
     def weak_score(self) -> float:
         """The best score below which a result is weak."""
         return WEAK_SCORE[self.dense] if self.weak is None else self.weak
+
+    @property
+    def scale(self) -> Scale:
+        """What brings a sum to a score from 0 to 1."""
+        return self.scaled or (DENSE if self.dense else WORDS)
 
     def __post_init__(self) -> None:
         """Refuse a feature that there is not, a weight that is no number, and a crowding below 0."""

@@ -40,8 +40,8 @@ AT_THE_TIME: Final = 1.5
 ALONE_AT_THE_TIME: Final = 4.0
 """What telling of a time that the question names brings, in standard deviations, and what it brings beside that, shared
 among the question's other terms: "What happened on March 4?" asks for little else. On four of LoCoMo's dev
-conversations, without an encoder, recall@10 is .799 without them, .804 with 2 and 0, .806 with these and with 2 and 4; recall@1 .508,
-.507, .505 and .502."""
+conversations, without an encoder, recall@10 is .799 without them, .804 with 2 and 0, .806 with these and with 2 and 4;
+recall@1 .508, .507, .505 and .502."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ REASONS: Final = {
     "hypothesis": "it is supposed, wished or doubted, not stated",
     "fiction": "it is told of an invented world",
     "code": "code, logs and commands are data, not statements",
-    "chit_chat": "small talk, a passing state, or something asked of the assistant this once",
+    "chit_chat": "not recognised as something to keep; configure `roles.extract` (brain.yml) to read free talk",
     "assistant": "what the assistant says is no source about the person",
     "third_party_unknown": "it is not clear who is meant",
     "instruction": "a tool's answer may not tell what to do or to remember",

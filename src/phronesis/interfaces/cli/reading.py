@@ -1,6 +1,6 @@
 """Commands that read."""
 
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import click
 
@@ -33,17 +33,19 @@ _ACROSS = click.option("--across", type=click.Choice(["tenant"]), help="Look int
 @with_narrowing
 @LIMIT
 @_ACROSS
+@click.option("--min-score", type=click.FloatRange(0, 1), metavar="N", help="Leave out what scores less, from 0 to 1.")
+@click.option("--exclude-session", metavar="ID", help="Leave out what was said in a session.")
 @click.option("--explain", is_flag=True, help="Show each channel's share of the score.")
 @with_store
 def search(
-    query: str, *, store: Store, scope: Scope, narrowing: Narrowing, limit: int, across: str | None, explain: bool
+    query: str, *, store: Store, scope: Scope, narrowing: Narrowing, limit: int, across: str | None, **how: Any
 ) -> None:
     """Find what is remembered, best first.
 
     QUERY may be a question or words, in English or Chinese.
     """
     with store.open() as memory:
-        found = memory.search(query, **scope.named(), **narrowing.named(), limit=limit, across=across, explain=explain)
+        found = memory.search(query, **scope.named(), **narrowing.named(), limit=limit, across=across, **how)
     store.answer(found, render.say_found)
 
 

@@ -53,10 +53,11 @@ _IDEMPOTENCY = click.option("--idempotency-key", metavar="KEY", help="The same k
 @_with_statement
 @with_scope
 @_IDEMPOTENCY
+@click.option("--supersedes", metavar="ID", multiple=True, help="The item that this one replaces; may be repeated.")
 @with_store
 def add(
     text: str | None, *, messages: IO[str] | None, stated: Stated, scope: Scope, idempotency_key: str | None,
-    store: Store,
+    supersedes: tuple[str, ...], store: Store,
 ) -> None:  # fmt: skip
     """Remember a text, or the messages of a file.
 
@@ -70,7 +71,10 @@ def add(
         _add_reasoning(content, stated, scope, idempotency_key, store)
         return
     with store.open() as memory:
-        result = memory.add(content, **scope.named(), **stated.named(), idempotency_key=idempotency_key)
+        replaced = list(supersedes) or None
+        result = memory.add(
+            content, **scope.named(), **stated.named(), supersedes=replaced, idempotency_key=idempotency_key
+        )
         memory.flush()
     store.answer(result, render.say_added)
 

@@ -50,6 +50,7 @@ class NewMemory(Owner):
     occurred_at: Time | None = None
     infer: bool = True
     kind: str | None = None
+    supersedes: str | list[str] | None = None
     importance: int | None = None
     subject: str | None = None
     key: str | None = None
@@ -279,6 +280,8 @@ class Listing(WideSight):
     cursor: str | None = pydantic.Field(default=None, description="next_cursor of the page before.")
     offset: str | None = pydantic.Field(default=None, description="Not taken: pages go by cursor.")
     explain: bool = pydantic.Field(default=False, description="Say what each channel gave; searches only.")
+    min_score: float | None = pydantic.Field(default=None, description="Leave out what scores less; searches only.")
+    exclude_session: str | None = pydantic.Field(default=None, description="Leave a session out; searches only.")
     as_of: Time | None = None
     valid_at: Time | None = None
 

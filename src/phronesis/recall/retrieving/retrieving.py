@@ -11,6 +11,7 @@ from phronesis.core.fusion.rules import FusionRules
 from phronesis.core.packs import EvidencePack
 from phronesis.core.plan import RetrievalPlan, SubPlan
 from phronesis.core.results import Degraded
+from phronesis.core.scoring.scale import on_scale
 from phronesis.errors import ModelError
 from phronesis.models.judge import ROLE, Judge
 from phronesis.recall.manner import Encodings
@@ -57,10 +58,11 @@ class Retrieving:
         rules = replace(self.rules, memory_share=plan.share)
         candidates, away = self._judged(tenant, plan, rules, candidates_of([part.part for part in parts]))
         fused = fuse(candidates, rules, limit=plan.limit)
+        abstained = all(part.abstained for part in parts)
         return EvidencePack(
-            fused.evidence,
+            on_scale(fused.evidence, abstained=abstained),
             plan,
-            abstained=all(part.abstained for part in parts),
+            abstained=abstained,
             ignored_fields={part.name: part.ignored for part in parts if part.ignored},
             explain=self._explained(parts, rules, fused),
             degraded=(*dict.fromkeys(one for part in parts for one in part.degraded), *away),

@@ -1,0 +1,104 @@
+"""What is said again: the same sentence is one result, and of two that say nearly the same the later comes first."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from phronesis.core.fusion.relevance import SIGNALS
+from phronesis.core.items import Item
+from phronesis.core.results import Evidence
+from phronesis.index.tokens import search_terms, wholes
+
+COMPARED: Final = 30
+"""Results that are compared with each other: what a reader looks at."""
+
+MAX_CHARACTERS: Final = 400
+"""Characters of a text that may restate or be restated: two sentences. A longer one says several things."""
+
+SHARED: Final = 0.4
+"""The share of the longer one's terms that two texts share of which the later restates the earlier; of the earlier
+one's terms where an identifier is among those shared."""
+
+RESTATES: Final = "restates"
+"""What ``why`` calls the share that a later statement gets for restating an earlier one."""
+
+FEWEST: Final = 3
+"""Shared terms below which two texts are alike by chance; one fewer where not all of them are the question's own."""
+
+
+def said_once(found: Sequence[Evidence]) -> list[Evidence]:
+    """Give the evidence with messages of the same words by the same speaker as one, at the best place.
+
+    The one result has the sources of all, in the order in which they were found.
+    """
+    places: dict[tuple[object, ...], int] = {}
+    out: list[Evidence] = []
+    for one in found:
+        item = one.item
+        words = " ".join(item.content.split()).casefold()
+        key = (item.kind, item.role, item.name, item.user_id, item.namespace, words)
+        known = places.get(key) if item.kind == "message" else None
+        if known is None:
+            places[key] = len(out)
+            out.append(one)
+        else:
+            first = out[known]
+            out[known] = replace(first, sources=tuple(dict.fromkeys([*first.sources, *one.sources])))
+    return out
+
+
+def latest_first(found: Sequence[Evidence], question: str) -> list[Evidence]:
+    """Give the evidence with a later statement before the earlier one that it restates with other words.
+
+    A correction repeats most of what it corrects and adds what is right. What moves up takes the score of the place.
+    """
+    out, asked = list(found), frozenset(search_terms(question))
+    terms = {one.item.id: frozenset(search_terms(one.item.content)) for one in out[:COMPARED] if _comparable(one.item)}
+    for later in found[:COMPARED]:
+        if later.item.id not in terms:
+            continue
+        place = out.index(later)
+        for earlier in out[: min(place, COMPARED)]:
+            if earlier.item.id in terms and _restates(later.item, earlier.item, terms, asked):
+                target = out.index(earlier)
+                out.insert(target, _raised(out.pop(place), earlier))
+                break
+    return out
+
+
+def _raised(later: Evidence, earlier: Evidence) -> Evidence:
+    """Give a result with the score of another, which ``why`` names as what restating it brings."""
+    why = later.why
+    if why is not None and earlier.why is not None:
+        why = {**why, RESTATES: round(_sum(earlier.why) - _sum(why), 6)}
+    return replace(later, score=max(earlier.score, later.score), why=why)
+
+
+def _sum(why: Mapping[str, float]) -> float:
+    return sum(share for name, share in why.items() if name not in SIGNALS)
+
+
+def _comparable(item: Item) -> bool:
+    return len(item.content) <= MAX_CHARACTERS and (item.kind == "message" or item.key is None)
+
+
+def _restates(later: Item, earlier: Item, terms: Mapping[str, frozenset[str]], asked: frozenset[str]) -> bool:
+    if _speaker(later) != _speaker(earlier) or _moment(later) <= _moment(earlier):
+        return False
+    old, new = terms[earlier.id], terms[later.id]
+    shared = old & new
+    named = not shared.isdisjoint(wholes(earlier.content))
+    of = len(old) if named else max(len(old), len(new))
+    enough = len(shared) >= FEWEST or (len(shared) == FEWEST - 1 and not shared <= asked)
+    return enough and len(shared) >= SHARED * of and not new <= old
+
+
+def _speaker(item: Item) -> tuple[str | None, str | None, str | None, str | None]:
+    """Give who said it; what was taken from messages is the user's."""
+    said = item.kind == "message"
+    return item.user_id, item.namespace, item.role if said else "user", item.name if said else None
+
+
+def _moment(item: Item) -> tuple[object, ...]:
+    at = item.occurred_at or item.recorded_at
+    return at, item.recorded_at, -1 if item.position is None else item.position
