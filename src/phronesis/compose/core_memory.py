@@ -41,7 +41,8 @@ class CorePolicy:
     ``kinds`` are shown as far as they are about the user; ``pin`` names keys (``allergy``, ``favorite.*``) and kinds
     that come before all others; ``policies`` are texts of the team's own, trusted as an operator's. ``items`` are
     considered, and the slot's budget decides how many are shown; ``due`` is how much of what is due is shown, the most
-    urgent of it (both this project's choice). ``disputes``: both sides are shown, or the best alone.
+    urgent of it (both this project's choice). ``disputes``: both sides are shown, or the best alone. ``care`` names the
+    keys that are shown whosever they are, as far as the user told of them: what somebody must not eat.
     """
 
     kinds: Sequence[str] = ("profile", "preference")
@@ -50,6 +51,11 @@ class CorePolicy:
     items: int = 60
     due: int = 8
     disputes: Literal["both", "best"] = "both"
+    care: Sequence[str] = ()
+
+    def cares(self, item: Item) -> bool:
+        """Whether the item is shown whosever it is: the user told of it, under a key of care."""
+        return item.key in self.care and item.user_id is not None and item.trust >= Trust.USER
 
     def shows_disputes(self, wanted: Wanted) -> bool:
         """Whether both sides of a dispute are shown; reads of the past always show them."""
@@ -63,18 +69,20 @@ class CorePolicy:
 
 @dataclass(frozen=True, slots=True)
 class CoreMemory:
-    """The blocks, best first, and the items that they show."""
+    """The blocks, best first, the items that they show, and the words of these."""
 
     blocks: Sequence[Block]
     item_ids: frozenset[str]
+    words: Sequence[str] = ()
 
 
 def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: Wanted, *, now: datetime) -> CoreMemory:
     """Give a scope's core memory at a time.
 
-    By hand anything may be pinned. Otherwise only what is about the user, or about nobody: what somebody else prefers
-    is found when it is asked for. A trait that may not be recalled is not shown, pinned or not. What is due, or will be
-    within a day, stands behind the standing instructions and what is pinned, the most urgent first.
+    By hand anything may be pinned. Otherwise only what is about the user, or about nobody, and of others what stands
+    under a key of care: what somebody else prefers is found when it is asked for. A trait that may not be recalled is
+    not shown, pinned or not. What is due, or will be within a day, stands behind the standing instructions and what is
+    pinned, the most urgent first.
 
     The attributes that are wanted narrow all of it, what is pinned too. Policies are the team's, whichever agent asks.
     """
@@ -83,7 +91,11 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
     names = told_names(unit, lanes, wanted) if wanted.attributes else names_of_user(found.values(), lanes)
     due = [item for item in due_items(unit, lanes, asked, now, COMING) if not lapsed(item, now)][: policy.due]
     told = {item.id for item in due}
-    held = [item for item in found.values() if item.id not in told and (item.pinned or is_about(item, names))]
+    held = [
+        item
+        for item in found.values()
+        if item.id not in told and (item.pinned or is_about(item, names) or policy.cares(item))
+    ]
     held.sort(key=lambda item: item.recorded_at, reverse=True)
     held.sort(
         key=lambda item: (not _is_standing(item, names), not item.pinned, not policy.pins(item), -item.importance)
@@ -96,7 +108,8 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
         weaker = outweighed(unit, lanes, ids, wanted)
         held = [item for item in held if item.pinned or item.id not in weaker]
     disputes = live_disputes(unit, lanes, ids, wanted) if policy.shows_disputes(wanted) else {}
-    parts = standing_parts(unit, lanes, held, wanted)
+    # A statement tells its own fact alone; of what is shown in its own words that has to be said.
+    parts = standing_parts(unit, lanes, [item for item in held if words_of(item) == item.content], wanted)
     blocks = [
         Block(text=text, citations=(f"policy:{n}",), label="Policies") for n, text in enumerate(policy.policies, 1)
     ]
@@ -109,7 +122,7 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
         said += [parts[item.id]] if item.id in parts else []
         about = "; ".join([*heading, *said])
         blocks.append(Block(words_of(item), (item.citation,), fenced=item.trust < Trust.USER, label=label, about=about))
-    return CoreMemory(once(blocks), frozenset(item.id for item in held))
+    return CoreMemory(once(blocks), frozenset(item.id for item in held), [item.content for item in held])
 
 
 def once(blocks: Iterable[Block]) -> list[Block]:
@@ -134,6 +147,8 @@ def _items(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: Wanted
         return items_of(unit, lanes, dataclasses.replace(wanted, **narrowed), limit=policy.items, weightiest=True)
 
     found = listed(filters={"pinned": True}) + (listed(kinds=kinds) if kinds else [])
+    if policy.care:
+        found += listed(kinds=kinds or None, filters={"key": {"in": list(policy.care)}})
     if keys:
         exact = [{"key": {"in": [one for one in keys if not one.endswith(FAMILY)]}}]
         # "favorite." up to the next character after the dot: an index can tell.

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from phronesis.compose.excerpts import opening
+from phronesis.compose.wording import words_of
 from phronesis.core.context import Block
 from phronesis.core.conversation import SummaryRow
+from phronesis.core.injected_text import own_text
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item, Trust
 from phronesis.core.statements import plain_form
@@ -121,7 +123,7 @@ def _noted(items: Sequence[Item]) -> list[Block]:
     """Give what was derived, the most important first, shown in the order in which it came up."""
     places = {item.id: n for n, item in enumerate(sorted(items, key=_when))}
     return [
-        Block(item.content, (item.citation,), fenced=item.trust < Trust.USER, label="Noted", place=places[item.id])
+        Block(words_of(item), (item.citation,), fenced=item.trust < Trust.USER, label="Noted", place=places[item.id])
         for item in sorted(items, key=lambda item: -item.importance)
     ]
 
@@ -130,7 +132,9 @@ def _said(items: Iterable[Item], policy: SummaryPolicy) -> list[Block]:
     """Give the openings of messages, the newest first, shown in the order in which they were said."""
     blocks = []
     for n, item in enumerate(items):
-        text = opening(item.content, most=policy.most(n))
+        text = opening(own_text(item.content).text, most=policy.most(n))
+        if not text:
+            continue
         blocks.append(Block(text, (item.citation,), "user", fenced=True, label="Said by the user", place=-n))
     return blocks
 

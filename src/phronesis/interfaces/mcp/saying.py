@@ -10,6 +10,7 @@ from phronesis.core.experience.answers import Advice, Answer, Reference
 from phronesis.core.experience.results import Ingested
 from phronesis.core.experience.upkeep import FeedbackResult
 from phronesis.core.fences import choose_boundary
+from phronesis.core.item_text import statement
 from phronesis.core.items import Item, Trust
 from phronesis.core.pages import Page
 from phronesis.core.results import (
@@ -156,8 +157,8 @@ def reflected(cycle: ReflectionCycle) -> str:
 def line(one: Item) -> str:
     """Give an item on one line, with its citation; what is not the user's own words is fenced below it."""
     if one.trust < Trust.USER:
-        return f"- [{one.citation}] ({_about(one)})\n{_fenced(one, _cut(one.content))}"
-    return f"- {_cut(one.content)} ({_about(one)}) [{one.citation}]"
+        return f"- [{one.citation}] ({_about(one)})\n{_fenced(one, _cut(statement(one)))}"
+    return f"- {_cut(statement(one))} ({_about(one)}) [{one.citation}]"
 
 
 def _written(items: Sequence[Item], result: AddResult | CommitResult, head: str, nothing: str) -> str:
