@@ -34,12 +34,17 @@ def heading_of(evidence: Evidence) -> str:
     if item.ended:
         about.append(label(item.ended))
     if not evidence.conflicts:
-        return f"[{item.citation}] ({', '.join(about)})"
+        return f"{_cited(evidence)} ({', '.join(about)})"
     where = _session(evidence)
     named = ", ".join(f"mem:{identity}" for identity in evidence.conflicts[:CITATIONS_SHOWN])
     more = len(evidence.conflicts) - CITATIONS_SHOWN
     about += [f"session {where}"] if where else []
-    return f"[{item.citation}] ({', '.join(about)}; disputed by {named}{f' and {more} more' if more > 0 else ''})"
+    return f"{_cited(evidence)} ({', '.join(about)}; disputed by {named}{f' and {more} more' if more > 0 else ''})"
+
+
+def _cited(evidence: Evidence) -> str:
+    """Give the citations of a memory and of those that say the same, the newest first."""
+    return " ".join(f"[mem:{one}]" for one in (evidence.item.id, *evidence.same)[:CITATIONS_SHOWN])
 
 
 def _session(evidence: Evidence) -> str:

@@ -45,7 +45,11 @@ class ClaimMatch(Match):
 
 @dataclass(frozen=True, slots=True)
 class Evidence(Record):
-    """One item found, why, and where it comes from. ``conflicts`` are ids of items that say otherwise."""
+    """One item found, why, and where it comes from.
+
+    ``conflicts`` are ids of items that say otherwise, ``same`` of items that say the same and are not listed
+    themselves: earlier messages in the same words, whose sources stand among ``sources``.
+    """
 
     item: Item
     score: float
@@ -53,6 +57,7 @@ class Evidence(Record):
     sources: Sequence[Source] = ()
     conflicts: Sequence[str] = ()
     why: Mapping[str, float] | None = None
+    same: Sequence[str] = ()
 
     @property
     def matched_claims(self) -> tuple[ClaimMatch, ...]:

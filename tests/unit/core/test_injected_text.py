@@ -21,7 +21,7 @@ CONTEXT = f"# System\nProfile:\n[mem:{ID}] I live in Lyon\n\n# Memory\n{FENCED}\
         (f"Before. {FENCED} After.", "Before.\nAfter."),
         (f"> [mem:{ID}] I live in Lyon\nnot any more", "not any more"),
         ("- [m1] (2026-05-01, user) Home city: Lyon\n不再是了", "不再是了"),
-        ("<turn-123456789 role=\"user\">\nI live in Lyon.", ""),
+        ('<turn-123456789 role="user">\nI live in Lyon.', ""),
         ("<system-reminder>\nThe user prefers tabs.\n</system-reminder>\ncontinue", "continue"),
         ("<system-reminder>The user prefers tabs.\nI use Vim.\n</system-reminder>\ncontinue", "continue"),
         ('<file path="cv.txt">\nI am a nurse.\n</file>', ""),
