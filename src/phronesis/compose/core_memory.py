@@ -98,7 +98,13 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
     ]
     held.sort(key=lambda item: item.recorded_at, reverse=True)
     held.sort(
-        key=lambda item: (not _is_standing(item, names), not item.pinned, not policy.pins(item), -item.importance)
+        key=lambda item: (
+            not _is_standing(item, names),
+            not item.pinned,
+            not policy.pins(item),
+            -item.importance,
+            not is_about(item, names),
+        )
     )
     held = held[: policy.items]
     first = [item for item in held if item.pinned or policy.pins(item) or _is_standing(item, names)]
@@ -121,8 +127,17 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
         said = [f"disputed by {others}"] if others else []
         said += [parts[item.id]] if item.id in parts else []
         about = "; ".join([*heading, *said])
-        blocks.append(Block(words_of(item), (item.citation,), fenced=item.trust < Trust.USER, label=label, about=about))
+        blocks.append(
+            Block(_words(item, names), (item.citation,), fenced=item.trust < Trust.USER, label=label, about=about)
+        )
     return CoreMemory(once(blocks), frozenset(item.id for item in held), [item.content for item in held])
+
+
+def _words(item: Item, names: AbstractSet[str]) -> str:
+    """Give what is shown of an item; of somebody else's with the name before it, where the words have it nowhere."""
+    words = words_of(item)
+    whose = "" if item.pinned or is_about(item, names) else item.subject or ""
+    return words if whose.casefold() in words.casefold() else f"{whose} · {words}"
 
 
 def once(blocks: Iterable[Block]) -> list[Block]:

@@ -114,7 +114,7 @@ class Item:
         return f"mem:{self.id}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values, times as ISO 8601 with a Z; ``statement`` is how it is shown, if not by its content."""
+        """Give plain JSON values, times in ISO 8601 with a Z; ``statement``: how it is shown, if not as its content."""
         out: dict[str, Any] = dict(zip(FIELDS, _VALUES(self), strict=True))
         for name in TIME_FIELDS:
             out[name] = isoformat(out[name])
