@@ -45,11 +45,7 @@ class ClaimMatch(Match):
 
 @dataclass(frozen=True, slots=True)
 class Evidence(Record):
-    """One item found, why, and where it comes from.
-
-    ``conflicts`` are ids of items that say otherwise, ``same`` of items that say the same and are not listed
-    themselves: earlier messages in the same words, whose sources stand among ``sources``.
-    """
+    """One item found, why, and where from; ids of items that say otherwise (``conflicts``) or the same (``same``)."""
 
     item: Item
     score: float
