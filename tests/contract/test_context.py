@@ -62,10 +62,13 @@ def labelled(package: ContextPackage) -> list[tuple[str | None, str]]:
     return [(block.label, block.text) for block in package.system_blocks]
 
 
-def test_core_memory_is_grouped_the_most_important_first_and_about_the_user_alone(memory: Memory) -> None:
+def test_core_memory_is_grouped_the_most_important_first_and_of_others_holds_what_concerns_safety(
+    memory: Memory,
+) -> None:
     state(memory, "Lives in Lyon.", subject="user", key="home_city")
     state(memory, "Is allergic to nuts.", subject="Alice", key="allergy", importance=9)
-    state(memory, "Bob is allergic to eggs.", subject="Bob", key="allergy", importance=9)
+    state(memory, "Must not eat eggs.", subject="Bob", key="allergy", importance=9)
+    state(memory, "Bob likes tea.", "preference", subject="Bob", key="likes", importance=9)
     state(memory, "Is called Ally.", subject="user", key="name", value="Ally")
     state(memory, "Ally owns a boat.", subject="ally", key="possession", importance=2)
     state(memory, "回答请用中文。", "preference", subject="user", key="reply_language")
@@ -75,7 +78,8 @@ def test_core_memory_is_grouped_the_most_important_first_and_about_the_user_alon
     package = compose(memory)
     assert labelled(package) == [
         ("Standing instructions", "回答请用中文。"), ("Pinned", "The door code changes weekly."),
-        ("Profile", "Is allergic to nuts."), ("Preferences", "Likes tea."), ("Profile", "Is called Ally."),
+        ("Profile", "Is allergic to nuts."), ("Profile", "Bob · Must not eat eggs."),
+        ("Preferences", "Likes tea."), ("Profile", "Name: Ally"),
         ("Profile", "Lives in Lyon."), ("Profile", "Ally owns a boat."),
     ]  # fmt: skip
     assert all(block.citations for block in package.system_blocks)
@@ -83,22 +87,21 @@ def test_core_memory_is_grouped_the_most_important_first_and_about_the_user_alon
     assert package.text.index("Profile:\n") < package.text.index("Preferences:\n") < package.text.index("Pinned:\n")
 
 
-def test_one_clause_that_holds_two_memories_is_shown_once_and_cites_both(memory: Memory) -> None:
+def test_of_one_clause_that_holds_two_memories_each_says_its_own(memory: Memory) -> None:
     say(memory, "我在杭州做前端开发。")
     package = compose(memory)
-    (block,) = package.system_blocks
     known = {item.key: item.citation for item in memory.get_all(user_id="alice", kinds=["profile"]).items}
-    assert set(known) == {"home_city", "job"}
-    assert set(block.citations) == set(known.values())
-    assert package.text.count("我在杭州做前端开发") == 2  # there, and in the turn itself
-    assert all(f"[{citation}]" in in_full(package) for citation in block.citations)
+    assert {block.text: list(block.citations) for block in package.system_blocks} == {
+        "居住地：杭州": [known["home_city"]], "职业：前端开发": [known["job"]],
+    }  # fmt: skip
+    assert package.text.count("我在杭州做前端开发") == 1  # in the turn itself
 
 
-def test_of_words_that_told_two_things_what_still_holds_is_named(memory: Memory) -> None:
+def test_of_words_that_told_two_things_what_still_holds_is_shown(memory: Memory) -> None:
     say(memory, "我在杭州做前端开发。")
     say(memory, "我搬到成都了。", session="later")
     shown = {block.text: block.about for block in compose(memory, session="new").system_blocks}
-    assert shown == {"我在杭州做前端开发": "job: 前端开发", "我搬到成都了": ""}
+    assert shown == {"职业：前端开发": "", "居住地：成都": ""}
 
 
 def test_what_a_team_decides_comes_first(database_url: str) -> None:
@@ -272,7 +275,7 @@ def test_a_context_of_an_agent_holds_what_that_agent_was_told(database_url: str)
         assert {one.kind for one in shown} == {"profile", "preference", "task", "fact", "procedure"}
         everything = compose(memory, "Write a letter.").text
         assert all(f"sign as {name}." in everything for name in ("Ally", "Alice Doe", "Al"))
-        assert "Is called Ally." in everything
+        assert "Name: Ally" in everything
 
 
 def test_what_another_agent_was_told_disputes_nothing_of_an_agents(database_url: str) -> None:

@@ -1,14 +1,15 @@
 """From a session and a message to a context: load, plan, retrieve, fuse, compose, in that fixed order."""
 
 import dataclasses
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from phronesis.compose.composer import compose
 from phronesis.compose.core_memory import CoreMemory, CorePolicy, core_memory
 from phronesis.compose.disputes import outweighed, side_by_side
-from phronesis.compose.finding import Finding
+from phronesis.compose.evidence_choice import choose_evidence
+from phronesis.compose.finding import Finding, Found
 from phronesis.compose.masking import masked
 from phronesis.compose.procedures import has_procedures
 from phronesis.compose.requests import Request
@@ -16,7 +17,6 @@ from phronesis.compose.summary import SummaryPolicy, WorkingSummary, working_sum
 from phronesis.compose.turns import RecentTurns, recent_turns
 from phronesis.core.context import Budget, Candidates, ContextPackage
 from phronesis.core.fences import session_seed
-from phronesis.core.results import Evidence
 from phronesis.models.token_counter import TokenCounter
 from phronesis.recall.browse import Browser
 from phronesis.recall.lanes import visible_lanes
@@ -71,7 +71,7 @@ class Assembler:
         plan = self.finding.plan(tenant, request, loaded.turns.blocks, resources=loaded.resources, names=loaded.names)
         found = self.finding.find(tenant, request, plan, procedures=loaded.procedures)
         pack, evidence = found.pack, found.evidence
-        candidates = self._candidates(tenant, request, loaded, evidence)
+        candidates, left_out = self._candidates(tenant, request, loaded, found)
         shown = loaded.core.item_ids.union(one.item.id for one in candidates.evidence)
         explain = {
             "steps": ["load", "plan", "retrieve", "fuse", "compose"],
@@ -79,7 +79,9 @@ class Assembler:
             "retrieved": {**pack.explain, "found": len(evidence), "abstained": pack.abstained,
                           "degraded": [one.to_dict() for one in (*plan.degraded, *pack.degraded)],
                           "ignored_fields": {name: list(fields) for name, fields in pack.ignored_fields.items()},
-                          "outweighed": [one.item.citation for one in evidence if one.item.id not in shown],
+                          "outweighed": [one.item.citation for one in evidence
+                                         if one.item.id not in shown and one.item.citation not in left_out],
+                          "left_out": [{"citation": one, "reason": reason} for one, reason in left_out.items()],
                           "why": {e.item.citation: dict(e.why or {}) for e in candidates.evidence}},
             "summary": {"made_by": loaded.summary.made_by, "lines": len(loaded.summary.blocks)},
         }  # fmt: skip
@@ -114,10 +116,15 @@ class Assembler:
             seed=None if secret is None else session_seed(secret, own.kind, own.name, request.session_id),
         )  # fmt: skip
 
-    def _candidates(self, tenant: str, request: Request, loaded: _Loaded, found: Sequence[Evidence]) -> Candidates:
-        """Put together what may be shown: evidence with what disputes it, and what was taken from which message."""
+    def _candidates(
+        self, tenant: str, request: Request, loaded: _Loaded, found: Found
+    ) -> tuple[Candidates, Mapping[str, str]]:
+        """Put together what may be shown: evidence with what disputes it, and what was taken from which message.
+
+        Beside it stands why what was found is not among it, by citation.
+        """
         apart = loaded.core.item_ids
-        evidence = [one for one in found if one.item.id not in apart]
+        evidence = [one for one in found.evidence if one.item.id not in apart]
         origins: dict[str, list[str]] = {}
         if loaded.summary.noted or any(one.item.kind != "message" for one in evidence):
             with self.browser.database.transaction(tenant, "read") as unit:
@@ -130,15 +137,20 @@ class Assembler:
                 for lane in lanes:
                     taken = [*derived, *loaded.summary.noted]
                     origins |= origins_at(unit, lane.lane_id, taken, request.wanted.as_of)
+        leading = {one.item.id for one in found.first}
+        chosen = choose_evidence(
+            evidence, asked=request.message, abstaining=found.abstaining, origins=origins, core=loaded.core.words,
+            first=sum(one.item.id in leading for one in evidence), tools=found.asked_filters,
+        )  # fmt: skip
         return Candidates(
             user_message=request.message,
             system_blocks=loaded.core.blocks,
             working_summary=loaded.summary.blocks,
             recent_turns=loaded.turns.blocks,
-            evidence=evidence,
+            evidence=chosen.shown,
             taken_from={f"mem:{key}": tuple(f"mem:{one}" for one in named) for key, named in origins.items()},
             held=loaded.held,
-        )
+        ), dict(chosen.left_out)
 
 
 def scaled(budget: Budget, total: int) -> Budget:

@@ -40,7 +40,8 @@ class CorePolicy:
     ``kinds`` are shown as far as they are about the user; ``pin`` names keys (``allergy``, ``favorite.*``) and kinds
     that come before all others; ``policies`` are texts of the team's own, trusted as an operator's. ``items`` are
     considered, and the slot's budget decides how many are shown; ``due`` is how much of what is due is shown, the most
-    urgent of it (both this project's choice). ``disputes``: both sides are shown, or the best alone.
+    urgent of it (both this project's choice). ``disputes``: both sides are shown, or the best alone. ``care`` names the
+    keys that are shown whosever they are, as far as the user told of them: what somebody must not eat.
     """
 
     kinds: Sequence[str] = ("profile", "preference")
@@ -49,6 +50,11 @@ class CorePolicy:
     items: int = 60
     due: int = 8
     disputes: Literal["both", "best"] = "both"
+    care: Sequence[str] = ()
+
+    def cares(self, item: Item) -> bool:
+        """Whether the item is shown whosever it is: the user told of it, under a key of care."""
+        return item.key in self.care and item.user_id is not None and item.trust >= Trust.USER
 
     def shows_disputes(self, wanted: Wanted) -> bool:
         """Whether both sides of a dispute are shown; reads of the past always show them."""
@@ -62,18 +68,20 @@ class CorePolicy:
 
 @dataclass(frozen=True, slots=True)
 class CoreMemory:
-    """The blocks, best first, and the items that they show."""
+    """The blocks, best first, the items that they show, and the words of these."""
 
     blocks: Sequence[Block]
     item_ids: frozenset[str]
+    words: Sequence[str] = ()
 
 
 def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: Wanted, *, now: datetime) -> CoreMemory:
     """Give a scope's core memory at a time.
 
-    By hand anything may be pinned. Otherwise only what is about the user, or about nobody: what somebody else prefers
-    is found when it is asked for. A trait that may not be recalled is not shown, pinned or not. What is due, or will be
-    within a day, stands behind the standing instructions and what is pinned, the most urgent first.
+    By hand anything may be pinned. Otherwise only what is about the user, or about nobody, and of others what stands
+    under a key of care: what somebody else prefers is found when it is asked for. A trait that may not be recalled is
+    not shown, pinned or not. What is due, or will be within a day, stands behind the standing instructions and what is
+    pinned, the most urgent first.
 
     The attributes that are wanted narrow all of it, what is pinned too. Policies are the team's, whichever agent asks.
     """
@@ -82,10 +90,20 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
     names = told_names(unit, lanes, wanted) if wanted.attributes else names_of_user(found.values(), lanes)
     due = [item for item in due_items(unit, lanes, asked, now, COMING) if not lapsed(item, now)][: policy.due]
     told = {item.id for item in due}
-    held = [item for item in found.values() if item.id not in told and (item.pinned or is_about(item, names))]
+    held = [
+        item
+        for item in found.values()
+        if item.id not in told and (item.pinned or is_about(item, names) or policy.cares(item))
+    ]
     held.sort(key=lambda item: item.recorded_at, reverse=True)
     held.sort(
-        key=lambda item: (not _is_standing(item, names), not item.pinned, not policy.pins(item), -item.importance)
+        key=lambda item: (
+            not _is_standing(item, names),
+            not item.pinned,
+            not policy.pins(item),
+            -item.importance,
+            not is_about(item, names),
+        )
     )
     held = held[: policy.items]
     first = [item for item in held if item.pinned or policy.pins(item) or _is_standing(item, names)]
@@ -95,7 +113,8 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
         weaker = outweighed(unit, lanes, ids, wanted)
         held = [item for item in held if item.pinned or item.id not in weaker]
     disputes = live_disputes(unit, lanes, ids, wanted) if policy.shows_disputes(wanted) else {}
-    parts = standing_parts(unit, lanes, held, wanted)
+    # A statement tells its own fact alone; of what is shown in its own words that has to be said.
+    parts = standing_parts(unit, lanes, [item for item in held if words_of(item) == item.content], wanted)
     days = days_of_items(unit, lanes, [item for item in held if item.id not in told], wanted)
     blocks = [
         Block(text=text, citations=(f"policy:{n}",), label="Policies") for n, text in enumerate(policy.policies, 1)
@@ -112,10 +131,17 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
         said += [one for one in (parts.get(item.id), days.get(item.id)) if one]
         about = "; ".join([*heading, *said])
         blocks.append(
-            Block(words_of(item), (item.citation,), fenced=item.trust < Trust.USER, label=label, about=about,
+            Block(_words(item, names), (item.citation,), fenced=item.trust < Trust.USER, label=label, about=about,
                   place=places.get(item.id, 0))
         )  # fmt: skip
-    return CoreMemory(once(blocks), frozenset(item.id for item in held))
+    return CoreMemory(once(blocks), frozenset(item.id for item in held), [item.content for item in held])
+
+
+def _words(item: Item, names: AbstractSet[str]) -> str:
+    """Give what is shown of an item; of somebody else's with the name before it, where the words have it nowhere."""
+    words = words_of(item)
+    whose = "" if item.pinned or is_about(item, names) else item.subject or ""
+    return words if whose.casefold() in words.casefold() else f"{whose} · {words}"
 
 
 def once(blocks: Iterable[Block]) -> list[Block]:
@@ -140,6 +166,8 @@ def _items(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: Wanted
         return items_of(unit, lanes, dataclasses.replace(wanted, **narrowed), limit=policy.items, weightiest=True)
 
     found = listed(filters={"pinned": True}) + (listed(kinds=kinds) if kinds else [])
+    if policy.care:
+        found += listed(kinds=kinds or None, filters={"key": {"in": list(policy.care)}})
     if keys:
         exact = [{"key": {"in": [one for one in keys if not one.endswith(FAMILY)]}}]
         # "favorite." up to the next character after the dot: an index can tell.

@@ -10,12 +10,13 @@ from phronesis.compose.requests import Request
 from phronesis.core.context import Block, Budget
 from phronesis.core.instants import optional_moment
 from phronesis.core.packs import EvidencePack
-from phronesis.core.plan import RetrievalPlan
+from phronesis.core.plan import RetrievalPlan, Store
 from phronesis.core.results import Evidence
 from phronesis.recall.manner import Encodings, Manner
 from phronesis.recall.planning.planner import Planner, PlanRequest
 from phronesis.recall.planning.querying import STATE_FIELDS
 from phronesis.recall.reranking import Search
+from phronesis.recall.retrieving.local import MEMORY
 from phronesis.recall.retrieving.retrieving import Retrieving
 from phronesis.recall.search import Query
 
@@ -35,6 +36,21 @@ class Found:
         """Give all of it, each item once."""
         named = {one.item.id for one in self.first}
         return [*self.first, *(one for one in self.pack if one.item.id not in named)]
+
+    @property
+    def abstaining(self) -> Collection[Store]:
+        """Give the stores in which nothing supports an answer."""
+        told = self.pack.explain.get("retrievers", {})
+        answering = {_store(name) for name, one in told.items() if not one["abstained"]}
+        return {_store(name) for name in told} - answering
+
+    @property
+    def asked_filters(self) -> bool:
+        """Whether the plan names what it is after by filters of its own."""
+        plan = self.pack.plan
+        return any(
+            one is not None for one in (plan.filters, *(sub and sub.filters for sub in (plan.memory, plan.resources)))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +90,10 @@ class Finding:
         asked = Query(_said(request), plan.scope, request.wanted, limit_of(request.budget), explain=True,
                       manner=Manner(encodings=encodings))  # fmt: skip
         return Found(pack, bearing_procedures(self.searcher, tenant, asked))
+
+
+def _store(retriever: str) -> Store:
+    return "memory" if retriever == MEMORY else "resources"
 
 
 def _said(request: Request) -> str:

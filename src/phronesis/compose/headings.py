@@ -40,13 +40,18 @@ def heading_of(evidence: Evidence) -> str:
     about += [f"due {due.date().isoformat()}"] if due is not None else []
     days = told_days(item.content, said, dated=True) if item.kind != SECTION else ""
     if not evidence.conflicts:
-        return f"[{item.citation}] ({'; '.join(filter(None, [', '.join(about), days]))})"
+        return f"{_cited(evidence)} ({'; '.join(filter(None, [', '.join(about), days]))})"
     where = _session(evidence)
     named = ", ".join(f"mem:{identity}" for identity in evidence.conflicts[:CITATIONS_SHOWN])
     more = len(evidence.conflicts) - CITATIONS_SHOWN
     about += [f"session {where}"] if where else []
     disputed = f"disputed by {named}{f' and {more} more' if more > 0 else ''}"
-    return f"[{item.citation}] ({'; '.join(filter(None, [', '.join(about), days, disputed]))})"
+    return f"{_cited(evidence)} ({'; '.join(filter(None, [', '.join(about), days, disputed]))})"
+
+
+def _cited(evidence: Evidence) -> str:
+    """Give the citations of a memory and of those that say the same, the newest first."""
+    return " ".join(f"[mem:{one}]" for one in (evidence.item.id, *evidence.same)[:CITATIONS_SHOWN])
 
 
 def _session(evidence: Evidence) -> str:

@@ -19,6 +19,7 @@ from phronesis.compose.told_days import days_of_items, said_at, told_days
 from phronesis.compose.wording import words_of
 from phronesis.core.context import Block
 from phronesis.core.conversation import SummaryRow
+from phronesis.core.injected_text import own_text
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
 from phronesis.core.statements import plain_form
@@ -168,7 +169,9 @@ def _said(items: Sequence[Item], policy: SummaryPolicy, batches: Mapping[str, in
     newest = max(batches.values(), default=0)
     blocks = []
     for item in items:
-        text = opening(item.content, most=policy.most(newest - batches[item.id]))
+        text = opening(own_text(item.content).text, most=policy.most(newest - batches[item.id]))
+        if not text:
+            continue
         days = told_days(text, said_at(item))
         block = Block(
             text, (item.citation,), "user", fenced=True, label=LABEL, about=days, batch=f"said {batches[item.id]}"

@@ -42,7 +42,8 @@ class Budget(Record):
     """Tokens for the whole, how many of them each slot may take, and how many pieces.
 
     Evidence, then recent turns, may also take what other slots leave; the summary and the system blocks what slots
-    leave in which there is nothing to show. The counts and ``snippet_tokens`` are fixed.
+    leave in which there is nothing to show. ``snippet_tokens`` is fixed, and the counts are ceilings: how much
+    evidence is shown is decided by what bears on the message.
     The defaults are this project's: enough for evidence first, with recent turns second.
     """
 
@@ -52,7 +53,7 @@ class Budget(Record):
     recent_turns: int = 1_200
     evidence: int = 2_000
     snippet_tokens: int = 300
-    evidence_count: int = 12
+    evidence_count: int = 24
     recent_turn_count: int = 8
 
 
@@ -109,7 +110,7 @@ class ContextPackage(Record):
             for citation in block.citations
             if citation.startswith(CITATION_PREFIX)
         ]  # a policy's line is no item
-        return list(dict.fromkeys([*cited, *(one.item.id for one in self.evidence)]))
+        return list(dict.fromkeys([*cited, *(item for one in self.evidence for item in (one.item.id, *one.same))]))
 
     def render(self, form: Literal["text", "messages"] = "text") -> Any:
         """Give the prompt as one text, or as a list of ``{role, content}`` for a chat model."""

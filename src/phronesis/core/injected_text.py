@@ -2,8 +2,8 @@
 
 They are recognised by their form alone, never by what they say:
 
-- a *context* by its fences (``<memory-123456789>`` … ``</memory-123456789>``, ``<turn-…>``), by lines that cite a memory
-  (``[mem:<uuid>]``, ``[m1]`` at a line's start) and, around either, by the titles of its sections;
+- a *context* by its fences (``<memory-123456789>`` … ``</memory-123456789>``, ``<turn-…>``), by lines that cite a
+  memory (``[mem:<uuid>]``, ``[m1]`` at a line's start) and, around either, by the titles of its sections;
 - a *block of a host* by an element whose tags stand at the edges of lines (``<system-reminder>`` …
   ``</system-reminder>``).
 
@@ -28,9 +28,7 @@ _EXPLAINS: Final = re.compile(r"\b(memory|turn)-[0-9]{6,12}\b")
 _EXPLANATION: Final = 1_000
 """Characters of the paragraph that says what both fences mean, at most."""
 
-_CITATION: Final = re.compile(
-    r"\[(?:quoted )?mem:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\]", re.IGNORECASE
-)
+_CITATION: Final = re.compile(r"\[(?:quoted )?mem:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\]", re.IGNORECASE)
 _CITES: Final = re.compile(r"(?:\[(?:[mp][0-9]{1,4}|policy:[0-9]{1,4})\][ ,]*)+")
 """How a line begins that cites by an alias."""
 

@@ -9,6 +9,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, Final, Self
 
 from phronesis.core.instants import from_micros, isoformat, optional_micros
+from phronesis.core.item_text import statement
 
 KINDS: Final = (
     "message", "fact", "episodic", "profile", "preference", "task", "decision", "event", "intention", "procedure",
@@ -117,12 +118,13 @@ class Item:
         return f"mem:{self.id}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values; times are ISO 8601 with a Z."""
+        """Give plain JSON values, times in ISO 8601 with a Z; ``statement``: how it is shown, if not as its content."""
         out: dict[str, Any] = dict(zip(FIELDS, _VALUES(self), strict=True))
         for name in TIME_FIELDS:
             out[name] = isoformat(out[name])
         out["trust"] = self.trust.name.lower()
-        return out
+        said = statement(self)
+        return out if said == self.content else {**out, "statement": said}
 
     def to_row(self) -> dict[str, Any]:
         """Give the stored form: times in microseconds, no lane names (they are the lane's)."""

@@ -46,7 +46,7 @@ class ClaimMatch(Match):
 
 @dataclass(frozen=True, slots=True)
 class Evidence(Record):
-    """One item found, its ``score`` from 0 to 1, where it comes from, and ids of items that say otherwise."""
+    """One item found, its ``score`` from 0 to 1, where from; ids of items that deny it (``conflicts``) or say the same."""
 
     item: Item
     score: float
@@ -54,6 +54,7 @@ class Evidence(Record):
     sources: Sequence[Source] = ()
     conflicts: Sequence[str] = ()
     why: Mapping[str, float] | None = None
+    same: Sequence[str] = ()
 
     @property
     def matched_claims(self) -> tuple[ClaimMatch, ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from phronesis.core.context import Block, ContextPackage
+from phronesis.core.item_text import statement
 from phronesis.core.plain import Record, as_json
 from phronesis.core.results import Evidence
 
@@ -58,7 +59,8 @@ def _block(block: Block) -> dict[str, Any]:
 
 def _evidence(one: Evidence) -> dict[str, Any]:
     item, source = one.item, one.sources[0] if one.sources else None
-    words = item.content if len(item.content) <= SNIPPET else f"{item.content[: SNIPPET - 1]}…"
+    text = statement(item)
+    words = text if len(text) <= SNIPPET else f"{text[: SNIPPET - 1]}…"
     where = None if source is None else source.source_ref or source.session_id
     return {
         "item": {"id": item.id, "kind": item.kind, "content": words}, "score": one.score,

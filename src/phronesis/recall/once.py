@@ -1,8 +1,9 @@
-"""What is said twice in a result is shown once: an item, and the message that it was taken from."""
+"""What is said twice in a result is shown once: an item and the message it is from, a message and its repeats."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from phronesis.core.items import CORRECTED, Item
+from phronesis.core.statements import plain_form
 from phronesis.recall.evidence import known_evidence
 from phronesis.storage.database import Unit
 from phronesis.storage.relations import origins_of
@@ -53,3 +54,16 @@ def once(ranked: Sequence[str], said: Mapping[str, Collection[str]]) -> list[str
             shown |= sources
             out.append(one)
     return out
+
+
+def repeats(ranked: Iterable[Item]) -> dict[str, list[Item]]:
+    """Give, by the id of the best of them, the messages that one speaker said in the same words, the newest first."""
+    found: dict[tuple[object, ...], list[Item]] = {}
+    for item in ranked:
+        if item.kind == "message":
+            words = (item.user_id, item.namespace, item.role, item.name, item.quarantine, plain_form(item.content))
+            found.setdefault(words, []).append(item)
+    return {
+        one[0].id: sorted(one, key=lambda item: item.occurred_at or item.recorded_at, reverse=True)
+        for one in found.values() if len(one) > 1
+    }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What is said again: the same sentence is one result, and of two that say nearly the same the later comes first."""
+"""Restatements: of two results that say nearly the same, the later comes first."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -24,27 +24,6 @@ RESTATES: Final = "restates"
 
 FEWEST: Final = 3
 """Shared terms below which two texts are alike by chance; one fewer where not all of them are the question's own."""
-
-
-def said_once(found: Sequence[Evidence]) -> list[Evidence]:
-    """Give the evidence with messages of the same words by the same speaker as one, at the best place.
-
-    The one result has the sources of all, in the order in which they were found.
-    """
-    places: dict[tuple[object, ...], int] = {}
-    out: list[Evidence] = []
-    for one in found:
-        item = one.item
-        words = " ".join(item.content.split()).casefold()
-        key = (item.kind, item.role, item.name, item.user_id, item.namespace, words)
-        known = places.get(key) if item.kind == "message" else None
-        if known is None:
-            places[key] = len(out)
-            out.append(one)
-        else:
-            first = out[known]
-            out[known] = replace(first, sources=tuple(dict.fromkeys([*first.sources, *one.sources])))
-    return out
 
 
 def latest_first(found: Sequence[Evidence], question: str) -> list[Evidence]:

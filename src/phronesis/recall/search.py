@@ -33,12 +33,12 @@ from phronesis.recall.evidence import snippet, sources_of
 from phronesis.recall.hits import Choice, Hit, best_hits
 from phronesis.recall.lanes import searched_lanes
 from phronesis.recall.manner import Asking, Manner, Vector
-from phronesis.recall.once import once, said_in
+from phronesis.recall.once import once, repeats, said_in
 from phronesis.recall.past import held_at, known_at
 from phronesis.recall.question import ORDINARY, read_question, spoken_names
 from phronesis.recall.related import Asked, asks_for_past, with_related
 from phronesis.recall.relational import mentioned_items, named_in
-from phronesis.recall.restatements import latest_first, said_once
+from phronesis.recall.restatements import latest_first
 from phronesis.recall.scope_index import NO_PART, Laid, LaneIndex, ScopeIndexes
 from phronesis.recall.speaking import speaker_of
 from phronesis.recall.stores import merged, stores_of, without_why
@@ -253,7 +253,11 @@ class Searcher:
             sources.update(sources_of(unit, lane.lane.lane_id, found, as_of=query.wanted.as_of))
             said.update(said_in(unit, lane.lane.lane_id, found, as_of=query.wanted.as_of))
         by_item = {lanes[hit.lane].index.item_ids[hit.row]: hit for hit in hits}
-        hits = [by_item[one] for one in once([one for one in by_item if one in items], said)]
+        ranked = [one for one in by_item if one in items]
+        again = repeats(items[one] for one in ranked)
+        first = {item.id: best for best, group in again.items() for item in group}
+        told = {one: {first.get(source, source) for source in said.get(one) or (one,)} for one in ranked}
+        hits = [by_item[one] for one in once(ranked, told)][: query.limit]
         found_in = [(lanes[one.lane].index, one.row) for hit in hits for one in (hit, *hit.others)]
         texts = document_texts(
             unit,
@@ -263,13 +267,16 @@ class Searcher:
         words = [word for word in tokenize(query.text) if len(word) > 1]
         out: list[Evidence] = []
         for hit in hits:
-            item = items[lanes[hit.lane].index.item_ids[hit.row]]
+            best = items[lanes[hit.lane].index.item_ids[hit.row]]
+            group = again.get(best.id, [best])
+            item = group[0]
             matched = tuple(_match(lanes[one.lane].index, one, item, texts, words) for one in (hit, *hit.others))
             why = {name: round(share, 6) for name, share in hit.shares.items()} if query.explain else None
             why = {**(why or {}), **hit.told} if query.manner.signals else why
+            told_in = tuple(dict.fromkeys(source for one in group for source in sources[one.id]))
+            same = tuple(one.id for one in group[1:])
             score = round(formula.scale.score(hit.score), DIGITS)
-            out.append(Evidence(item, score, matched, tuple(sources[item.id]), why=why))
-        out = said_once(out)[: query.limit]
+            out.append(Evidence(item, score, matched, told_in, why=why, same=same))
         if not dated and not asks_for_past(query.text):
             out = latest_first(out, query.text)
         return with_related(unit, [lane.lane for lane in lanes], out, Asked(query.text, query.wanted, query.limit))

@@ -31,6 +31,7 @@ from phronesis.derive.experience.abstracting import Abstracting
 from phronesis.derive.experience.aggregating import Aggregating
 from phronesis.derive.experience.events import Reading
 from phronesis.derive.experience.keeper import Keeper, Rhythm
+from phronesis.derive.extracting.memory_types import load_memory_types
 from phronesis.derive.forgetting.forgetter import Forgetter
 from phronesis.derive.governing import terms_of
 from phronesis.derive.handler import Bench
@@ -320,7 +321,8 @@ def _forgetter(database: Database, usage: Usage, policy: Policy) -> Forgetter:
 
 def _core(policy: Policy) -> CorePolicy:
     own = policy.core
-    return CorePolicy(own.kinds, own.pin, policy.policies, own.items, own.due, policy.conflict.disputes)
+    return CorePolicy(own.kinds, own.pin, policy.policies, own.items, own.due, policy.conflict.disputes,
+                      load_memory_types().keys_of_care())  # fmt: skip
 
 
 def _summary(policy: Policy) -> SummaryPolicy:

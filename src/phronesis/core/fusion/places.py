@@ -38,19 +38,23 @@ def placed(ranked: Sequence[Candidate], rules: FusionRules, limit: int) -> tuple
     As long as both sides have what is relevant, each side has at every place its share of the places so far, less or
     more than one: so a reader who takes the first few has the ratio too. Within that, the better candidate comes first.
     A side that has nothing relevant left lends its places to the other; what is below the floor comes last, by score.
+    What memory holds under the key that the question asks for ("Where do I live?") comes before all, beyond the ratio:
+    no document knows it better.
     Where nothing at all reaches the floor (a small scope that speaks of one thing, every text of which holds the words
     of the question), what its source supports counts as relevant.
     """
     floor = rules.floor if any(_relevant(one, rules.floor) for one in ranked) else 0.0
-    good = [one for one in ranked if _relevant(one, floor)]
+    relevant = [one for one in ranked if _relevant(one, floor)]
+    chosen = [one for one in relevant if _is_asked_key(one)]
+    good = [one for one in relevant if not _is_asked_key(one)]
     rest = [one for one in ranked if not _relevant(one, floor)]
     sides = {side: [one for one in good if one.store == side] for side in _SIDES}
     shares = {"memory": rules.memory_share, "resources": 1.0 - rules.memory_share}
     taken: Counter[Store] = Counter()
-    chosen: list[Candidate] = []
+    lead = len(chosen)
     while all(len(sides[side]) > taken[side] for side in _SIDES):
         # What two sides are owed adds up to one place: who is owed nothing would be a whole place ahead with it.
-        owed = {side: shares[side] * (len(chosen) + 1) - taken[side] for side in _SIDES}
+        owed = {side: shares[side] * (len(chosen) - lead + 1) - taken[side] for side in _SIDES}
         heads = (sides[side][taken[side]] for side in _SIDES if owed[side] > _ROUNDING)
         best = min(heads, key=lambda one: one.order)
         taken[best.store] += 1
@@ -68,6 +72,10 @@ def left_out(ones: Sequence[Candidate], kept: Sequence[Candidate]) -> list[Fate]
         other = worst["resources" if one.store == "memory" else "memory"]
         out.append(Fate(one, "ratio" if other is not None and one.order < other else "limit"))
     return out
+
+
+def _is_asked_key(one: Candidate) -> bool:
+    return one.store == "memory" and (one.evidence.why or {}).get("key", 0.0) > 0
 
 
 def _relevant(one: Candidate, floor: float) -> bool:

@@ -17,7 +17,9 @@ from phronesis.truth.inputs import STATED_KINDS
 PAGE: Final = "memory-types.md"
 
 COLUMNS: Final = ("key", "kind", "cardinality", "value", "importance", "English", "中文")
-"""The head of every table on the page."""
+"""The head of every table on the page; a table may have ``CARE`` behind them."""
+
+CARE: Final = "care"
 
 _MOST_IMPORTANT: Final = 10
 
@@ -39,7 +41,10 @@ _SPELLINGS: Final = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryType:
-    """One row: what a key of a kind holds. ``family``: the key goes on with what is asked about (favorite.color)."""
+    """One row: what a key of a kind holds. ``family``: the key goes on with what is asked about (favorite.color).
+
+    ``care``: it matters to whoever plans for somebody, and so it stands in contexts whosever it is.
+    """
 
     key: str
     kind: str
@@ -48,6 +53,7 @@ class MemoryType:
     importance: int
     english: str
     chinese: str
+    care: bool = False
 
     @property
     def family(self) -> bool:
@@ -70,6 +76,10 @@ class MemoryTypes:
 
     def __iter__(self) -> Iterator[MemoryType]:
         return iter(self._rows.values())
+
+    def keys_of_care(self) -> tuple[str, ...]:
+        """Give the keys that stand in contexts whosever they are."""
+        return tuple(dict.fromkeys(row.key for row in self._rows.values() if row.care))
 
     def find(self, key: str, kind: str | None = None) -> MemoryType | None:
         """Give the row of a key, "favorite.color" or "favorite.*"; of the kind, or the first on the page."""
@@ -109,15 +119,15 @@ def load_memory_types() -> MemoryTypes:
 def parse_memory_types(page: str) -> MemoryTypes:
     """Give the types of a page; PhronesisError names the line of a row that cannot be read."""
     rows: dict[tuple[str, str], MemoryType] = {}
-    inside = False
+    inside: tuple[str, ...] = ()
     for number, line in enumerate(page.splitlines(), start=1):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
         if not cells:
-            inside = False
-        elif tuple(cells) == COLUMNS:
-            inside = True
+            inside = ()
+        elif tuple(cells) in (COLUMNS, (*COLUMNS, CARE)):
+            inside = tuple(cells)
         elif inside and set("".join(cells)) - set("-: "):
-            row = _row(cells, f"{PAGE}, line {number}")
+            row = _row(cells, inside, f"{PAGE}, line {number}")
             if (row.key, row.kind) in rows:
                 raise PhronesisError(f"{PAGE}, line {number}: `{row.key}` of kind {row.kind} stands there twice")
             rows[row.key, row.kind] = row
@@ -126,10 +136,10 @@ def parse_memory_types(page: str) -> MemoryTypes:
     return MemoryTypes(rows.values())
 
 
-def _row(cells: list[str], place: str) -> MemoryType:
-    if len(cells) != len(COLUMNS):
-        raise PhronesisError(f"{place}: {len(cells)} cells; a row has {len(COLUMNS)}: {', '.join(COLUMNS)}")
-    given: Mapping[str, str] = dict(zip(COLUMNS, cells, strict=True))
+def _row(cells: list[str], columns: tuple[str, ...], place: str) -> MemoryType:
+    if len(cells) != len(columns):
+        raise PhronesisError(f"{place}: {len(cells)} cells; a row has {len(columns)}: {', '.join(columns)}")
+    given: Mapping[str, str] = dict(zip(columns, cells, strict=True))
     key = given["key"].strip("`")
     for column, allowed in (("kind", STATED_KINDS), ("cardinality", get_args(Cardinality)), ("value", NORMALISERS)):
         if given[column] not in allowed:
@@ -147,4 +157,5 @@ def _row(cells: list[str], place: str) -> MemoryType:
         importance=int(importance),
         english=given["English"],
         chinese=given["中文"],
+        care=given.get(CARE) == "yes",
     )

@@ -135,6 +135,8 @@ def placed(one: Proposal, own: OwnText) -> Proposal:
     """Give a proposal from what is left of a message, with its place in the whole message."""
     start = own.place(one.start)
     return replace(one, start=start, end=start + one.end - one.start)
+
+
 def _before(entry: Entry, n: int) -> Mapping[str, Any] | None:
     before: Mapping[str, Any] | None = entry.payload["messages"][n - 1] if n > 0 else None
     return before

@@ -10,6 +10,7 @@ import click
 from phronesis.core.context import ContextPackage
 from phronesis.core.gated import DUPLICATE
 from phronesis.core.instants import from_micros, parse_moment
+from phronesis.core.item_text import statement
 from phronesis.core.items import Item
 from phronesis.core.pages import Page
 from phronesis.core.plain import as_json
@@ -48,7 +49,7 @@ def words(item: Item) -> str:
         from phronesis.interfaces.cli.render_traits import in_short  # noqa: PLC0415 - it imports this module
 
         return in_short(cycle_of(item))
-    return on_one_line(item.content)
+    return on_one_line(statement(item))
 
 
 def about(item: Item) -> str:
@@ -84,7 +85,7 @@ def say_due(items: Sequence[Item], now: datetime) -> None:
     if not items:
         say("nothing is due")
     for item in items:
-        say(cut(on_one_line(item.content), width), f"   {in_words(item, now)}  {about(item)}")
+        say(cut(on_one_line(statement(item)), width), f"   {in_words(item, now)}  {about(item)}")
 
 
 def say_more(page: Page[Any]) -> None:
@@ -110,7 +111,9 @@ def say_degraded(degraded: Sequence[Degraded]) -> None:
 
 
 def _found(rank: int, evidence: Evidence, width: int | None) -> Iterable[str]:
-    text = evidence.matched[0].snippet if evidence.matched else evidence.item.content
+    text = statement(evidence.item)
+    if text == evidence.item.content and evidence.matched:
+        text = evidence.matched[0].snippet
     yield cut(f"{rank:>2}. {on_one_line(text)}", width)
     yield f"    {evidence.score:.2f}  {about(evidence.item)}"
     if evidence.why is not None:

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from phronesis.core.fences import choose_boundary
+from phronesis.core.item_text import statement
 from phronesis.core.items import Item, Trust
 from phronesis.interfaces.mcp.result_budget import Line, ResultText
 
@@ -191,7 +192,7 @@ def reflected(cycle: "ReflectionCycle") -> ResultText:
 
 def line(one: Item, *, words: str | None = None, also: str = "") -> Line:
     """Give an item on one line, with its citation; what is not the user's own words is fenced below it."""
-    text = _cut(one.content if words is None else words)
+    text = _cut(statement(one) if words is None else words)
     about = ", ".join(part for part in (_about(one), also) if part)
     if one.trust < Trust.USER:
         before, after = _fence(one, text)

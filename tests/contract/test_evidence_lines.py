@@ -1,0 +1,65 @@
+"""Which lines a composed context has: none where nothing bears, each fact once, what concerns safety always."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from phronesis import Memory
+
+
+@pytest.fixture
+def memory(database_url: str) -> Iterator[Memory]:
+    with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as opened:
+        yield opened
+
+
+def say(memory: Memory, session_id: str, *messages: tuple[str, str]) -> None:
+    turn = {"messages": [{"role": role, "content": text} for role, text in messages]}
+    memory.commit_turn(session_id, turn, user_id="lin")
+
+
+def lines(memory: Memory, asked: str) -> list[str]:
+    return [one.item.content for one in memory.compose_context("new", asked, user_id="lin").evidence]
+
+
+def test_nothing_is_shown_where_nothing_bears(memory: Memory) -> None:
+    for n in range(6):
+        say(memory, f"s{n}", ("user", "The harbour opens at nine."), ("assistant", "OK."), ("user", "好的"))
+        say(memory, f"s{n}", ("user", "The ferry to Porto was late again."), ("assistant", "Noted."))
+    assert lines(memory, "What is the boiling point of ethanol?") == []
+    assert lines(memory, "OK?") == []
+    assert lines(memory, "When does the harbour open?")[0].startswith("The harbour opens at nine")
+
+
+def test_a_repeated_message_is_one_result_with_all_its_sources(memory: Memory) -> None:
+    for n in range(3):
+        say(memory, f"s{n}", ("user", "I would take the seat by the aisle."), ("assistant", f"Booking {n} is done."))
+    found = [one for one in memory.search("aisle seat", user_id="lin") if "aisle" in one.item.content]
+    assert [len(one.sources) for one in found] == [3]
+    package = memory.compose_context("new", "Which seat, aisle or window?", user_id="lin")
+    (line,) = [one for one in package.evidence if "aisle" in one.item.content]
+    assert len({line.item.id, *line.same}) == 3
+    assert all(f"mem:{one}" in package.render("text") for one in (line.item.id, *line.same))
+    assert {line.item.id, *line.same} <= set(package.shown_ids())
+
+
+def test_what_somebody_near_the_user_must_not_eat_stands_in_core_memory(memory: Memory) -> None:
+    say(memory, "s", ("user", "My daughter Leo is six and allergic to penicillin."))
+    say(memory, "s", ("user", "我女儿朵朵对花生过敏。"))
+    text = memory.compose_context("new", "Plan a party.", user_id="lin").render("text")
+    assert "Leo · allergy: penicillin" in text
+    assert "朵朵 · 过敏：花生" in text
+    assert "six" not in text
+
+
+def test_documents_do_not_outrank_what_the_user_told(memory: Memory) -> None:
+    for n in range(30):
+        page = f"# Offices\n\nWhere do I live? The home city of employee {n}: people live in city {n}."
+        memory.ingest_resource(text=page, uri=f"https://example.org/{n}", title=f"Where do I live {n}")
+    say(memory, "s", ("user", "I live in Lyon."))
+    found = memory.retrieve(memory.plan("Where do I live?", user_id="lin"))
+    assert found[0].item.kind != "section"
+    package = memory.compose_context("new", "Where do I live?", user_id="lin")
+    assert "Home city: Lyon" in package.render("text")
+    kinds = [one.item.kind for one in package.evidence]
+    assert kinds == sorted(kinds, key=lambda kind: kind == "section")

@@ -1,0 +1,128 @@
+"""What of the evidence found a context shows: what bears on the message, each fact once, until nothing is gained."""
+
+import dataclasses
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from found_evidence import AT, memory, section
+from phronesis.compose.evidence_choice import NEAR, choose_evidence
+from phronesis.core.results import Evidence
+
+ASKED = "When does the harbour open?"
+
+
+def said(n: int, text: str, *, strength: float = 1.0, covered: float = 0.5, **fields: Any) -> Evidence:
+    fields = {"kind": "message", "role": "user", **fields}
+    one = memory(n, covered, text=text, **fields)
+    return dataclasses.replace(one, why={**(one.why or {}), "coverage": strength})
+
+
+def shown(*found: Evidence, asked: str = ASKED, **more: Any) -> list[str]:
+    return [one.item.id for one in choose_evidence(found, asked=asked, **more).shown]
+
+
+def reasons(*found: Evidence, asked: str = ASKED, **more: Any) -> list[str]:
+    return [reason for _, reason in choose_evidence(found, asked=asked, **more).left_out]
+
+
+def test_nothing_is_shown_of_a_store_that_abstains() -> None:
+    harbour, manual = said(1, "The harbour opens at nine."), section(1, text="Harbours open at nine.")
+    assert shown(harbour, manual, abstaining={"memory", "resources"}) == []
+    assert shown(harbour, manual, abstaining={"memory"}) == ["s1"]
+
+
+@pytest.mark.parametrize(
+    "text", ["OK.", "Noted.", "好的", "收到。", "👍", "…", "Sounds good!", "Sure, will do.", "Thank you so much!"]
+)
+def test_a_message_without_content_is_no_evidence(text: str) -> None:
+    found = said(1, text, covered=0.0, strength=9.0)
+    assert reasons(found) == ["no content"]
+
+
+@pytest.mark.parametrize("text", ["At 9.", "It opens at nine in the morning.", "早上九点开门，周日休息。"])
+def test_a_short_message_with_content_is_evidence(text: str) -> None:
+    assert shown(said(1, text)) == ["m1"]
+
+
+def test_the_question_and_tool_chatter_are_no_evidence() -> None:
+    found = [
+        said(1, "when does the harbour open"),
+        said(2, "harbour open 24h", role="tool"),
+        said(3, "The harbour opens at nine."),
+    ]
+    assert shown(*found) == ["m3"]
+    assert reasons(*found) == ["question", "tool"]
+    assert shown(*found, tools=True) == ["m2", "m3"]
+
+
+def test_a_composed_context_that_came_back_is_no_evidence() -> None:
+    context = "<memory-123456789>\n[m1] (2026-05-01, user) The harbour opens at nine.\n</memory-123456789>"
+    assert reasons(said(1, context)) == ["no content"]
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 250.0])
+def test_it_stops_where_the_rest_is_much_weaker_whatever_the_scale(scale: float) -> None:
+    found = [
+        said(1, "The harbour opens at nine.", strength=scale),
+        said(2, "On Sundays only the northern gate is used.", strength=scale * (NEAR + 0.1)),
+        *(said(n, f"Ship number {n} left for Porto.", strength=scale * (NEAR - 0.1)) for n in range(3, 30)),
+    ]
+    assert shown(*found) == ["m1", "m2"]
+    assert set(reasons(*found)) == {"weak"}
+
+
+def test_among_few_what_holds_nothing_of_the_question_is_left_out() -> None:
+    found = [
+        said(1, "The harbour opens at nine."),
+        said(2, "It is closed on Sundays, harbour and all.", covered=0.25, strength=0.3),
+        said(3, "A ship with red sails left for Porto.", covered=0.0, strength=0.9),
+    ]
+    assert shown(*found) == ["m1", "m2"]
+
+
+def test_what_adds_no_new_words_is_left_out() -> None:
+    found = [
+        said(1, "The harbour opens at nine every day."),
+        said(2, "Every day the harbour opens at nine!", strength=0.9),
+    ]
+    assert (shown(*found), reasons(*found)) == (["m1"], ["nothing new"])
+
+
+def test_what_bears_is_shown_however_much_it_is() -> None:
+    towns = ("Lyon", "Porto", "Ghent", "Oslo", "Turin", "Delft", "Bergen", "Graz", "Brno", "Cadiz", "Kyoto", "Lima",
+             "Nice", "Pisa", "Riga", "Split")  # fmt: skip
+    found = [said(n, f"The harbour of {town} opens at {n}.", strength=1 - n / 100) for n, town in enumerate(towns)]
+    assert len(shown(*found)) == len(towns)
+
+
+def test_one_fact_in_several_wordings_is_one_line_with_all_citations_and_the_newest_date() -> None:
+    later = AT + timedelta(days=3)
+    found = [
+        said(1, "I prefer aisle seats.", occurred_at=AT),
+        said(2, "I prefer aisle seats", occurred_at=later, strength=0.9),
+        memory(3, text="I prefer aisle seats", key="prefers", value="aisle seats", kind="preference"),
+    ]
+    (line,) = choose_evidence(found, asked="Which seat?", origins={"m3": ["m1", "m2"]}).shown
+    assert {line.item.id, *line.same} == {"m1", "m2", "m3"}
+    assert line.item.occurred_at == later
+
+
+def test_a_message_that_core_memory_tells_already_is_not_shown_again() -> None:
+    assert reasons(said(1, "I live in Lyon."), asked="Where do I live?", core=["I live in Lyon"]) == ["same"]
+    assert shown(said(1, "I live in Lyon, near Anna."), asked="Where do I live?", core=["I live in Lyon"]) == ["m1"]
+
+
+def test_two_speakers_who_say_the_same_are_two_lines() -> None:
+    found = [said(1, "I prefer aisle seats."), said(2, "I prefer aisle seats.", role="assistant")]
+    assert "same" not in reasons(*found, asked="Which seat?")
+
+
+def test_the_users_own_come_before_documents_on_questions_about_the_user() -> None:
+    manual, own = (
+        section(1, covered=0.9, text="Staff wear badge 7."),
+        said(1, "My badge is the green one.", covered=0.4),
+    )
+    assert shown(manual, own, asked="Which badge do I wear?") == ["m1", "s1"]
+    assert shown(manual, own, asked="Which badge do staff wear?") == ["s1", "m1"]
