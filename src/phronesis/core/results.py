@@ -46,7 +46,7 @@ class ClaimMatch(Match):
 
 @dataclass(frozen=True, slots=True)
 class Evidence(Record):
-    """One item found, its ``score`` from 0 to 1, where from; ids of items that deny it (``conflicts``) or say the same."""
+    """One item found, its ``score`` from 0 to 1; ids of items that deny it (``conflicts``) or say the ``same``."""
 
     item: Item
     score: float
