@@ -140,6 +140,7 @@ class Assembler:
         leading = {one.item.id for one in found.first}
         chosen = choose_evidence(
             evidence, asked=request.message, abstaining=found.abstaining, origins=origins, core=loaded.core.words,
+            beside=[one for one in found.evidence if one.item.id in apart],
             first=sum(one.item.id in leading for one in evidence), tools=found.asked_filters,
         )  # fmt: skip
         return Candidates(

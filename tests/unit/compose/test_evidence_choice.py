@@ -126,3 +126,16 @@ def test_the_users_own_come_before_documents_on_questions_about_the_user() -> No
     )
     assert shown(manual, own, asked="Which badge do I wear?") == ["m1", "s1"]
     assert shown(manual, own, asked="Which badge do staff wear?") == ["s1", "m1"]
+
+
+def test_a_message_that_only_asks_is_no_evidence() -> None:
+    found = [said(1, "Is the harbour open today? And tomorrow?"), said(2, "港口几点开门？"),
+             said(3, "Is the harbour shut? It opens at nine.")]  # fmt: skip
+    assert shown(*found) == ["m3"]
+    assert reasons(*found) == ["question", "question"]
+
+
+def test_what_core_memory_shows_already_is_the_measure_of_the_rest() -> None:
+    strong, weak = said(1, "The harbour opens at nine.", covered=0.9), said(2, "The baker sells rolls.", covered=0.1)
+    assert shown(weak) == ["m2"]
+    assert shown(weak, beside=[strong]) == []
