@@ -136,6 +136,6 @@ def test_a_message_that_only_asks_is_no_evidence() -> None:
 
 
 def test_what_core_memory_shows_already_is_the_measure_of_the_rest() -> None:
-    strong, weak = said(1, "The harbour opens at nine.", covered=0.9), said(2, "The baker sells rolls.", covered=0.1)
+    strong, weak = said(1, "The harbour opens at nine.", covered=1.0), said(2, "The baker sells rolls.", covered=0.2)
     assert shown(weak) == ["m2"]
     assert shown(weak, beside=[strong]) == []
