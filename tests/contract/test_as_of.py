@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cited_contexts import in_full
 from phronesis import Memory
 from phronesis.core.results import Explanation
 
@@ -94,7 +95,7 @@ def test_a_later_dispute_is_not_told_and_one_of_then_is(memory: Memory, days: Da
     for then, others in disputed.items():
         [found] = [one for one in memory.search("Paris", as_of=then, kinds=["profile"], **LIN) if one.item.id in paris]
         assert found.conflicts == others
-        told = memory.compose_context("t", "Where do I live?", as_of=then, **LIN).text
+        told = in_full(memory.compose_context("t", "Where do I live?", as_of=then, **LIN))
         assert ("disputed by" in told, f"mem:{berlin[0]}" in told) == (bool(others), bool(others))
     assert not joined(memory.explain(paris[0], as_of=first), berlin[0])
     assert joined(memory.explain(paris[0], as_of=second), berlin[0])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cited_contexts import in_full
 from custom_store import open_with, write
 from phronesis import Memory
 from phronesis.core.changes import Changes, Patch
@@ -99,7 +100,7 @@ def ids(found: Sequence[Any]) -> list[str]:
 
 def contexts(memory: Memory, *traits: str, **asked: Any) -> list[bool]:
     """Tell of each trait whether a composed context shows or names it."""
-    text = memory.compose_context("s", "who plans a journey", user_id="alice", **asked).text
+    text = in_full(memory.compose_context("s", "who plans a journey", user_id="alice", **asked))
     return [trait in text for trait in traits]
 
 

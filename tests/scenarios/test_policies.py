@@ -164,11 +164,11 @@ def test_of_a_dispute_contexts_show_both_sides_or_the_best(opening: Opening) -> 
     assert len(past.evidence) == 4
     core = opening(conflict={"default": "keep_both", "disputes": "best"})
     texts = [block.text for block in core.compose_context("other", question, user_id="u").system_blocks]
-    assert texts == ["Name is Li."]
+    assert texts == ["Name: Li"]
     older = next(item for item in core.get_all(user_id="u") if item.value == "Wei")
     core.pin(older.id)
     texts = [block.text for block in core.compose_context("other", question, user_id="u").system_blocks]
-    assert sorted(texts) == ["Name is Li.", "Name is Wei."]
+    assert sorted(texts) == ["Name: Li", "Name: Wei"]
 
 
 SENSITIVE = [("I have asthma. I like tea.", "asthma", "tea"), ("我有哮喘。我喜欢喝茶。", "哮喘", "喝茶")]
