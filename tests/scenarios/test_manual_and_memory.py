@@ -223,7 +223,7 @@ def workshop(memory: Memory) -> None:
 def test_both_sides_have_the_places_that_were_asked_for(
     opening: Opening, policy: dict[str, Any], changed: dict[str, Any], share: float
 ) -> None:
-    with opening(fusion=policy) as memory:
+    with opening(fusion=policy, budgets={"evidence_count": 12}) as memory:
         workshop(memory)
         plan = replace(memory.plan(PUMPS, user_id="lin", limit=28), **changed) if changed else None
         package = ask(memory, PUMPS, plan=plan)
@@ -281,7 +281,9 @@ def test_explain_tells_the_fate_of_every_candidate(memory: Memory) -> None:
     kept = [one["citation"] for one in fates if one["fate"] == "kept"]
     dropped = {row["citation"] for row in package.explain["dropped"] if row["slot"] == "evidence"}
     shown = [one.item.citation for one in package.evidence]
-    assert [one for one in kept if one not in dropped] == shown
+    left_out = {row["citation"] for row in told["left_out"]}
+    assert [one for one in kept if one not in dropped and one not in left_out] == shown
+    assert left_out <= set(kept)
     assert sum(told["places"].values()) == len(kept)
     assert told["rules"]["memory_share"] == package.explain["plan"]["share"] == 0.4
     for citation in shown:

@@ -142,6 +142,7 @@ class Assembler:
             evidence, asked=request.message, abstaining=found.abstaining, origins=origins, core=loaded.core.words,
             beside=[one for one in found.evidence if one.item.id in apart],
             first=sum(one.item.id in leading for one in evidence), tools=found.asked_filters,
+            documents=found.pack.plan.resources_needed,
         )  # fmt: skip
         return Candidates(
             user_message=request.message,

@@ -102,6 +102,7 @@ def choose_evidence(
     beside: Sequence[Evidence] = (),
     first: int = 0,
     tools: bool = False,
+    documents: bool = False,
 ) -> EvidenceChoice:
     """Give what of ``found`` (best first) a context shows for the message ``asked``.
 
@@ -114,6 +115,7 @@ def choose_evidence(
         core: the words of what stands in core memory: a message that says no more than one of them is left out.
         beside: results that core memory shows already. What bears less is measured against them too.
         tools: whether what a tool answered may be shown word for word.
+        documents: whether the message asks for a document as well: the order then stays that of ``found``.
     """
     work = _Choosing(asked, origins or {}, list(found[:first]))
     held = [frozenset(tokenize(text)) for text in core]
@@ -139,7 +141,8 @@ def choose_evidence(
         else:
             work.shown.append(one)
             work.terms |= terms
-    return EvidenceChoice(_own_first(work.shown, first, asked), work.left_out)
+    lines = work.shown if documents else _own_first(work.shown, first, asked)
+    return EvidenceChoice(lines, work.left_out)
 
 
 def _bears(one: Evidence, work: _Choosing, abstaining: Collection[Store], *, tools: bool) -> bool:
@@ -246,7 +249,7 @@ def _joined(shown: Evidence, one: Evidence) -> Evidence:
 
 
 def _own_first(shown: Sequence[Evidence], first: int, asked: str) -> list[Evidence]:
-    """Put the user's own memories before documents where the message asks of the user."""
+    """Return the lines with the user's own memories before documents where the message asks of the user."""
     rest = list(shown[first:])
     if voice_of(asked) == "user":
         rest.sort(key=lambda one: one.item.kind == SECTION)
