@@ -8,7 +8,7 @@ from typing import Final
 from phronesis.compose.composer import compose
 from phronesis.compose.core_memory import CoreMemory, CorePolicy, core_memory
 from phronesis.compose.disputes import outweighed, side_by_side
-from phronesis.compose.evidence_choice import choose_evidence
+from phronesis.compose.evidence_choice import InCoreMemory, choose_evidence
 from phronesis.compose.finding import Finding, Found
 from phronesis.compose.masking import masked
 from phronesis.compose.procedures import has_procedures
@@ -139,8 +139,8 @@ class Assembler:
                     origins |= origins_at(unit, lane.lane_id, taken, request.wanted.as_of)
         leading = {one.item.id for one in found.first}
         chosen = choose_evidence(
-            evidence, asked=request.message, abstaining=found.abstaining, origins=origins, core=loaded.core.words,
-            beside=[one for one in found.evidence if one.item.id in apart],
+            evidence, asked=request.message, abstaining=found.abstaining, origins=origins,
+            core=InCoreMemory(loaded.core.words, [one for one in found.evidence if one.item.id in apart]),
             first=sum(one.item.id in leading for one in evidence), tools=found.asked_filters,
             documents=found.pack.plan.resources_needed,
         )  # fmt: skip

@@ -80,6 +80,14 @@ class EvidenceChoice:
     left_out: Sequence[tuple[str, str]] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class InCoreMemory:
+    """What a context's core memory shows: the words of its lines, and which results of the search are among them."""
+
+    words: Sequence[str] = ()
+    found: Sequence[Evidence] = ()
+
+
 @dataclass(slots=True)
 class _Choosing:
     asked: str
@@ -98,8 +106,7 @@ def choose_evidence(
     asked: str,
     abstaining: Collection[Store] = (),
     origins: Mapping[str, Collection[str]] | None = None,
-    core: Sequence[str] = (),
-    beside: Sequence[Evidence] = (),
+    core: InCoreMemory = InCoreMemory(),
     first: int = 0,
     tools: bool = False,
     documents: bool = False,
@@ -112,17 +119,17 @@ def choose_evidence(
         asked: the message.
         abstaining: the stores in which nothing supports an answer: nothing of theirs is shown.
         origins: the ids of the messages that items were taken from, by the item's id.
-        core: the words of what stands in core memory: a message that says no more than one of them is left out.
-        beside: results that core memory shows already. What bears less is measured against them too.
+        core: what core memory shows already. A message that says no more than a line of it is left out, and what bears
+            less is measured against it too.
         tools: whether what a tool answered may be shown word for word.
         documents: whether the message asks for a document as well: the order then stays that of ``found``.
     """
     work = _Choosing(asked, origins or {}, list(found[:first]))
-    held = [frozenset(tokenize(text)) for text in core]
+    held = [frozenset(tokenize(text)) for text in core.words]
     words = set(tokenize(asked))
     bearing = [one for one in found[first:] if _bears(one, work, abstaining, tools=tools)]
-    ratios = _ratios([*beside, *bearing])[len(beside) :]
-    work.terms.update(*(tokenize(_text(one)) for one in beside))
+    ratios = _ratios([*core.found, *bearing])[len(core.found) :]
+    work.terms.update(*(tokenize(_text(one)) for one in core.found))
     for one, ratio in zip(bearing, ratios, strict=True):
         terms = set(tokenize(_text(one)))
         own = terms - words or terms
@@ -136,7 +143,7 @@ def choose_evidence(
             work.leave(one, SAME)
         elif ratio < NEAR and not _is_asked_key(one):
             work.leave(one, WEAK)
-        elif (work.shown or beside) and ratio * new < GAIN and not kept_for:
+        elif (work.shown or core.found) and ratio * new < GAIN and not kept_for:
             work.leave(one, NOTHING_NEW)
         else:
             work.shown.append(one)

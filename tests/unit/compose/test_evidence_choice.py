@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from found_evidence import AT, memory, section
-from phronesis.compose.evidence_choice import NEAR, choose_evidence
+from phronesis.compose.evidence_choice import NEAR, InCoreMemory, choose_evidence
 from phronesis.core.results import Evidence
 
 ASKED = "When does the harbour open?"
@@ -110,8 +110,12 @@ def test_one_fact_in_several_wordings_is_one_line_with_all_citations_and_the_new
 
 
 def test_a_message_that_core_memory_tells_already_is_not_shown_again() -> None:
-    assert reasons(said(1, "I live in Lyon."), asked="Where do I live?", core=["I live in Lyon"]) == ["same"]
-    assert shown(said(1, "I live in Lyon, near Anna."), asked="Where do I live?", core=["I live in Lyon"]) == ["m1"]
+    assert reasons(said(1, "I live in Lyon."), asked="Where do I live?", core=InCoreMemory(["I live in Lyon"])) == [
+        "same"
+    ]
+    assert shown(
+        said(1, "I live in Lyon, near Anna."), asked="Where do I live?", core=InCoreMemory(["I live in Lyon"])
+    ) == ["m1"]
 
 
 def test_two_speakers_who_say_the_same_are_two_lines() -> None:
@@ -138,4 +142,4 @@ def test_a_message_that_only_asks_is_no_evidence() -> None:
 def test_what_core_memory_shows_already_is_the_measure_of_the_rest() -> None:
     strong, weak = said(1, "The harbour opens at nine.", covered=1.0), said(2, "The baker sells rolls.", covered=0.2)
     assert shown(weak) == ["m2"]
-    assert shown(weak, beside=[strong]) == []
+    assert shown(weak, core=InCoreMemory(found=[strong])) == []
