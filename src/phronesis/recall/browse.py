@@ -50,7 +50,7 @@ class Browser:
     ) -> Page[Item]:
         """Give the items a scope sees, newest first: the page after ``cursor``, or the first."""
         kinds = None if wanted.kinds is None else sorted(wanted.kinds)
-        listing = {"list": "items", "scope": asdict(scope), "wanted": asdict(replace(wanted, kinds=kinds))}
+        listing = {"list": "items", "scope": asdict(scope), "wanted": asdict(replace(wanted, kinds=kinds, now=None))}
         with self.database.transaction(tenant, "read") as unit:
             return page_of(unit, visible_lanes(unit, scope), wanted, Asked(listing, limit, cursor))
 
