@@ -192,6 +192,10 @@ def test_an_older_file_is_upgraded_when_it_is_opened_and_an_older_server_when_it
     assert read_version(database) == HEAD
     assert before == {"ix_edges_tenant_id_from_id", "ix_edges_tenant_id_to_id"}
     assert _indexes_of_edges(database) == {"ix_edges_in", "ix_edges_out"}
+    with Memory.open(bare_url, policy=NO_MODEL) as memory:
+        memory.add("Ann is here.", user_id="ada", kind="fact", external_id="crm:1")
+        assert memory.get(external_id="crm:1", user_id="ada").content == "Ann is here."
+        assert memory.rebuild(verify=True).equal
 
 
 def _indexes_of_edges(database: Database) -> set[str | None]:

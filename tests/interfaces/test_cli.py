@@ -125,6 +125,11 @@ def test_add_takes_a_stated_item(call: Any) -> None:
     assert "Lin drinks tea" in call("get", f"mem:{identity}").out
 
 
+def test_get_finds_an_item_by_its_external_id(call: Any) -> None:
+    call("add", "Lin works here", "--user", "lin", "--kind", "fact", "--external-id", "crm:1")
+    assert "Lin works here" in call("get", "--external-id", "crm:1", "--user", "lin").out
+
+
 def test_due_lists_what_is_due(call: Any) -> None:
     assert call("due", "--user", "lin").out == "nothing is due\n"
     stated = ("--kind", "task", "--user", "lin", "--due")

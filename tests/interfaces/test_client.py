@@ -17,6 +17,7 @@ from phronesis.client.transport import error_of
 from phronesis.config.serving import Serving
 from phronesis.errors import (
     ClaimsRefused,
+    Conflict,
     Forbidden,
     InputError,
     NotFound,
@@ -79,8 +80,24 @@ def test_every_route_is_one_of_the_server_and_takes_what_is_sent(memory: Memory)
             taken |= set(document["components"]["schemas"][reference.rpartition("/")[2]]["properties"])
         elsewhere = {"actor", "idempotency_key", "expected_version", "path", "wait", route.whole}
         places = set(re.findall(r"\{(\w+)\}", route.path))
+        if name == "get":  # by an external id it goes to the listing
+            taken |= {one["name"] for one in served["/api/v1/memories"]["get"]["parameters"]}
         sent = {route.renamed.get(one, one) for one in inspect.signature(getattr(Memory, name)).parameters}
         assert sent - {"self"} - elsewhere - places <= taken, name
+
+
+def test_a_memory_is_read_by_its_external_id(client: Client, memory: Memory) -> None:
+    client.add("Shared.", kind="fact", external_id="crm/客户 7")
+    mine = client.add("Mine.", kind="fact", external_id="crm/客户 7", user_id="eva").items[0]
+    assert client.get(external_id="crm/客户 7", user_id="eva") == memory.get(mine.id)
+    assert client.get(external_id="crm/客户 7").content == "Shared."
+    client.delete(mine.id)
+    with pytest.raises(NotFound) as raised:
+        client.get(external_id="crm/客户 7", user_id="eva")
+    assert raised.value.field == "external_id"
+    with pytest.raises(Conflict) as refused:
+        client.add("Other.", kind="fact", external_id="crm/客户 7", idempotency_key="other")
+    assert refused.value.field == "external_id"
 
 
 def test_what_is_written_is_what_memory_holds(client: Client, memory: Memory) -> None:

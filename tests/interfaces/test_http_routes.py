@@ -80,6 +80,17 @@ def test_a_memory_from_its_beginning_to_its_end(api: TestClient, memory: Memory)
     assert api.get(place).status_code == 404
 
 
+def test_a_memory_is_listed_by_its_external_id(api: TestClient) -> None:
+    item = add(api, "Ann is here.", user_id="ann", kind="fact", external_id="crm:1")
+    add(api, "Bob is here.", user_id="ann", kind="fact", external_id="crm:2")
+    asked = {"user_id": "ann", "external_id": "crm:1"}
+    assert [one["id"] for one in ok(api.get("memories", params=asked))["items"]] == [item["id"]]
+    narrowed = {**asked, "filters": '{"kind": "task"}'}
+    assert ok(api.get("memories", params=narrowed))["items"] == []
+    other = {"content": "Somebody else.", "user_id": "ann", "kind": "fact", "external_id": "crm:1"}
+    assert ok(api.post("memories", json=other), 409)["field"] == "external_id"
+
+
 def test_if_match_decides_in_the_write(api: TestClient) -> None:
     once = {"If-Match": '"1"', "Idempotency-Key": "d"}
     place = f"memories/{add(api, 'green tea')['id']}"

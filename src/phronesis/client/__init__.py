@@ -16,7 +16,7 @@ from phronesis.client.routes import BODY, ROUTES, Route
 from phronesis.client.transport import Transport, plain
 from phronesis.core.items import Item
 from phronesis.core.results import ErasureCertificate
-from phronesis.errors import InputError
+from phronesis.errors import InputError, NotFound
 from phronesis.memory import Memory
 from phronesis.wire import decoded, decoded_item
 
@@ -142,6 +142,8 @@ class Client:
         """Send a verb's arguments along its route, and give what the verb gives."""
         if given.pop("actor", None) is not None:
             raise InputError("actor is the key's: phronesis keys create --actor …", field="actor")
+        if method is Memory.get and given.get("id") is None and given.get("external_id") is not None:
+            return self._get_named(given)
         headers = _headers(given)
         given = {name: plain(value) for name, value in given.items() if value is not None}
         path = route.path.format(**{name: _part(name, given.pop(name)) for name in _places(route, given)})
@@ -165,6 +167,18 @@ class Client:
 
     def __exit__(self, *_error: object) -> None:
         self.close()
+
+    def _get_named(self, given: dict[str, Any]) -> Item:
+        """Ask for the item of an external id: the listing shows a user the shared namespace's too."""
+        query = {name: plain(value) for name, value in given.items() if value is not None}
+        items = self._transport.send("GET", "/memories", query=query)["items"]
+        user_id = given.get("user_id")
+        found = next((one for one in items if one["user_id"] == user_id), None)
+        if found is None:
+            name = given["external_id"]
+            raise NotFound(f"no item has the external_id {name!r:.80} in this scope", field="external_id")
+        item: Item = decoded_item(found)
+        return item
 
     def _upload(self, method: Callable[..., Any], given: dict[str, Any], headers: dict[str, str]) -> Any:
         """Send a file of this machine: the server reads none of its own for a caller."""

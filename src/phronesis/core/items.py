@@ -66,7 +66,8 @@ class Item:
     """Something held to be so, with two times: ``valid_*`` when it was true, ``recorded_at`` when we learned it.
 
     ``status`` is active or archived; ``ended`` None, superseded, retracted, dissolved or retired, with what ended
-    it in ``ended_by``. ``data`` holds what belongs to the kind alone (claims, a trait's strength); each of its members
+    it in ``ended_by``. ``external_id`` is the caller's own name for it: one item of a lane that is neither archived
+    nor ended has it. ``data`` holds what belongs to the kind alone (claims, a trait's strength); each of its members
     changes on its own, as field ``data.<name>``, and one that is None counts as absent.
     """
 
@@ -93,6 +94,7 @@ class Item:
     label: str | None = None
     source_type: str | None = None
     source_ref: str | None = None
+    external_id: str | None = None
     agent_id: str | None = None
     session_id: str | None = None
     run_id: str | None = None
@@ -111,6 +113,11 @@ class Item:
     def live(self) -> bool:
         """Whether ordinary reads see it."""
         return self.status == "active" and self.ended is None and self.quarantine is None
+
+    @property
+    def keeps_name(self) -> bool:
+        """Whether its ``external_id`` names it; archived or ended, it has given the name up."""
+        return self.external_id is not None and self.status == "active" and self.ended is None
 
     @property
     def citation(self) -> str:

@@ -17,6 +17,7 @@ from phronesis.core.instants import offset_minutes, parse_moment
 from phronesis.core.items import DEFAULT_IMPORTANCE, UTC_OFFSET, Item, Trust
 from phronesis.core.proposals import PROPOSALS
 from phronesis.derive.consolidation import consolidated, stated_in_messages
+from phronesis.derive.external_ids import NAMED_SINCE, is_taken
 from phronesis.derive.extraction import MENTIONS, ByRules, by_rules, message_text
 from phronesis.derive.governing import withheld_in
 from phronesis.derive.guarding import guarded, suspected, unlearned
@@ -26,6 +27,7 @@ from phronesis.derive.replacement import with_replaced
 from phronesis.derive.rollback import taken_back
 from phronesis.derive.summarising import with_summary
 from phronesis.storage.lane_view import LaneView
+from phronesis.truth.inputs import EXTERNAL_ID
 
 TRUST_OF_ROLE: Final = {
     "user": Trust.USER, "assistant": Trust.ASSISTANT, "tool": Trust.TOOL, "system": Trust.OPERATOR,
@@ -59,8 +61,9 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
             said_at = occurred(entry, message)
             rows.append(_message_row(entry, n, message, same, session_id=session_id, at=said_at))
             continue
-        if n in withheld:  # it stays in the log alone
-            continue
+        external_id = _external_id(entry, message)
+        if n in withheld or (external_id is not None and is_taken(view, entry, external_id)):
+            continue  # it stays in the log alone
         item = suspects.held(n, _message_item(view, entry, n, message, position=start + n))
         made[n] = item
         rows.append(_message_row(entry, n, message, item.id, session_id=session_id, at=item.occurred_at))
@@ -132,6 +135,7 @@ def _message_item(view: LaneView, entry: Entry, n: int, message: Mapping[str, An
         importance=payload.get("importance") or DEFAULT_IMPORTANCE["message"],
         trust=TRUST_OF_ROLE[message["role"]],
         source_type="chat",
+        external_id=_external_id(entry, message),
         agent_id=payload.get("agent_id"),
         session_id=payload.get("session_id"),
         run_id=payload.get("run_id"),
@@ -144,6 +148,11 @@ def _message_item(view: LaneView, entry: Entry, n: int, message: Mapping[str, An
         data=said_there(message.get("created_at") or payload.get("occurred_at")),
         **view.scope_fields(),
     )
+
+
+def _external_id(entry: Entry, message: Mapping[str, Any]) -> str | None:
+    """Give the caller's own name for a message's item; before this version it was any member of a message."""
+    return message.get(EXTERNAL_ID) if entry.handler_version >= NAMED_SINCE else None
 
 
 def said_there(given: object) -> dict[str, int]:
@@ -223,4 +232,7 @@ def handlers(extract: Prepare | None = None) -> list[Handler]:
     """Give the handlers of turns and added messages; ``extract`` prepares them otherwise than by the usual rules."""
     quick = extract is None or isinstance(extract, ByRules)
     prepare = guarded(extract or by_rules)
-    return [Handler(verb=verb, apply=apply, prepare=prepare, quick=quick) for verb in ("turn", "add")]
+    return [
+        Handler(verb=verb, version=NAMED_SINCE, apply=apply, older={1: apply}, prepare=prepare, quick=quick)
+        for verb in ("turn", "add")
+    ]

@@ -20,6 +20,7 @@ from phronesis.core.proposals import GATED, USER, Proposal, refusals_in
 from phronesis.core.prospective import DUE
 from phronesis.core.statements import COMPARED, OCCASIONS, Saying, form_of
 from phronesis.derive.consolidation import BY, consolidated
+from phronesis.derive.external_ids import is_taken, with_name
 from phronesis.derive.extracting.gate import INJECTED, refusal
 from phronesis.derive.extracting.memory_types import MemoryTypes, compared, load_memory_types
 from phronesis.derive.governing import USUAL, Terms
@@ -30,6 +31,7 @@ from phronesis.derive.names import Names
 from phronesis.derive.replacement import with_replaced
 from phronesis.derive.verdicts import Stated
 from phronesis.storage.lane_view import LaneView
+from phronesis.truth.inputs import EXTERNAL_ID
 
 TYPES_VERSION: Final = "memory-types/1"
 INJECTED_VERSION: Final = "injected/1"
@@ -80,7 +82,10 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     """Make the one item of an entry, or say again one that is held; its subject becomes an entity."""
     if is_erased(entry.payload) or any(one.rule == INJECTED for one in refusals_in(entry, outcomes)):
         return Changes()
-    return with_replaced(view, entry, _made(view, entry, outcomes))
+    external_id = entry.payload.get(EXTERNAL_ID)
+    if external_id is not None and is_taken(view, entry, external_id):
+        return Changes()
+    return with_replaced(view, entry, with_name(view, external_id, _made(view, entry, outcomes)))
 
 
 def _made(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
@@ -144,6 +149,7 @@ def _item(view: LaneView, entry: Entry) -> Item:
         confidence=1.0,
         trust=_trust(payload),
         source_type="manual",
+        external_id=payload.get(EXTERNAL_ID),
         agent_id=agent,
         session_id=payload.get("session_id"),
         run_id=payload.get("run_id"),

@@ -20,6 +20,8 @@ from phronesis.core.results import Explanation, HistoryEvent, SearchResult, Sess
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text, storable
 from phronesis.core.traits.strength import TRAIT
+from phronesis.errors import InputError
+from phronesis.memory.external_ids import item_named
 from phronesis.memory.inside import Inside
 from phronesis.recall.lanes import visible_lanes
 from phronesis.recall.prospective import asked_at, due_items
@@ -176,15 +178,35 @@ class Reading(Inside):
         with stages.database.transaction(self._tenant, "read") as unit:
             return due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count]
 
-    def get(self, id: str, *, as_of: Moment | None = None, valid_at: Moment | None = None) -> Item:  # noqa: A002
+    def get(
+        self,
+        id: str | None = None,  # noqa: A002 - the contract's name
+        *,
+        external_id: str | None = None,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
+    ) -> Item:
         """Give an item, whatever its status, as the record of its kind.
 
         That is a `Trait`, a `ReasoningItem`, an `L1Event`, a `Pattern` or a `Principle`, else an `Item`.
+        With ``external_id`` in place of ``id`` the item that ``add`` gave that name in the lane of ``user_id``, else in
+        ``namespace``: one that was archived or ended has it no more.
 
         NotFound when there is none, or it was erased.
         """
+        if (id is None) == (external_id is None):
+            raise InputError("give either id or external_id", field="id")
+        if id is not None and (user_id is not None or namespace is not None):
+            raise InputError("user_id and namespace go with external_id; an id needs none", field="user_id")
         wanted = self._wanted(as_of=as_of, valid_at=valid_at)
-        item = self._open_stages().browser.get(self._tenant, parse_id(id, field="id"), wanted)
+        if external_id is not None:
+            lane = make_scope(user_id=user_id, namespace=namespace).write_lane
+            name = check_id(external_id, field="external_id")
+            item = item_named(self._open_stages(), self._tenant, lane, name, wanted)
+        else:
+            item = self._open_stages().browser.get(self._tenant, parse_id(id, field="id"), wanted)
         if item.kind == REASONING:
             return reasoning_item(item)
         if item.kind == TRAIT:

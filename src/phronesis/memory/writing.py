@@ -9,13 +9,16 @@ from phronesis.core.instants import Moment
 from phronesis.core.results import AddResult, CommitResult, EditResult
 from phronesis.core.scope import Scope, make_scope
 from phronesis.core.text import check_id, check_text
+from phronesis.derive.editor import Call
 from phronesis.derive.replacement import SUPERSEDES
 from phronesis.derive.resources.referring import at_hand
 from phronesis.errors import InputError, NotFound
+from phronesis.memory.external_ids import Names, name_messages
 from phronesis.memory.inside import Inside
 from phronesis.storage.items import read_items
 from phronesis.storage.lanes import find_lane
 from phronesis.truth import inputs
+from phronesis.truth.inputs import EXTERNAL_ID
 
 MAX_REPLACED: Final = 100
 """Items that one call may replace."""
@@ -44,6 +47,7 @@ class Writing(Inside):
         due: Moment | None = None,
         expires: Moment | None = None,
         supersedes: str | Sequence[str] | None = None,
+        external_id: str | None = None,
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
@@ -58,11 +62,14 @@ class Writing(Inside):
         An intention or a task may be ``due`` at a time, and over when it ``expires``: contexts show it when it is due,
         and `due` lists it. A due time at midnight is that day. InputError names the field that is wrong.
         What ``supersedes`` names (ids of the same user's or namespace's items) ends as superseded by the new item.
+        ``external_id`` is your own name for the item: `get` looks it up, ``filters`` know it. One item of a user or
+        namespace has it, until that is archived or ends; the same words again are the same item, others a Conflict.
         """
         scope = make_scope(
             user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id
         )
         now = self._stages.clock()
+        own_name = None if external_id is None else check_id(external_id, field=EXTERNAL_ID)
         payload: dict[str, Any] = {
             **scope.attributes,
             "metadata": inputs.metadata(metadata),
@@ -71,15 +78,25 @@ class Writing(Inside):
         }
         if kind is None:
             inputs.refuse_without_kind(subject=subject, key=key, value=value, due=due, expires=expires)
-            payload |= {"messages": inputs.messages(content, now=now), "infer": inputs.flag(infer, field="infer")}
+            given = name_messages(inputs.messages(content, now=now), own_name)
+            payload |= {"messages": given, "infer": inputs.flag(infer, field="infer")}
         else:
             payload |= inputs.item(content, kind=kind, subject=subject, key=key, value=value)
-            payload |= inputs.times_to_do(kind, due=due, expires=expires)
+            payload |= inputs.times_to_do(kind, due=due, expires=expires) | {EXTERNAL_ID: own_name}
         if supersedes is not None:
             payload[SUPERSEDES] = self._replaceable(supersedes, scope, again=idempotency_key is not None)
-        verb = "add" if kind is None else "item"
-        written = self._write(self._call(actor, idempotency_key, wait), scope.write_lane, verb, payload)
+        return self._remember(self._call(actor, idempotency_key, wait), scope, payload)
+
+    def _remember(self, call: Call, scope: Scope, payload: Mapping[str, Any]) -> AddResult:
+        """Record what `add` was given, unless an item goes by its external id and says the same."""
+        names = Names(self._open_stages(), self._tenant, scope.write_lane, payload)
+        held = [] if call.idempotency_key is not None else names.held()
+        if held and len(held) == len(payload.get("messages", held)):
+            return AddResult(held[0].entry_id, tuple(held))
+        written = self._write(call, scope.write_lane, "item" if "kind" in payload else "add", payload)
         made, ended = self._learned(written)
+        if not written.pending and not written.repeated:
+            made = (*made, *names.held(without=[str(item.external_id) for item in made]))
         return AddResult(
             written.entry.id, made, self._gated(written), ended, pending=written.pending,
             degraded=self._degraded(written),
@@ -133,6 +150,8 @@ class Writing(Inside):
         if context_id is not None:
             payload["context_id"] = check_id(context_id, field="context_id")
         call = self._call(actor, idempotency_key, wait)
+        if call.idempotency_key is None:
+            Names(self._open_stages(), self._tenant, scope.write_lane, payload).held()
         written = self._write(call, scope.write_lane, "turn", payload)
         if call.wait and written.applied is not None and at_hand(written.applied.children):
             self._stages.writer.follow(self._tenant, written)

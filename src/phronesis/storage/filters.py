@@ -49,6 +49,7 @@ FILTERABLE: Final = frozenset(
         "label",
         "source_type",
         "source_ref",
+        "external_id",
         "agent_id",
         "session_id",
         "run_id",

@@ -22,6 +22,14 @@ _UPDATE: Final = (
     .where(items.c.tenant_id == sa.bindparam("b_tenant"), items.c.id == sa.bindparam("b_id"))
     .values({name: sa.bindparam(name) for name in ROW_FIELDS if name != "id"})
 )
+_NAMED: Final = (
+    sa.select(*COLUMNS)
+    .where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+        items.c.external_id == sa.bindparam("x"),
+    )
+    .order_by(items.c.updated_at, items.c.id)
+)  # fmt: skip
 _VERSIONS: Final = (
     sa.select(items.c.id, items.c.version)
     .where(
@@ -48,6 +56,12 @@ def each_item(unit: Unit, lane: Lane, ids: Iterable[str]) -> Iterator[Item]:
         bound = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, batch)}
         for row in each(unit, _by_ids(unit.dialect), bound):
             yield as_item(row, lane)
+
+
+def read_named(unit: Unit, lane: Lane, external_id: str) -> list[Item]:
+    """Give a lane's items that have or had an external id, the one that changed last at the end."""
+    bound = {"t": unit.tenant, "l": lane.lane_id, "x": external_id}
+    return [as_item(row, lane) for row in fetch(unit, _NAMED, bound)]
 
 
 @dataclass(frozen=True, slots=True)

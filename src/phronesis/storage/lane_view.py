@@ -17,7 +17,7 @@ from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.resources.records import DocumentRow, SectionRow
 from phronesis.storage import conversations, deltas, erasing, relations, resources
 from phronesis.storage.database import Unit
-from phronesis.storage.items import of_kinds, read_items, read_versions, read_where, weigh_kinds
+from phronesis.storage.items import of_kinds, read_items, read_named, read_versions, read_where, weigh_kinds
 from phronesis.storage.lanes import Lane
 from phronesis.storage.log import entries_of_verb, find_entry, read_outcomes
 from phronesis.storage.schema import items
@@ -57,6 +57,11 @@ class LaneView:
     def item(self, item_id: str) -> Item | None:
         """Give one item, or None."""
         return self.items([item_id]).get(item_id)
+
+    def named(self, external_id: str) -> Item | None:
+        """Give the item that an external id names, or None."""
+        found = [item for item in read_named(self.unit, self.lane, external_id) if item.keeps_name]
+        return found[-1] if found else None
 
     def versions(self, kind: str, *, before: Item) -> list[tuple[str, int]]:
         """Give id and version of the live items of a kind that were recorded ``before`` an item, oldest first."""

@@ -14,7 +14,7 @@ from phronesis.errors import InputError, PhronesisError, SchemaMissing, SchemaTo
 from phronesis.storage.database import APPLICATION_ROLE, SEARCH_PATH, Database
 from phronesis.storage.faults import sqlstate_of, translated
 
-HEAD: Final = "0002"
+HEAD: Final = "0003"
 """The newest migration: the schema that this version works with."""
 
 REMEDY: Final = "run `phronesis db upgrade` as the role that owns the database"

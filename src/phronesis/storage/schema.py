@@ -59,6 +59,7 @@ items = table(
     text("label", seldom=True),
     text("source_type"),
     text("source_ref", seldom=True),
+    text("external_id", seldom=True),
     text("agent_id", seldom=True),
     text("session_id"),
     text("run_id", seldom=True),
@@ -106,6 +107,11 @@ items = table(
     sa.Index(
         "ix_items_label", "tenant_id", "lane_id", "label", "kind", "status", "ended", "quarantine", "id",
         sqlite_where=sa.text("label IS NOT NULL"), postgresql_where=sa.text("label IS NOT NULL"),
+    ),
+    # Items that a caller names, and what a listing of names needs to know of them.
+    sa.Index(
+        "ix_items_external", "tenant_id", "lane_id", "external_id", "status", "ended", "quarantine", "updated_at", "id",
+        sqlite_where=sa.text("external_id IS NOT NULL"), postgresql_where=sa.text("external_id IS NOT NULL"),
     ),
 )  # fmt: skip
 

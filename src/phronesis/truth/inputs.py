@@ -13,6 +13,9 @@ from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.text import check_id, check_text
 from phronesis.errors import InputError, TooLarge
 
+EXTERNAL_ID: Final = "external_id"
+"""The member of a message, or of a stated item's payload, that is the caller's own name for the item."""
+
 MAX_MESSAGES: Final = 10_000
 """Messages in one call. A longer history is added in several calls, each atomic."""
 
@@ -194,6 +197,7 @@ def messages(
         raise TooLarge(f"{field} has {len(value):,} messages; give at most {MAX_MESSAGES:,} in one call", field=field)
     checked = [_message(member, now=now, field=f"{field}[{n}]") for n, member in enumerate(value)]
     _distinct(checked, field=field)
+    _distinct(checked, field=field, name=EXTERNAL_ID)
     return checked
 
 
@@ -269,7 +273,7 @@ def _message(member: object, *, now: datetime, field: str) -> dict[str, Any]:
     row: dict[str, Any] = plain(_without_time(message), field=field)
     row["role"] = role
     row["content"] = _content(message.get("content"), field=f"{field}.content", may_be_empty=role in _MAY_BE_EMPTY)
-    for name in ("id", "name", "model"):
+    for name in ("id", "name", "model", EXTERNAL_ID):
         if message.get(name) is not None:
             row[name] = check_id(message[name], field=f"{field}.{name}")
     if message.get("created_at") is not None:
@@ -299,13 +303,14 @@ def _content(value: object, *, field: str, may_be_empty: bool) -> Any:
     return check_text(value, field=field, allow_empty=may_be_empty)
 
 
-def _distinct(rows: Sequence[Mapping[str, Any]], *, field: str) -> None:
+def _distinct(rows: Sequence[Mapping[str, Any]], *, field: str, name: str = "id") -> None:
     seen: set[str] = set()
     for n, row in enumerate(rows):
-        given = row.get("id")
+        given = row.get(name)
         if given is not None and given in seen:
-            raise InputError(f"{field}[{n}].id repeats {given!r:.80}; ids are unique in a session",
-                             field=f"{field}[{n}].id")  # fmt: skip
+            within = "a session" if name == "id" else "a user's or namespace's memory"
+            raise InputError(f"{field}[{n}].{name} repeats {given!r:.80}; it is unique in {within}",
+                             field=f"{field}[{n}].{name}")  # fmt: skip
         if given is not None:
             seen.add(given)
 

@@ -13,6 +13,7 @@ from phronesis.core.redaction import NUMBERS, find_private, marker, redact_value
 from phronesis.core.resources.records import ReadDocument, Section
 from phronesis.core.secret_formats import Span
 from phronesis.errors import InputError
+from phronesis.truth.inputs import EXTERNAL_ID
 
 Action = Literal["redact", "keep", "refuse"]
 
@@ -23,7 +24,7 @@ PERSONAL_NUMBER: Final = "personal_number"
 MAX_TOLD: Final = 100
 """Places that a result names; all are redacted."""
 
-_AS_GIVEN: Final = frozenset({"session_id", "agent_id", "run_id", "context_id", "memory_ids", "data"})
+_AS_GIVEN: Final = frozenset({"session_id", "agent_id", "run_id", "context_id", "memory_ids", "external_id", "data"})
 """Members of a payload that name something, and the bytes of a document, whose sections are looked at when read."""
 
 
@@ -54,7 +55,9 @@ class Redactor:
             if name in _AS_GIVEN:
                 continue
             under = str(payload.get("key") or name) if name == "value" else name
-            made = redact_value(value, self._keeps, note, name=under, place=name)
+            looked_at = _without_external_ids(value) if name == "messages" else value
+            made = redact_value(looked_at, self._keeps, note, name=under, place=name)
+            made = value if made is looked_at else _with_external_ids(made, value)
             if made is not value:
                 changed[name] = made
         if not found:
@@ -85,6 +88,20 @@ class Redactor:
 
     def _keeps(self, kind: str) -> bool:
         return self.actions.get(kind) == "keep"
+
+
+def _without_external_ids(messages: Any) -> Any:
+    """Give messages without what names their items: it is looked up as it was given."""
+    if not any(EXTERNAL_ID in one for one in messages):
+        return messages
+    return [{name: value for name, value in one.items() if name != EXTERNAL_ID} for one in messages]
+
+
+def _with_external_ids(redacted: Any, given: Any) -> Any:
+    if not isinstance(given, list):
+        return redacted
+    return [one if EXTERNAL_ID not in given[n] else {**one, EXTERNAL_ID: given[n][EXTERNAL_ID]}
+            for n, one in enumerate(redacted)]  # fmt: skip
 
 
 def _section(kind: str) -> str:

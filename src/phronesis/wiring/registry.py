@@ -26,6 +26,7 @@ from phronesis.derive.experience.marks import KIND as MARK
 from phronesis.derive.experience.patterns import handlers as pattern_handlers
 from phronesis.derive.experience.principles import handlers as principle_handlers
 from phronesis.derive.experience.withdrawing import without_unheld
+from phronesis.derive.external_ids import without_second_names
 from phronesis.derive.forget_requests import with_requests_met
 from phronesis.derive.forgetting.forget import HANDLERS as FORGET_HANDLERS
 from phronesis.derive.governing import USUAL, Terms
@@ -51,7 +52,9 @@ from phronesis.index.resources import project_section
 from phronesis.index.traits import project_trait
 from phronesis.index.unsearched import no_parts
 
-CONSEQUENCES: Final = (with_names, without_withdrawn, without_unheld, with_sections, with_requests_met)
+CONSEQUENCES: Final = (with_names, without_withdrawn, without_unheld, with_sections, with_requests_met,
+    without_second_names,
+)  # fmt: skip
 """What follows from changes, whatever verb wished them."""
 
 

@@ -50,18 +50,23 @@ def search(
 
 
 @click.command()
-@click.argument("item_id", metavar="ID")
+@click.argument("item_id", metavar="ID", required=False)
+@click.option("--external-id", metavar="NAME", help="The name that 'add' gave it, in place of ID.")
+@with_owner
 @click.option("--as-of", metavar="TIME", help="As it was known then.")
 @click.option("--valid-at", metavar="TIME", help="As it held then.")
 @with_store
-def get(item_id: str, *, store: Store, as_of: str | None, valid_at: str | None) -> None:
+def get(
+    item_id: str | None, *, external_id: str | None, scope: Scope, store: Store, as_of: str | None,
+    valid_at: str | None,
+) -> None:  # fmt: skip
     """Show one memory, whatever its status.
 
     Archived, ended or current: until it is erased it can be read by its id. With --as-of it is shown as it was known at
     that time.
     """
     with store.open() as memory:
-        item = memory.get(item_id, as_of=as_of, valid_at=valid_at)
+        item = memory.get(item_id, external_id=external_id, **scope.named(), as_of=as_of, valid_at=valid_at)
     store.answer(item, render.say_item)
 
 

@@ -22,6 +22,7 @@ class Stated:
     subject: str | None
     key: str | None
     value: Any
+    external_id: str | None
     importance: int | None
     occurred_at: str | None
     due: str | None
@@ -39,6 +40,7 @@ _with_statement = gathered(
     click.option("--subject", metavar="NAME", help="Whom or what the item is about."),
     click.option("--key", metavar="NAME", help="Which property of the subject, such as employer."),
     click.option("--value", metavar="JSON", type=JsonValue(text=True), help="Its value: JSON, or plain text."),
+    click.option("--external-id", metavar="NAME", help="Your own name for it: 'get' and --filters find it by that."),
     click.option("--importance", metavar="1-10", type=int, help="By default that of the kind."),
     click.option("--occurred-at", metavar="TIME", help="When it happened, if not now: 2026-05-01T10:00:00Z."),
     click.option("--due", metavar="TIME", help="When a task or an intention is due; 'due' lists it then."),

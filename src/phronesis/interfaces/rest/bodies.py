@@ -51,6 +51,7 @@ class NewMemory(Owner):
     infer: bool = True
     kind: str | None = None
     supersedes: str | list[str] | None = None
+    external_id: str | None = None
     importance: int | None = None
     subject: str | None = None
     key: str | None = None
@@ -276,6 +277,7 @@ class Listing(WideSight):
     query: str | None = pydantic.Field(default=None, description="Search for this; without it, browse, newest first.")
     kind: list[str] | None = pydantic.Field(default=None, description="Only these kinds; may be repeated.")
     filters: str | None = pydantic.Field(default=None, description='As mem0\'s, in JSON: {"importance": {"gte": 7}}.')
+    external_id: str | None = pydantic.Field(default=None, description="Only the item of this name, as add gave it.")
     limit: Limit = 20
     cursor: str | None = pydantic.Field(default=None, description="next_cursor of the page before.")
     offset: str | None = pydantic.Field(default=None, description="Not taken: pages go by cursor.")
@@ -292,6 +294,8 @@ class Listing(WideSight):
             given["kinds"] = given.pop("kind")
         if self.filters is not None:
             given["filters"] = _object(self.filters)
+        if given.pop("external_id", None) is not None:
+            given["filters"] = {"AND": [given.get("filters", {}), {"external_id": self.external_id}]}
         return given
 
 

@@ -1,0 +1,96 @@
+"""A caller's own names for items: what a write may give, and what a name stands for."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from phronesis.core.items import Item
+from phronesis.core.scope import LaneName
+from phronesis.derive.extraction import message_text
+from phronesis.derive.replacement import SUPERSEDES
+from phronesis.errors import Conflict, InputError, NotFound
+from phronesis.memory.inside import Stages
+from phronesis.recall.past import held_at, known_at
+from phronesis.storage.eligible import Wanted
+from phronesis.storage.items import read_named
+from phronesis.storage.lanes import find_lane
+from phronesis.truth.inputs import EXTERNAL_ID
+
+
+def name_messages(messages: list[dict[str, Any]], external_id: str | None) -> list[dict[str, Any]]:
+    """Give the messages of a call with its name on the only one; InputError where there are several."""
+    if external_id is None:
+        return messages
+    if len(messages) != 1:
+        raise InputError(
+            f"external_id names one item, and content has {len(messages)} messages: give each message an external_id"
+            " of its own, or add them one by one", field=EXTERNAL_ID,
+        )  # fmt: skip
+    return [{**messages[0], EXTERNAL_ID: external_id}]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The external ids that one write gives, in the lane that it goes to."""
+
+    stages: Stages
+    tenant: str
+    lane: LaneName
+    payload: Mapping[str, Any]
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The words that are to go by each external id, as they are recorded."""
+        if not self._given():
+            return {}
+        payload = self.stages.writer.redactor.cleaned(self.payload)
+        if EXTERNAL_ID in payload:
+            return {payload[EXTERNAL_ID]: payload["content"]}
+        return {one[EXTERNAL_ID]: message_text(one) for one in payload["messages"] if one.get(EXTERNAL_ID) is not None}
+
+    def held(self, *, without: Iterable[str] = ()) -> list[Item]:
+        """Give the items that go by these names already; Conflict for one of other words, unless it is replaced."""
+        texts = {name: text for name, text in self.texts.items() if name not in set(without)}
+        if not texts:
+            return []
+        kind = self.payload.get("kind", "message")
+        found: list[Item] = []
+        with self.stages.database.transaction(self.tenant, "read") as unit:
+            lane = find_lane(unit, self.lane)
+            if lane is not None:
+                found = [item for name in texts for item in read_named(unit, lane, name) if item.keeps_name]
+        for item in found:
+            replaced = item.id in self.payload.get(SUPERSEDES, ())
+            if not replaced and (item.kind, item.content) != (kind, texts[str(item.external_id)]):
+                raise _taken(item)
+        return [item for item in found if item.id not in self.payload.get(SUPERSEDES, ())]
+
+    def _given(self) -> bool:
+        messages = self.payload.get("messages") or ()
+        return self.payload.get(EXTERNAL_ID) is not None or any(one.get(EXTERNAL_ID) is not None for one in messages)
+
+
+def item_named(stages: Stages, tenant: str, lane: LaneName, external_id: str, wanted: Wanted) -> Item:
+    """Give the item that a name stands for in a lane, or stood for at the times asked for; NotFound where none is."""
+    with stages.database.transaction(tenant, "read") as unit:
+        there = find_lane(unit, lane)
+        found = [] if there is None else read_named(unit, there, external_id)
+        if there is not None and found and wanted.as_of is not None:
+            found = known_at(unit, there.lane_id, found, wanted.as_of)
+    found = [item for item in found if item.keeps_name]
+    if wanted.valid_at is not None:
+        found = [item for item in found if held_at(item, wanted.valid_at)]
+    if not found:
+        raise NotFound(
+            f"no item has the external_id {external_id!r:.80} in {lane}; one that was archived or ended is read by its"
+            " id, or found by filters on external_id and status", field=EXTERNAL_ID,
+        )  # fmt: skip
+    return found[-1]
+
+
+def _taken(item: Item) -> Conflict:
+    return Conflict(
+        f"external_id {item.external_id!r:.80} is that of item {item.id}, which says something else: change that item"
+        " with update, replace it with supersedes, or delete it first",
+        field=EXTERNAL_ID, details={"id": item.id},
+    )  # fmt: skip

@@ -1,0 +1,122 @@
+"""``external_id``: a caller's own name for an item, one item of a lane at a time."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phronesis import Memory
+from phronesis.errors import Conflict, InputError, NotFound
+
+
+@pytest.fixture
+def memory(database_url: str) -> Iterator[Memory]:
+    with Memory.open(database_url, policy={"embedder": "none"}) as opened:
+        yield opened
+        assert opened.rebuild(verify=True).equal
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"infer": False}, {"kind": "fact"}, {"kind": "profile", "key": "home_city", "value": "Lyon"}]
+)
+def test_an_item_is_looked_up_and_filtered_by_the_name_it_was_given(memory: Memory, how: dict[str, Any]) -> None:
+    added = memory.add("I live in Lyon.", user_id="ann", external_id="crm:客户 7", **how)
+    memory.add("I live in Rome.", user_id="bob", external_id="crm:客户 7", **how)
+    memory.add("I live in Oslo.", user_id="ann", infer=False, external_id="crm:8")
+    item = memory.get(external_id="crm:客户 7", user_id="ann")
+    assert (item.external_id, item.content) == ("crm:客户 7", "I live in Lyon.")
+    assert item in added.items
+    found = memory.get_all(user_id="ann", filters={"external_id": "crm:客户 7"})
+    assert [one.id for one in found] == [item.id]
+    assert [one.content for one in memory.get_all(user_id="ann", filters={"external_id": {"gte": "crm:8"}})] == [
+        "I live in Oslo.", item.content,
+    ]  # fmt: skip
+    with pytest.raises(NotFound) as raised:
+        memory.get(external_id="crm:客户 7")
+    assert raised.value.field == "external_id"
+
+
+@pytest.mark.parametrize("how", [{"infer": False}, {"kind": "fact"}])
+def test_the_same_words_again_are_the_same_item_and_others_a_conflict(memory: Memory, how: dict[str, Any]) -> None:
+    text = "The key is ghp_0123456789abcdefghijABCDEFGHIJ012345."
+    first = memory.add(text, external_id="doc", **how).items[0]
+    again = memory.add(text, external_id="doc", **how)
+    assert [item.id for item in again.items] == [first.id]
+    with pytest.raises(Conflict, match="update") as raised:
+        memory.add("Something else.", external_id="doc", **how)
+    assert (raised.value.field, raised.value.details) == ("external_id", {"id": first.id})
+    with pytest.raises(Conflict):
+        memory.add("Something else.", external_id="doc", idempotency_key="k", **how)
+    assert len(memory.get_all()) == 1
+    replaced = memory.add("Something else.", external_id="doc", supersedes=first.id, **how).items[0]
+    assert memory.get(external_id="doc").id == replaced.id
+    assert memory.get(external_id="doc", as_of=first.recorded_at).id == first.id
+
+
+def test_who_comes_second_while_the_first_is_pending_makes_no_item(memory: Memory) -> None:
+    for text in ("First.", "Second."):
+        memory.add(text, kind="fact", external_id="doc", wait=False)
+        memory.add(text, infer=False, external_id="note", wait=False)
+    memory.flush()
+    assert {item.content for item in memory.get_all()} == {"First."}
+    assert len(memory.get_all()) == 2
+
+
+def test_what_was_deleted_gives_its_name_up_and_comes_back_without_it(memory: Memory) -> None:
+    first = memory.add("First.", kind="fact", external_id="doc").items[0]
+    deleted = memory.delete(first.id)
+    with pytest.raises(NotFound):
+        memory.get(external_id="doc")
+    second = memory.add("Second.", kind="fact", external_id="doc").items[0]
+    memory.unarchive(first.id)
+    assert memory.get(external_id="doc").id == second.id
+    assert (memory.get(first.id).live, memory.get(first.id).external_id) == (True, None)
+    memory.rollback(deleted.entry_id, cascade=True)
+    memory.delete(second.id)
+    memory.unarchive(second.id)
+    assert memory.get(external_id="doc").id == second.id
+
+
+def test_each_message_may_have_its_own_name(memory: Memory) -> None:
+    said = [{"role": "user", "content": f"Line {n}.", "external_id": f"line:{n}"} for n in range(3)]
+    memory.add(said[:2], infer=False, session_id="s")
+    memory.commit_turn("s", {"messages": said[2:]})
+    assert [memory.get(external_id=f"line:{n}").content for n in range(3)] == ["Line 0.", "Line 1.", "Line 2."]
+    with pytest.raises(InputError, match="own") as raised:
+        memory.add(said, infer=False, external_id="lines")
+    assert raised.value.field == "external_id"
+    with pytest.raises(InputError, match="repeats"):
+        memory.add([said[0], said[0]], infer=False)
+
+
+def test_a_fact_that_is_held_already_gets_the_name(memory: Memory) -> None:
+    held = memory.add("I live in Lyon.", kind="profile", key="home_city", value="Lyon", user_id="ann").items[0]
+    memory.add("Lyon is home.", kind="profile", key="home_city", value="Lyon", user_id="ann", external_id="home")
+    assert memory.get(external_id="home", user_id="ann").id == held.id
+
+
+def test_a_name_is_exported_and_erased_with_its_item(memory: Memory, tmp_path: Path) -> None:
+    first = memory.add("Ann is here.", infer=False, session_id="s", external_id="ann@example.org 4111111111111111")
+    memory.add("Bob is here.", kind="fact", external_id="bob@example.org")
+    memory.export(tmp_path / "before")
+    with Memory.open("sqlite://", policy={"embedder": "none"}) as other:
+        other.import_(tmp_path / "before")
+        assert other.get(external_id="ann@example.org 4111111111111111").id == first.items[0].id
+    memory.erase(id=first.items[0].id)
+    memory.erase(id=memory.get(external_id="bob@example.org").id)
+    memory.export(tmp_path / "after")
+    assert "@example.org" not in (tmp_path / "after").read_text("utf-8")
+    with pytest.raises(NotFound):
+        memory.get(external_id="ann@example.org 4111111111111111")
+
+
+@pytest.mark.parametrize("wrong", ["", 7, "a\nb", "x" * 257])
+def test_what_is_no_name_is_an_error(sqlite_url: str, wrong: Any) -> None:
+    with Memory.open(sqlite_url, policy={"embedder": "none"}) as memory:
+        for call in (memory.get, lambda external_id: memory.add("x", kind="fact", external_id=external_id)):
+            with pytest.raises(InputError) as raised:
+                call(external_id=wrong)
+            assert raised.value.field == "external_id"
+        with pytest.raises(InputError, match="either"):
+            memory.get()
