@@ -117,7 +117,9 @@ def test_times_are_given_as_datetimes_iso_8601_and_seconds(memory: Memory) -> No
     messages = [{"role": "user", "content": f"tea {n}", "created_at": form} for n, form in enumerate(forms)]
     memory.commit_turn("s", {"messages": messages, "tool_calls": [{"name": "kettle", "created_at": at}]}, user_id="ada")
     turn = memory.get_turns("s", user_id="ada")[0]
-    assert {one["created_at"] for one in (*turn.messages, *turn.tool_calls)} == {"2026-05-01T02:00:00Z"}
+    there, utc = "2026-05-01T10:00:00+08:00", "2026-05-01T02:00:00Z"  # a time keeps the offset that it came with
+    assert [one["created_at"] for one in turn.messages] == [there, there, utc, utc]
+    assert [one["created_at"] for one in turn.tool_calls] == [there]
     stated = [memory.add("tea", user_id="ada", occurred_at=form).items[0].occurred_at for form in forms]
     assert set(stated) == {at}
     assert not memory.get_all(user_id="ada", as_of=at.timestamp())

@@ -13,6 +13,14 @@ from phronesis import Memory
         (["The build server runs on port 8080.", "The build server now runs on port 9090."], "which port is it?", 1),
         (["The launch is planned in Porto.", "Launch planned for Lisbon, not Porto."], "Where is the launch?", 1),
         (["会议室定在三楼。", "会议室改定在五楼。"], "会议室定在哪里？", 1),
+        (
+            [
+                "Correction: the three-to-one sample has an overpotential of 276 mV.",
+                "The one-to-one sample has 291 mV and the one-to-three sample 334 mV.",
+            ],
+            "Which overpotential is right?",
+            0,
+        ),
         (["Device A is a Synology NAS.", "Device B runs the printer queue."], "What is Device A?", 0),
     ],
 )

@@ -69,16 +69,18 @@ def test_what_was_said_long_before_it_was_recorded_is_read_against_the_day_it_wa
 
 
 @pytest.mark.parametrize(
-    ("at", "text", "day"),
+    ("at", "text", "asked", "day"),
     [
-        ("2024-02-05T07:00:00+08:00", "明天提醒我交房租。", "2024-02-06"),
-        ("2024-02-05T06:00:00+08:00", "今天提醒我取快递。", "2024-02-05"),
-        ("2024-02-05T07:00:00+08:00", "我昨天去了医院。", "2024-02-04"),
-        ("2024-02-05T22:00:00-08:00", "Remind me tomorrow to pay the rent.", "2024-02-06"),
-        ("2024-02-05T22:00:00Z", "Remind me tomorrow to pay the rent.", "2024-02-06"),
+        ("2024-02-05T07:00:00+08:00", "明天提醒我交房租。", "什么时候交房租？", "2024-02-06"),
+        ("2024-02-05T06:00:00+08:00", "今天提醒我取快递。", "什么时候取快递？", "2024-02-05"),
+        ("2024-02-05T07:00:00+08:00", "我昨天去了医院。", "我什么时候去了医院？", "2024-02-04"),
+        ("2024-02-05T22:00:00-08:00", "Remind me tomorrow to pay the rent.", "When do I pay the rent?", "2024-02-06"),
+        ("2024-02-05T22:00:00Z", "Remind me tomorrow to pay the rent.", "When do I pay the rent?", "2024-02-06"),
     ],
 )
-def test_days_are_those_of_the_offset_that_a_message_carries(memory: Memory, at: str, text: str, day: str) -> None:
+def test_days_are_those_of_the_offset_that_a_message_carries(
+    memory: Memory, at: str, text: str, asked: str, day: str
+) -> None:
     say(memory, text, created_at=at)
     (item,) = memory.get_all(user_id="lin", kinds=["task", "event"]).items
     assert item.data.get("due", item.to_dict()["occurred_at"]) == f"{day}T00:00:00Z"
@@ -86,6 +88,6 @@ def test_days_are_those_of_the_offset_that_a_message_carries(memory: Memory, at:
     assert message.occurred_at == datetime.fromisoformat(at)
     assert message.to_dict()["occurred_at"].endswith("Z")
     assert memory.get_turns("s", user_id="lin")[0].messages[0]["created_at"] == at
-    assert f": {day})" in line(memory, text[:-1], text)
+    assert f": {day})" in line(memory, text[:-1], asked)
     assert memory.rebuild(verify=True).equal
     assert memory.rederive(user_id="lin").changed == ()

@@ -100,7 +100,7 @@ def test_add_and_search(call: Any) -> None:
     call("add", "I drink green tea", "--user", "lin")
     call("add", "我喜欢绿茶", "--user", "lin")
     found = call("search", "绿茶", "--user", "lin")
-    assert found.out.splitlines()[0].endswith("我喜欢绿茶")
+    assert found.out.splitlines()[0].endswith("喜欢：绿茶")  # the statement of what was extracted
     assert "user lin" in found.out
     assert call("search", "green tea", "--user", "lin", "--json").json["evidence"][0]["item"]["user_id"] == "lin"
     assert call("search", "green tea", "--json").json["evidence"] == []

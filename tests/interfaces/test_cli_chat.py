@@ -65,7 +65,7 @@ def test_a_model_answers_from_the_context_and_both_are_kept(call: Any, talk: Any
         bodies = [request.body for request in server.requests]
     assert (told.code, told.err) == (0, "")
     assert told.out == "Miso! \ufffd[2J\n好的。\n"
-    assert "My cat is called Miso" in bodies[0]["messages"][0]["content"]
+    assert "Pet: Miso" in bodies[0]["messages"][0]["content"]
     assert "response_format" not in bodies[0]
     assert [one["role"] for one in bodies[1]["messages"]][-3:] == ["user", "assistant", "user"]
     kept = turns(call)
@@ -105,14 +105,14 @@ def test_why_quotes_the_sources_and_context_shows_what_was_sent(call: Any, talk:
 
 
 def test_forget_shows_asks_and_archives_and_undo_brings_it_back(call: Any, talk: Any) -> None:
-    added = call("add", "银行卡密码是 4711x。", "--user", "lin", "--session", "old", "--json").json
-    told = talk("/forget 密码", "no", "/forget 密码", "all")
-    assert "1. 银行卡密码是 4711x。" in told.out
+    added = call("add", "我住在杭州。", "--user", "lin", "--session", "old", "--json").json
+    told = talk("/forget 杭州", "no", "/forget 杭州", "all")
+    assert "1. 我住在杭州。" in told.out
     assert "forget which? numbers, all, or anything else for none\nnothing was forgotten\n" in told.out
     assert told.out.endswith("forgotten: 2; /undo takes it back\n")  # the message, and the fact that was taken from it
     citation = f"mem:{added['items'][0]['id']}"
     assert call("get", citation, "--json").json["status"] == "archived"
-    assert "4711x" not in talk("我的密码是什么？").out
+    assert "杭州" not in talk("我住在哪里？").out
     call("add", "A second secret.", "--user", "lin")
     told = talk("/forget second secret", "all", "/undo", "/undo", "/forget nothing of the kind", "/forget")
     assert "what was forgotten is remembered again\nthere is nothing to take back\n" in told.out

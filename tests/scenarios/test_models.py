@@ -199,7 +199,7 @@ def test_a_server_that_goes_in_the_middle_of_work_loses_nothing(memory: Memory, 
     assert found[0].item.content == "Bob likes black tea"
     assert {one.role for one in found.degraded} == {"embed", "rerank"}
     package = memory.compose_context("s", "who likes tea?", user_id="u")
-    assert "Bob likes black tea" in package.render("text")
+    assert "Bob · likes: black tea" in package.render("text")
     assert {one["role"] for one in package.explain["retrieved"]["degraded"]} == {"embed", "plan", "rerank"}
     server.answers(serving(names()))
     assert memory.flush() == 2

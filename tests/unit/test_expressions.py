@@ -23,6 +23,8 @@ NOT_YET: Final = ("phronesis.derive.extracting", "phronesis.derive.sources")
 """What reads messages is given bounded sentences (`derive.extraction.bounded`)."""
 
 BOUNDED: Final[Mapping[str, int]] = {
+    "core.credential_fields": 512,  # _LONGEST: a value; what stands before a name is given in less
+    "core.phone_numbers": 48,  # _REACH: the words before a number
     "derive.comparison": 2_000,  # MAX_READ: one sentence of an inference
     "recall.asked_keys": 120,  # MAX_CLAUSE
     "recall.planning": 4_000,  # MAX_READ

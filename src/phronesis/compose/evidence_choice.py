@@ -15,7 +15,7 @@ from typing import Final, Literal
 from phronesis.compose.wording import words_of
 from phronesis.core.fusion.candidates import JUDGED
 from phronesis.core.fusion.fusing import RELEVANCE
-from phronesis.core.fusion.relevance import support
+from phronesis.core.fusion.relevance import MENTIONED, TIMED, support
 from phronesis.core.fusion.rules import FLOOR
 from phronesis.core.injected_text import own_text
 from phronesis.core.items import SUSPECT_WORDS
@@ -32,7 +32,7 @@ from phronesis.index.tokens import tokenize
 from phronesis.recall.hits import CROWDED
 
 NEAR: Final = 0.65
-"""Share of the best score below which a result no longer bears on the message.
+"""Share of the best score below which a result that holds no more of the question does not bear on the message.
 
 Chosen with ``GAIN`` on a third of the answerable questions of two of LoCoMo's dev conversations: 79 % of the turns that
 answer are among 7.8 lines, where the first twelve results hold 80 %."""
@@ -195,6 +195,11 @@ def _ratios(found: Sequence[Evidence]) -> list[float]:
     for one, (strength, by) in zip(found, strengths, strict=True):
         best[_store(one), by] = max(best.get((_store(one), by), 0.0), strength)
     top = max((_relevance(one) for one in found), default=0.0)
+    held = {
+        _store(one): _said_of(one)
+        for one, (strength, by) in zip(found, strengths, strict=True)
+        if by == "shares" and strength == best[_store(one), by] and JUDGED not in (one.why or {})
+    }
     out: list[float] = []
     for one, (strength, by) in zip(found, strengths, strict=True):
         if by == "relevance" and _store(one) == "memory":
@@ -203,6 +208,8 @@ def _ratios(found: Sequence[Evidence]) -> list[float]:
         most = best[_store(one), by]
         ratio = strength / most if most > 0 else 1.0
         ratio = min(1.0, ratio * NEAR / BESIDE) if by == "support" else ratio
+        if by == "shares" and ratio < NEAR and _said_of(one) > held.get(_store(one), 1.0):
+            ratio = NEAR  # the best one is ahead by whom and what it names, and holds less of the question
         out.append(ratio if _relevance(one) >= BESIDE * top else 0.0)
     return out
 
@@ -219,6 +226,11 @@ def _strength(one: Evidence, *, few: bool) -> tuple[float, _Measure]:
     if not shares:
         return _relevance(one), "relevance"
     return (support(why), "support") if few else (max(0.0, sum(shares)), "shares")
+
+
+def _said_of(one: Evidence) -> float:
+    """Give how much of the question a result holds by its words and their meaning, whoever and whenever it names."""
+    return support({name: value for name, value in (one.why or {}).items() if name not in (MENTIONED, TIMED)})
 
 
 def _relevance(one: Evidence) -> float:

@@ -94,7 +94,7 @@ _SHAPED: Final = (
 _PRIVATE_KEY: Final = "-----begin "
 _PEM_HEAD: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_TAIL: Final = "-----END "
-_PEM_LINE: Final = re.compile(r"(?:\\r|\\n|[\s\"'+,])*+[A-Za-z0-9+/=:, -]{16,}+")
+_PEM_LINE: Final = re.compile(r"(?:\\r|\\n|[\s\"'+,]){0,64}+[A-Za-z0-9+/=:, -]{16,}+")
 """A line of the body of a key whose end is missing."""
 
 _UNREAL: Final = re.compile(

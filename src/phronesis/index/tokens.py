@@ -93,7 +93,7 @@ _EMOJI: Final = (
     "\U0001f200-\U0001f3fa\U0001f400-\U0001faff"
 )
 _SYMBOLS: Final = re.compile(f"[\U0001f1e6-\U0001f1ff]{{2}}|[{_EMOJI}]")
-_TONE: Final = re.compile(f"[\\s{_EMOJI}\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff\u200d\ufe0f]+\\Z")
+_TONE: Final = re.compile(f"[\\s{_EMOJI}\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff\u200d\ufe0f]")
 _RECORD: Final = Struct("<QH")  # one TERM_RECORD
 _CACHED_WORD: Final = 64  # characters; longer ones (keys, encoded data) are rare and would only fill the caches
 MAX_WHOLE: Final = 256

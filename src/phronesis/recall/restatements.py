@@ -25,6 +25,10 @@ RESTATES: Final = "restates"
 FEWEST: Final = 3
 """Shared terms below which two texts are alike by chance; one fewer where not all of them are the question's own."""
 
+ANSWERING: Final = 0.5
+"""The share of the question's terms in the earlier text that the later one must hold too, where no identifier tells that
+both are about the same thing: what holds fewer answers another question."""
+
 
 def latest_first(found: Sequence[Evidence], question: str) -> list[Evidence]:
     """Give the evidence with a later statement before the earlier one that it restates with other words.
@@ -71,7 +75,8 @@ def _restates(later: Item, earlier: Item, terms: Mapping[str, frozenset[str]], a
     named = not shared.isdisjoint(wholes(earlier.content))
     of = len(old) if named else max(len(old), len(new))
     enough = len(shared) >= FEWEST or (len(shared) == FEWEST - 1 and not shared <= asked)
-    return enough and len(shared) >= SHARED * of and not new <= old
+    answers = named or len(shared & asked) >= ANSWERING * len(old & asked)
+    return enough and answers and len(shared) >= SHARED * of and not new <= old
 
 
 def _speaker(item: Item) -> tuple[str | None, str | None, str | None, str | None]:

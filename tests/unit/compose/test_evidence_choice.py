@@ -13,10 +13,12 @@ from phronesis.core.results import Evidence
 ASKED = "When does the harbour open?"
 
 
-def said(n: int, text: str, *, strength: float = 1.0, covered: float = 0.5, **fields: Any) -> Evidence:
+def said(
+    n: int, text: str, *, strength: float = 1.0, covered: float = 0.5, mentioned: float = 0.0, **fields: Any
+) -> Evidence:
     fields = {"kind": "message", "role": "user", **fields}
     one = memory(n, covered, text=text, **fields)
-    return dataclasses.replace(one, why={**(one.why or {}), "coverage": strength})
+    return dataclasses.replace(one, why={**(one.why or {}), "coverage": strength, "mentioned": mentioned})
 
 
 def shown(*found: Evidence, asked: str = ASKED, **more: Any) -> list[str]:
@@ -71,6 +73,15 @@ def test_it_stops_where_the_rest_is_much_weaker_whatever_the_scale(scale: float)
     ]
     assert shown(*found) == ["m1", "m2"]
     assert set(reasons(*found)) == {"weak"}
+
+
+def test_what_holds_more_of_the_question_than_the_best_is_not_weak() -> None:
+    found = [
+        said(1, "Harbour: opens late.", strength=9.0, covered=0.2, mentioned=1.0),
+        said(2, "Correction: the harbour now opens at nine.", strength=9.0 * (NEAR - 0.1), covered=0.3),
+        *(said(n, f"Ship number {n} left for Porto.", strength=4.0, covered=0.1) for n in range(3, 30)),
+    ]
+    assert shown(*found) == ["m1", "m2"]
 
 
 def test_among_few_what_holds_nothing_of_the_question_is_left_out() -> None:

@@ -86,7 +86,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"scope": {"user": "lin"}}, "scope.user"),
     ({"scope": {"user_id": ""}}, "user_id"),
     ({"scope": {"own_only": "yes"}}, "scope.own_only"),
-    ({"as_of": 3}, "as_of"),
+    ({"as_of": True}, "as_of"),
+    ({"as_of": [3]}, "as_of"),
     ({"degraded": [{"role": "plan"}]}, "degraded[0].reason"),
     ({"filters": ["status"]}, "filters"),
 ]
