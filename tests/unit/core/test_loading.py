@@ -52,6 +52,7 @@ def test_a_property_is_worked_out_once_for_each_instance() -> None:
     assert len(set(together(lambda: first.weights))) == 1
     assert second.weights is not first.weights
     assert loads == [first, second]
+    assert isinstance(Model.weights, once_property)
 
 
 def test_what_fails_is_loaded_again() -> None:

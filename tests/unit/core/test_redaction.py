@@ -150,3 +150,23 @@ def test_every_kind_has_one_section() -> None:
 )  # fmt: skip
 def test_the_time_goes_with_the_length(piece: str) -> None:
     assert_linear(find_private, repeated(piece), 64_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: ", "password=;next", 'password: "open ended', "GB82WEST1234", "XX82WEST12345698765432",
+        "GB83WEST12345698765432.", "GB82WEST12345698765432X", "000-12-3456 666-12-3456 900-12-3456", "529.982.247-26",
+        "111.111.111-11", "身份证110105199413310028", "4111111111111112", 'user_id: "4111111111111111"',
+    ],
+)  # fmt: skip
+def test_what_fails_a_check_is_kept(text: str) -> None:
+    assert mask(text) == text
+
+
+def test_members_are_judged_by_their_names() -> None:
+    given = {"ssn": "078051120", "passport_no": "none", "pin": "4711", "password": "swordfish", "token": "swordfish"}
+    assert mask_value(given) == {
+        "ssn": "[social security number]", "passport_no": "none", "pin": "[secret: pin]",
+        "password": "[secret: password]", "token": "swordfish",
+    }  # fmt: skip
