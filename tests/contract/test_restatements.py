@@ -9,6 +9,7 @@ from phronesis import Memory
     ("said", "question", "first"),
     [
         (["Device A is a Synology NAS.", "Correction: Device A is an fnOS NAS."], "What is Device A?", 1),
+        (["Tea of number 7 is kept.", "Tea of number 39 is kept."], "number 7", 0),
         (["样品先做12套。", "前面说12套是旧的，最后确认的是8套。"], "样品做几套", 1),
         (["The build server runs on port 8080.", "The build server now runs on port 9090."], "which port is it?", 1),
         (["The launch is planned in Porto.", "Launch planned for Lisbon, not Porto."], "Where is the launch?", 1),

@@ -16,7 +16,6 @@ from phronesis.derive.experience.aggregating import AGGREGATE
 from phronesis.derive.experience.seeing import ABSTRACT
 from phronesis.derive.resources.reading.decoding import decoded
 from phronesis.derive.sources.port import Raw
-from phronesis.derive.sources.unsupported import refuse_unsupported
 from phronesis.derive.writer import Written
 from phronesis.errors import InputError, NotFound
 from phronesis.memory.inside import Inside
@@ -86,8 +85,10 @@ class Experience(Inside):
             payload["text"] = check_text(text, field="text")
         else:
             payload |= {"text": _read(Path(path)), "name": Path(path).name, "source_ref": str(path)}
-        refuse_unsupported(source_type, Raw(text=payload["text"], name=payload.get("name", ""),
-                                            recorded_at=self._stages.clock()))  # fmt: skip
+        from phronesis.derive.sources import unsupported  # noqa: PLC0415 - grammars: not before a source is given
+
+        raw = Raw(text=payload["text"], name=payload.get("name", ""), recorded_at=self._stages.clock())
+        unsupported.refuse_unsupported(source_type, raw)
         if source_ref is not None:
             payload["source_ref"] = check_text(source_ref, field="source_ref")
         if occurred_at is not None:

@@ -35,7 +35,8 @@ def latest_first(found: Sequence[Evidence], question: str) -> list[Evidence]:
 
     A correction repeats most of what it corrects and adds what is right. What moves up takes the score of the place.
     """
-    out, asked, named = list(found), frozenset(search_terms(question)), frozenset(wholes(question))
+    out, asked = list(found), frozenset(search_terms(question))
+    named = asked.intersection(wholes(question)) | {term for term in asked if _holds_figures(term)}
     terms = {one.item.id: frozenset(search_terms(one.item.content)) for one in out[:COMPARED] if _comparable(one.item)}
     for later in found[:COMPARED]:
         if later.item.id not in terms:
@@ -43,12 +44,16 @@ def latest_first(found: Sequence[Evidence], question: str) -> list[Evidence]:
         place = out.index(later)
         for earlier in out[: min(place, COMPARED)]:
             if earlier.item.id not in terms or not named & terms[earlier.item.id] <= terms[later.item.id]:
-                continue  # an identifier that the question names stands in the earlier one alone
+                continue  # an identifier or number that the question names stands in the earlier one alone
             if _restates(later.item, earlier.item, terms, asked):
                 target = out.index(earlier)
                 out.insert(target, _raised(out.pop(place), earlier))
                 break
     return out
+
+
+def _holds_figures(term: str) -> bool:
+    return any(map(str.isdigit, term))
 
 
 def _raised(later: Evidence, earlier: Evidence) -> Evidence:
