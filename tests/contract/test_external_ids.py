@@ -130,7 +130,7 @@ def test_a_name_is_exported_and_erased_with_its_item(memory: Memory, tmp_path: P
 def test_named_items_are_listed_by_name_and_by_their_last_change(memory: Memory) -> None:
     lane = make_scope(user_id="ann").write_lane
     named = NamedItems(memory.stages.database, memory.tenant, lane)
-    assert (named.names("a:", "a;"), named.rows("a:", "a;"), named.row("a:1"), named.find("a:1")) == (
+    assert (named.heads("a:", "a;", until=":"), named.rows("a:", "a;"), named.row("a:1"), named.find("a:1")) == (
         [],
         [],
         None,
@@ -142,7 +142,8 @@ def test_named_items_are_listed_by_name_and_by_their_last_change(memory: Memory)
     ]
     memory.delete(ids[4])
     memory.update(ids[0], metadata={"n": 7})
-    assert sorted(named.names("a:", "a;")) == ["a:1", "a:2", "a:茶"]
+    assert sorted(named.heads("", "z", until=":")) == ["a", "b"]
+    assert named.heads("a:", "a;", until=":") == ["a"]
     assert [row.external_id for row in named.rows("a:", "a;")] == ["a:1", "a:茶", "a:2"]
     assert [row.id for row in named.rows("a:", "a;", limit=1, offset=1)] == [ids[3]]
     row, item = named.row("a:1"), memory.get(ids[0])

@@ -42,10 +42,6 @@ class Naming:
         except InputError:
             return self._hashed(name)
 
-    def name(self, external_id: str) -> str:
-        """Give the name of an external id that is not a hash."""
-        return external_id.removeprefix(f"{self.prefix}:")
-
     @property
     def hashes(self) -> tuple[str, str]:
         """Where the hashes lie: "$" is the character after "#"."""
@@ -99,10 +95,10 @@ class KeyedItems:
         span = (f"{self.naming.prefix}:{low}", f"{self.naming.prefix}:{high}" if high else f"{self.naming.prefix};")
         return self._named.rows(*span, limit=limit, offset=offset)
 
-    def names(self) -> list[str]:
-        """Give the names of all items but the odd ones."""
-        found = self._named.names(f"{self.naming.prefix}:", f"{self.naming.prefix};")
-        return [self.naming.name(one) for one in found]
+    def heads(self, until: str) -> list[str]:
+        """Give what stands ahead of the first ``until`` in the names of all items but the odd ones, each once."""
+        found = self._named.heads(f"{self.naming.prefix}:", f"{self.naming.prefix};", until=until)
+        return [one.removeprefix(f"{self.naming.prefix}:") for one in found]
 
     def odd(self) -> list[NamedRow]:
         """Give the items that no span of names holds: of names that are too long, and those made without one."""

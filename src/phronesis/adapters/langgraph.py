@@ -146,8 +146,9 @@ class PhronesisStore(base.BaseStore):
         return {one.item.id: one.score for one in found if one.item.id in rows}
 
     def _namespaces(self, op: Any) -> list[tuple[str, ...]]:
-        paths = {name.partition("..")[0] for name in self._items.names()}
-        there = {tuple(path.split(".")) for path in paths} | {_namespace_of(row) for row in self._items.odd()}
+        there = {tuple(path.split(".")) for path in self._items.heads("..")} | {
+            _namespace_of(row) for row in self._items.odd()
+        }
         conditions = op.match_conditions or ()
         found = {one[: op.max_depth] for one in there if all(_lies(one, condition) for condition in conditions)}
         return sorted(found)[max(op.offset, 0) :][: max(op.limit, 0)]

@@ -1,4 +1,4 @@
-"""Items by a caller's own names (``external_id``), few columns of each: one, all between two names, or the names."""
+"""Items by a caller's own names (``external_id``), few columns of each: one, those between two names, their heads."""
 
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -35,7 +35,6 @@ _ONE: Final = sa.select(*_COLUMNS).where(
     items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
     items.c.external_id == sa.bindparam("x"), *_LIVE,
 )  # fmt: skip
-_NAMES: Final = sa.select(items.c.external_id).where(*_SHOWN)
 _ALL: Final = sa.select(*_COLUMNS).where(*_SHOWN).order_by(*_NEWEST)
 _PAGE: Final = (
     sa.select(items.c.id).where(*_SHOWN).order_by(*_NEWEST)
@@ -49,9 +48,24 @@ def row_named(unit: Unit, lane: Lane, external_id: str) -> NamedRow | None:
     return NamedRow(*found[-1]) if found else None
 
 
-def names_between(unit: Unit, lane: Lane, low: str, high: str) -> list[str]:
-    """Give the names from ``low`` up to ``high``, without it, of the items that ordinary reads show, in no order."""
-    return [row[0] for row in fetch(unit, _NAMES, _bound(unit, lane, low, high))]
+def heads_between(unit: Unit, lane: Lane, low: str, high: str, *, until: str) -> list[str]:
+    """Give what stands ahead of the first ``until`` in the names of the items that ordinary reads show, each once.
+
+    Names from ``low`` up to ``high``, without it; one that lacks ``until`` has no head that counts.
+    """
+    bound = {**_bound(unit, lane, low, high), "until": until}
+    return [row[0] for row in fetch(unit, _heads(unit.dialect), bound)]
+
+
+@cache
+def _heads(dialect: str) -> sa.Select[Any]:
+    name, until = items.c.external_id, sa.bindparam("until", type_=sa.Text)
+    one: sa.ColumnClause[int] = sa.literal_column("1")
+    if dialect == "postgresql":
+        head = sa.func.split_part(name, until, one)
+    else:
+        head = sa.func.substr(name, one, sa.func.instr(name, until) - one)
+    return sa.select(head).where(*_SHOWN).distinct()
 
 
 def rows_between(
