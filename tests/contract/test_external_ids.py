@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
+from phronesis.core.instants import to_micros
+from phronesis.core.scope import make_scope
 from phronesis.errors import Conflict, InputError, NotFound
+from phronesis.recall.named import NamedItems
 
 
 @pytest.fixture
@@ -78,6 +81,19 @@ def test_what_was_deleted_gives_its_name_up_and_comes_back_without_it(memory: Me
     assert memory.get(external_id="doc").id == second.id
 
 
+def test_an_update_names_an_item_and_names_it_anew(memory: Memory) -> None:
+    first = memory.add("First.", kind="fact", external_id="a").items[0]
+    second = memory.add("Second.", kind="fact").items[0]
+    named = memory.update(second.id, external_id="b")
+    with pytest.raises(Conflict):
+        memory.update(second.id, external_id="a")
+    memory.update(second.id, external_id="a", idempotency_key="k")
+    memory.update(first.id, external_id="c")
+    assert [memory.get(external_id=name).id for name in "bc"] == [second.id, first.id]
+    memory.rollback(named.entry_id)
+    assert memory.get(second.id).external_id is None
+
+
 def test_each_message_may_have_its_own_name(memory: Memory) -> None:
     said = [{"role": "user", "content": f"Line {n}.", "external_id": f"line:{n}"} for n in range(3)]
     memory.add(said[:2], infer=False, session_id="s")
@@ -109,6 +125,32 @@ def test_a_name_is_exported_and_erased_with_its_item(memory: Memory, tmp_path: P
     assert "@example.org" not in (tmp_path / "after").read_text("utf-8")
     with pytest.raises(NotFound):
         memory.get(external_id="ann@example.org 4111111111111111")
+
+
+def test_named_items_are_listed_by_name_and_by_their_last_change(memory: Memory) -> None:
+    lane = make_scope(user_id="ann").write_lane
+    named = NamedItems(memory.stages.database, memory.tenant, lane)
+    assert (named.heads("a:", "a;", until=":"), named.rows("a:", "a;"), named.row("a:1"), named.find("a:1")) == (
+        [],
+        [],
+        None,
+        None,
+    )
+    ids = [
+        memory.add(f"Line {n}.", kind="fact", user_id="ann", external_id=name, metadata={"n": n}).items[0].id
+        for n, name in enumerate(["a:1", "a:2", "b:1", "a:茶", "a:4"])
+    ]
+    memory.delete(ids[4])
+    memory.update(ids[0], metadata={"n": 7})
+    assert sorted(named.heads("", "z", until=":")) == ["a", "b"]
+    assert named.heads("a:", "a;", until=":") == ["a"]
+    assert [row.external_id for row in named.rows("a:", "a;")] == ["a:1", "a:茶", "a:2"]
+    assert [row.id for row in named.rows("a:", "a;", limit=1, offset=1)] == [ids[3]]
+    row, item = named.row("a:1"), memory.get(ids[0])
+    assert row is not None
+    assert (row.id, row.metadata, row.updated_at) == (item.id, {"n": 7}, to_micros(item.updated_at))
+    assert named.find("a:1") == item
+    assert named.row("a:4") is None
 
 
 @pytest.mark.parametrize("wrong", ["", 7, "a\nb", "x" * 257])

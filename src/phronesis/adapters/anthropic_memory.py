@@ -11,7 +11,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from phronesis.adapters.file_texts import edited, listing, numbered, placed, replaced
-from phronesis.adapters.keyed_items import KeyedItems
+from phronesis.adapters.keyed_items import KeyedItems, Naming
 from phronesis.core.items import Item
 from phronesis.core.results import HistoryEvent
 from phronesis.core.text import is_storable, storable
@@ -19,7 +19,7 @@ from phronesis.errors import InputError, MissingExtra, NotFound
 from phronesis.memory import Memory
 
 ROOT: Final = "/memories"
-_SUBJECT: Final = "memory file"
+_NAMING: Final = Naming(subject="memory file", prefix="memory_file", member="path")
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "view": ("path",),
     "create": ("path", "file_text"),
@@ -39,7 +39,7 @@ class MemoryFiles:
     """
 
     def __init__(self, memory: Memory, *, user_id: str | None = None, namespace: str = "memory_files") -> None:
-        self._items = KeyedItems(memory, subject=_SUBJECT, name_in="path", user_id=user_id, namespace=namespace)
+        self._items = KeyedItems(memory, _NAMING, user_id=user_id, namespace=namespace)
         self._opened: Memory | None = None
 
     @classmethod
@@ -213,8 +213,7 @@ class MemoryFiles:
 
     def _edit(self, item: Item, text: str, *, path: str | None = None) -> None:
         name = item.metadata["path"] if path is None else path
-        content, metadata = _kept(name, text)
-        self._items.edit(item, content, {**metadata, "path": name})
+        self._items.edit(item, name, *_kept(name, text))
 
 
 def _checked(path: str) -> str:

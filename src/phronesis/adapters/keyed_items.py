@@ -1,35 +1,72 @@
 """Items that a framework finds by a name of its own: a file by its path, a document by its namespace and key.
 
-Each is one item of a lane, with its name in ``metadata``: giving it other words, or another name, is an edit with a
+Each is one item of a lane, its name its ``external_id`` and in ``metadata``: giving it other words is an edit with a
 history that can be rolled back, and removing it archives it.
 """
 
+import hashlib
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
+from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
+from phronesis.core.scope import make_scope
+from phronesis.core.text import MAX_ID_LENGTH, check_id
+from phronesis.errors import Conflict, InputError
 from phronesis.memory import Memory
+from phronesis.recall.named import NamedItems
+from phronesis.storage.named_items import NamedRow
 
 KIND: Final = "fact"
 _PAGE: Final = 1_000
 """Items that one listing gives; longer ones are read page by page."""
 
+_UNNAMED: Final[Mapping[str, Any]] = {"external_id": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """How an adapter names its items: ``prefix`` is before each ``external_id``, ``member`` the metadata's name."""
+
+    subject: str
+    prefix: str
+    member: str
+
+    def external_id(self, name: str) -> str:
+        """Give the external id of a name: the name itself, or its hash where it is too long or no id."""
+        named = f"{self.prefix}:{name}"
+        try:
+            return check_id(named, field="name") if len(named) <= MAX_ID_LENGTH else self._hashed(name)
+        except InputError:
+            return self._hashed(name)
+
+    @property
+    def hashes(self) -> tuple[str, str]:
+        """Where the hashes lie: "$" is the character after "#"."""
+        return f"{self.prefix}#", f"{self.prefix}$"
+
+    def _hashed(self, name: str) -> str:
+        return f"{self.prefix}#{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
 
 class KeyedItems:
     """The items about one ``subject`` in one lane: a user's, else a shared namespace. Thread-safe.
 
-    Two processes that put the same new name at the same moment make two items of it: the one that changed last counts,
-    and removing takes both.
+    Items without an external id, which versions before 0.3 made, are found by their metadata, where there are any when
+    the first is looked for.
     """
 
-    def __init__(self, memory: Memory, *, subject: str, name_in: str, user_id: str | None, namespace: str) -> None:
+    def __init__(self, memory: Memory, naming: Naming, *, user_id: str | None, namespace: str) -> None:
         self.memory = memory
+        self.naming = naming
         self.lock = threading.RLock()
-        self._subject = subject
-        self._name_in = name_in
         self._user_id = user_id
         self._namespace = namespace
+        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
+        self._named = NamedItems(memory.stages.database, memory.tenant, lane)
+        self._has_unnamed: bool | None = None
 
     @property
     def scope(self) -> dict[str, Any]:
@@ -38,14 +75,36 @@ class KeyedItems:
 
     def find(self, name: str) -> Item | None:
         """Give the item of a name, or None."""
-        return max(self._named(name), key=_age, default=None)
+        return self._named.find(self.naming.external_id(name)) or max(self._unnamed(name), key=_age, default=None)
+
+    def row(self, name: str) -> NamedRow | None:
+        """Give what is to be shown of the item of a name, or None."""
+        row = self._named.row(self.naming.external_id(name))
+        unnamed = None if row is not None else max(self._unnamed(name), key=_age, default=None)
+        return row if unnamed is None else _row(unnamed)
 
     def matching(self, filters: Mapping[str, Any] | None = None) -> list[Item]:
         """Give all items that meet ``filters``, one for each name, those first that changed last."""
         found: dict[str, Item] = {}
         for item in sorted(self._listed(filters), key=_age, reverse=True):
-            found.setdefault(item.metadata[self._name_in], item)
+            found.setdefault(item.metadata[self.naming.member], item)
         return list(found.values())
+
+    def between(self, low: str, high: str, *, limit: int | None = None, offset: int = 0) -> list[NamedRow]:
+        """Give the items whose names lie from ``low`` up to ``high``, without it, those first that changed last."""
+        span = (f"{self.naming.prefix}:{low}", f"{self.naming.prefix}:{high}" if high else f"{self.naming.prefix};")
+        return self._named.rows(*span, limit=limit, offset=offset)
+
+    def heads(self, until: str) -> list[str]:
+        """Give what stands ahead of the first ``until`` in the names of all items but the odd ones, each once."""
+        found = self._named.heads(f"{self.naming.prefix}:", f"{self.naming.prefix};", until=until)
+        return [one.removeprefix(f"{self.naming.prefix}:") for one in found]
+
+    def odd(self) -> list[NamedRow]:
+        """Give the items that no span of names holds: of names that are too long, and those made without one."""
+        rows = self._named.rows(*self.naming.hashes)
+        unnamed = self.matching(_UNNAMED) if self._looks_for_unnamed() else []
+        return rows + [_row(one) for one in unnamed]
 
     def put(self, name: str, content: str, metadata: Mapping[str, Any]) -> None:
         """Give a name these words: a new version of its item, or its first.
@@ -55,18 +114,29 @@ class KeyedItems:
         with self.lock:
             item = self.find(name)
             if item is None:
-                self._add(name, content, metadata)
-            else:
-                self.edit(item, content, metadata)
+                try:
+                    self._add(name, content, metadata)
+                except Conflict:  # another process was first
+                    item = self.find(name)
+                    if item is None:
+                        raise
+                else:
+                    return
+            self.edit(item, name, content, metadata)
 
-    def edit(self, item: Item, content: str, metadata: Mapping[str, Any]) -> None:
-        """Give an item other words and metadata; its history goes on."""
-        self.memory.update(item.id, content=content, metadata=metadata)
+    def edit(self, item: Item, name: str, content: str, metadata: Mapping[str, Any]) -> None:
+        """Give an item a name, words and metadata; its history goes on."""
+        external_id = self.naming.external_id(name)
+        self.memory.update(
+            item.id, content=content, metadata={**metadata, self.naming.member: name},
+            external_id=None if item.external_id == external_id else external_id,
+        )  # fmt: skip
 
     def remove(self, name: str) -> bool:
         """Archive what goes by a name; whether there was anything."""
         with self.lock:
-            items = list(self._named(name))
+            named = self._named.find(self.naming.external_id(name))
+            items = [*self._unnamed(name), *([] if named is None else [named])]
             for item in items:
                 self.memory.delete(item.id)
             return bool(items)
@@ -74,21 +144,33 @@ class KeyedItems:
     def _add(self, name: str, content: str, metadata: Mapping[str, Any]) -> None:
         given = {field: value for field, value in metadata.items() if value is not None}
         self.memory.add(
-            content, kind=KIND, subject=self._subject, metadata={**given, self._name_in: name},
-            user_id=self._user_id, namespace=self._namespace,
+            content, kind=KIND, subject=self.naming.subject, metadata={**given, self.naming.member: name},
+            external_id=self.naming.external_id(name), user_id=self._user_id, namespace=self._namespace,
         )  # fmt: skip
 
-    def _named(self, name: str) -> Iterator[Item]:
-        return self._listed({f"metadata.{self._name_in}": name})
+    def _unnamed(self, name: str) -> list[Item]:
+        if not self._looks_for_unnamed():
+            return []
+        return list(self._listed({**_UNNAMED, f"metadata.{self.naming.member}": name}))
+
+    def _looks_for_unnamed(self) -> bool:
+        if self._has_unnamed is None:
+            self._has_unnamed = any(True for _ in self._listed(_UNNAMED))
+        return self._has_unnamed
 
     def _listed(self, filters: Mapping[str, Any] | None) -> Iterator[Item]:
+        asked: Sequence[Mapping[str, Any]] = [{"subject": self.naming.subject}, filters or {}]
         cursor = None
         while True:
-            page = self.memory.get_all(**self.scope, filters=filters, limit=_PAGE, cursor=cursor)
-            yield from (item for item in page if item.user_id == self._user_id and item.subject == self._subject)
+            page = self.memory.get_all(**self.scope, filters={"AND": asked}, limit=_PAGE, cursor=cursor)
+            yield from (item for item in page if item.user_id == self._user_id)
             cursor = page.next_cursor
             if cursor is None:
                 return
+
+
+def _row(item: Item) -> NamedRow:
+    return NamedRow(item.id, item.external_id, item.metadata, to_micros(item.recorded_at), to_micros(item.updated_at))
 
 
 def _age(item: Item) -> tuple[Any, str]:

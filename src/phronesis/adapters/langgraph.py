@@ -9,19 +9,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from phronesis.adapters.keyed_items import KeyedItems
-from phronesis.core.items import Item
+from phronesis.adapters.keyed_items import KeyedItems, Naming
+from phronesis.core.instants import from_micros
 from phronesis.core.results import HistoryEvent
 from phronesis.core.text import is_storable, storable
 from phronesis.errors import InputError, MissingExtra
 from phronesis.memory import Memory
+from phronesis.storage.named_items import NamedRow
 
 try:
     from langgraph.store import base
 except ImportError as missing:
     raise MissingExtra("phronesis.adapters.langgraph needs LangGraph: pip install langgraph") from missing
 
-_SUBJECT: Final = "LangGraph store"
+_NAMING: Final = Naming(subject="LangGraph store", prefix="langgraph", member="name")
 _MOST: Final = 10_000
 """Results of one search of a Memory."""
 
@@ -50,7 +51,7 @@ class PhronesisStore(base.BaseStore):
         ``index={"fields": ["text", "notes[*].title"]}`` names what of a value is searched, the whole by default; its
         ``embed`` and ``dims`` count for nothing, since the encoder is the Memory's.
         """
-        self._items = KeyedItems(memory, subject=_SUBJECT, name_in="name", user_id=user_id, namespace=namespace)
+        self._items = KeyedItems(memory, _NAMING, user_id=user_id, namespace=namespace)
         self._fields: Sequence[str] = (index or {}).get("fields") or ["$"]
 
     @classmethod
@@ -110,8 +111,8 @@ class PhronesisStore(base.BaseStore):
 
     def _read(self, op: Any) -> Any:
         if isinstance(op, base.GetOp):
-            item = self._items.find(_name(op.namespace, op.key))
-            return None if item is None else base.Item(**_fields_of(item))
+            row = self._items.row(_name(op.namespace, op.key))
+            return None if row is None else base.Item(**_fields_of(row))
         if isinstance(op, base.SearchOp):
             return self._search(op)
         if isinstance(op, base.ListNamespacesOp):
@@ -121,19 +122,33 @@ class PhronesisStore(base.BaseStore):
         raise InputError(f"unknown operation {type(op).__name__}", field="ops")
 
     def _search(self, op: Any) -> list[Any]:
-        within = _below(op.namespace_prefix)
-        items = {item.id: item for item in self._items.matching(within) if _meets(item, op.filter or {})}
-        scores: dict[str, float] = {}
-        if items and op.query and op.query.strip():
-            ranked = {"AND": [within or {}, {"metadata.ranked": True}]}
-            found = self.memory.search(op.query, **self._items.scope, filters=ranked, limit=_MOST)
-            scores = {one.item.id: one.score for one in found if one.item.id in items}
-        order = [*scores, *(item_id for item_id in items if item_id not in scores)]
-        shown = order[max(op.offset, 0) :][: max(op.limit, 0)]
-        return [base.SearchItem(**_fields_of(items[one]), score=scores.get(one)) for one in shown]
+        first, limit = max(op.offset, 0), max(op.limit, 0)
+        odd = self._items.odd()
+        ranks = bool(op.query and op.query.strip())
+        if not (ranks or op.filter or odd):
+            page = self._items.between(*_span(op.namespace_prefix), limit=limit, offset=first)
+            return [base.SearchItem(**_fields_of(row), score=None) for row in page]
+        there = self._items.between(*_span(op.namespace_prefix))
+        if odd:
+            there += [
+                row for row in odd if _namespace_of(row)[: len(op.namespace_prefix)] == tuple(op.namespace_prefix)
+            ]
+            there.sort(key=lambda row: (row.updated_at, row.id), reverse=True)
+        rows = {row.id: row for row in there if _meets(row, op.filter or {})}
+        scores = self._scores(op.query, op.namespace_prefix, rows) if rows and ranks else {}
+        order = [*scores, *(item_id for item_id in rows if item_id not in scores)]
+        shown = order[first : first + limit]
+        return [base.SearchItem(**_fields_of(rows[one]), score=scores.get(one)) for one in shown]
+
+    def _scores(self, query: str, prefix: Sequence[str], rows: Mapping[str, NamedRow]) -> dict[str, float]:
+        ranked = {"AND": [_below(prefix) or {}, {"metadata.ranked": True}]}
+        found = self.memory.search(query, **self._items.scope, filters=ranked, limit=_MOST)
+        return {one.item.id: one.score for one in found if one.item.id in rows}
 
     def _namespaces(self, op: Any) -> list[tuple[str, ...]]:
-        there = {tuple(item.metadata["namespace"].split(".")) for item in self._items.matching()}
+        there = {tuple(path.split(".")) for path in self._items.heads("..")} | {
+            _namespace_of(row) for row in self._items.odd()
+        }
         conditions = op.match_conditions or ()
         found = {one[: op.max_depth] for one in there if all(_lies(one, condition) for condition in conditions)}
         return sorted(found)[max(op.offset, 0) :][: max(op.limit, 0)]
@@ -144,6 +159,12 @@ def _name(namespace: Sequence[str], key: str) -> str:
     return f"{'.'.join(namespace)}..{key}"
 
 
+def _span(prefix: Sequence[str]) -> tuple[str, str]:
+    """Give where the names of a namespace and of all below it lie: "/" is the character after "."."""
+    path = ".".join(prefix)
+    return (f"{path}.", f"{path}/") if path else ("", "")
+
+
 def _below(prefix: Sequence[str]) -> dict[str, Any] | None:
     """Give the filter of a namespace and all below it: "/" is the character after "."."""
     if not prefix:
@@ -152,10 +173,13 @@ def _below(prefix: Sequence[str]) -> dict[str, Any] | None:
     return {"OR": [{"metadata.namespace": path}, {"metadata.namespace": {"gte": f"{path}.", "lt": f"{path}/"}}]}
 
 
-def _fields_of(item: Item) -> dict[str, Any]:
-    kept = item.metadata
-    return {"namespace": tuple(kept["namespace"].split(".")), "key": kept["key"], "value": json.loads(kept["value"]),
-            "created_at": item.recorded_at, "updated_at": item.updated_at}  # fmt: skip
+def _namespace_of(row: NamedRow) -> tuple[str, ...]:
+    return tuple(row.metadata["namespace"].split("."))
+
+
+def _fields_of(row: NamedRow) -> dict[str, Any]:
+    return {"namespace": _namespace_of(row), "key": row.metadata["key"], "value": json.loads(row.metadata["value"]),
+            "created_at": from_micros(row.recorded_at), "updated_at": from_micros(row.updated_at)}  # fmt: skip
 
 
 def _lies(namespace: tuple[str, ...], condition: Any) -> bool:
@@ -168,8 +192,8 @@ def _lies(namespace: tuple[str, ...], condition: Any) -> bool:
     return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
 
 
-def _meets(item: Item, wanted: Mapping[str, Any]) -> bool:
-    value = json.loads(item.metadata["value"]) if wanted else {}
+def _meets(row: NamedRow, wanted: Mapping[str, Any]) -> bool:
+    value = json.loads(row.metadata["value"]) if wanted else {}
     return all(_fits(value.get(name), one) for name, one in wanted.items())
 
 

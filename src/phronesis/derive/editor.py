@@ -13,6 +13,7 @@ from phronesis.core.scope import LaneName
 from phronesis.core.statements import STATED
 from phronesis.derive.edits import DECIDED_ROLE, UPDATE
 from phronesis.derive.erasure_plan import ERASE
+from phronesis.derive.external_ids import name_taken
 from phronesis.derive.rollback import ROLLBACK, find_undo
 from phronesis.derive.writer import Writer, Written
 from phronesis.errors import InputError, NotFound, RollbackConflict, VersionConflict
@@ -23,6 +24,7 @@ from phronesis.storage.eligible import Wanted
 from phronesis.storage.lane_view import LaneView
 from phronesis.storage.lanes import Lane, find_lane, get_lane
 from phronesis.storage.log import find_entry, read_outcomes
+from phronesis.truth.inputs import EXTERNAL_ID
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +66,18 @@ class Editor:
         """
         with self.database.transaction(call.tenant, "read") as unit:
             lane, item = find_item(unit, item_id)
+            named = LaneView(unit, lane).named(payload[EXTERNAL_ID]) if EXTERNAL_ID in payload else None
+        if named is not None and named.id != item_id and call.idempotency_key is None:
+            raise name_taken(named)
         _check_change(item, payload)
         expected = payload.get("expected_version")
         if expected is not None and expected != item.version and call.idempotency_key is None:
             raise moved_on(item, expected)
         form = self.forms.get(item.kind)
         if form is not None and verb == UPDATE and "content" in payload:
+            if EXTERNAL_ID in payload:
+                raise InputError(f"give an item of kind {item.kind} its name and its words in two calls",
+                                 field=EXTERNAL_ID)  # fmt: skip
             others = {name: value for name, value in payload.items() if name != "content"}
             verb, payload = form.verb, {**form.read(payload["content"]), **others}
         written = self._write(call, lane.lane_id, verb, {"item_id": item_id, **payload})

@@ -7,6 +7,7 @@ from phronesis.core.changes import Changes, Patch
 from phronesis.core.entries import Entry, is_erased
 from phronesis.core.instants import parse_moment
 from phronesis.core.items import Item
+from phronesis.derive.external_ids import renamed
 from phronesis.derive.handler import Handler, Outcomes
 from phronesis.derive.rereading import corrected, reread
 from phronesis.storage.lane_view import LaneView
@@ -49,7 +50,7 @@ def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     item = view.item(payload["item_id"])
     if item is None or is_stale(item, payload, outcomes):
         return Changes()
-    fields = edited_fields(item, payload) | corrected(item, entry, outcomes)
+    fields = edited_fields(item, payload) | renamed(view, item, payload) | corrected(item, entry, outcomes)
     return Changes(patches=[Patch(item.id, fields, payload.get("reason") or "updated")])
 
 

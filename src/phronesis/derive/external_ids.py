@@ -11,11 +11,28 @@ from phronesis.core.changes import Changes, Patch
 from phronesis.core.entries import Entry
 from phronesis.core.items import Item
 from phronesis.derive.replacement import SUPERSEDES
+from phronesis.errors import Conflict
 from phronesis.storage.lane_view import LaneView
 from phronesis.truth.inputs import EXTERNAL_ID
 
 NAMED_SINCE: Final = 2
 """The version of entries with messages in which a message's ``external_id`` is its item's name."""
+
+
+def name_taken(item: Item) -> Conflict:
+    """Give the error of a call that gives the name of one item to another."""
+    return Conflict(
+        f"external_id {item.external_id!r:.80} is that of item {item.id}, which says something else: change that item"
+        " with update, replace it with supersedes, or delete it first",
+        field=EXTERNAL_ID, details={"id": item.id},
+    )  # fmt: skip
+
+
+def renamed(view: LaneView, item: Item, payload: Mapping[str, Any]) -> dict[str, str]:
+    """Give the field of an update that names an item; {} where another has the name."""
+    external_id = payload.get(EXTERNAL_ID)
+    held = None if external_id is None else view.named(external_id)
+    return {} if external_id is None or (held is not None and held.id != item.id) else {EXTERNAL_ID: external_id}
 
 
 def is_taken(view: LaneView, entry: Entry, external_id: str) -> bool:

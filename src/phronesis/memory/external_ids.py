@@ -6,9 +6,10 @@ from typing import Any
 
 from phronesis.core.items import Item
 from phronesis.core.scope import LaneName
+from phronesis.derive.external_ids import name_taken
 from phronesis.derive.extraction import message_text
 from phronesis.derive.replacement import SUPERSEDES
-from phronesis.errors import Conflict, InputError, NotFound
+from phronesis.errors import InputError, NotFound
 from phronesis.memory.inside import Stages
 from phronesis.recall.past import held_at, known_at
 from phronesis.storage.eligible import Wanted
@@ -62,7 +63,7 @@ class Names:
         for item in found:
             replaced = item.id in self.payload.get(SUPERSEDES, ())
             if not replaced and (item.kind, item.content) != (kind, texts[str(item.external_id)]):
-                raise _taken(item)
+                raise name_taken(item)
         return [item for item in found if item.id not in self.payload.get(SUPERSEDES, ())]
 
     def _given(self) -> bool:
@@ -86,11 +87,3 @@ def item_named(stages: Stages, tenant: str, lane: LaneName, external_id: str, wa
             " id, or found by filters on external_id and status", field=EXTERNAL_ID,
         )  # fmt: skip
     return found[-1]
-
-
-def _taken(item: Item) -> Conflict:
-    return Conflict(
-        f"external_id {item.external_id!r:.80} is that of item {item.id}, which says something else: change that item"
-        " with update, replace it with supersedes, or delete it first",
-        field=EXTERNAL_ID, details={"id": item.id},
-    )  # fmt: skip

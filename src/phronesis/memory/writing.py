@@ -169,13 +169,14 @@ class Writing(Inside):
         value: Any = None,
         metadata: Mapping[str, Any] | None = None,
         valid_to: Moment | None = None,
+        external_id: str | None = None,
         expected_version: int | None = None,
         reason: str | None = None,
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
-        """Give an item new words, a value, metadata (merged; None removes a key) or an end of validity.
+        """Give an item new words, a value, metadata (merged; None removes a key), an end of validity or another name.
 
         History keeps the old, and `rollback` of the entry brings it back, an item without an end too. With new words
         and no ``value``, the value of an item under a key of docs/memory-types.md is read from the words; where they
@@ -183,15 +184,16 @@ class Writing(Inside):
         stays. Under a key of your own the value stays until you give another.
 
         InputError when ``valid_to`` lies on a day before the item's ``valid_from``; VersionConflict when
-        ``expected_version`` is given and is not the item's.
+        ``expected_version`` is given and is not the item's; Conflict when another item has the ``external_id``.
         """
-        if content is None and value is None and metadata is None and valid_to is None:
-            raise InputError("update needs content, value, metadata or valid_to", field="content")
+        if content is None and value is None and metadata is None and valid_to is None and external_id is None:
+            raise InputError("update needs content, value, metadata, valid_to or external_id", field="content")
         payload = {
             "content": None if content is None else check_text(content, field="content"),
             "value": plain(value, field="value"),
             "metadata": None if metadata is None else inputs.metadata(metadata),
             "valid_to": inputs.moment(valid_to, field="valid_to"),
+            EXTERNAL_ID: None if external_id is None else check_id(external_id, field=EXTERNAL_ID),
             "expected_version": inputs.version(expected_version),
         }
         return self._edit(id, "update", payload, reason, self._call(actor, idempotency_key, wait))

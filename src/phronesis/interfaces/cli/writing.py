@@ -87,6 +87,7 @@ def add(
 @click.option("--value", metavar="JSON", type=JsonValue(text=True), help="Its value, if TEXT does not plainly say it.")
 @click.option("--metadata", metavar="JSON", type=JsonValue(), help="Merged into what is there; null removes a key.")
 @click.option("--valid-to", metavar="TIME", help="Until when it held.")
+@click.option("--external-id", metavar="NAME", help="Your own name for it.")
 @click.option("--expected-version", metavar="N", type=int, help="Refuse if somebody else changed it meanwhile.")
 @click.option("--reason", metavar="TEXT", help="Kept in the history.")
 @with_store

@@ -67,6 +67,7 @@ class Change(Body):
     value: Any = None
     metadata: Object | None = None
     valid_to: Time | None = None
+    external_id: str | None = None
     reason: str | None = None
 
 
