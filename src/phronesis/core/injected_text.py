@@ -164,6 +164,6 @@ def _merged(spans: Iterable[Span]) -> list[Span]:
     for start, end in sorted(spans):
         if out and start <= out[-1][1]:
             out[-1] = (out[-1][0], max(end, out[-1][1]))
-        elif start < end:
+        else:
             out.append((start, end))
     return out

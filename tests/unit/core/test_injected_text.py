@@ -18,6 +18,7 @@ CONTEXT = f"# System\nProfile:\n[mem:{ID}] I live in Lyon\n\n# Memory\n{FENCED}\
         (f"{CONTEXT}\nI moved to Paris.", "I moved to Paris."),
         (f"I moved to Paris.\n{CONTEXT}", "I moved to Paris."),
         (f"{FENCED}\nI moved to Paris.", "I moved to Paris."),
+        (f"# Memory\n{FENCED}\nI moved to Paris.", "I moved to Paris."),
         (f"Before. {FENCED} After.", "Before.\nAfter."),
         (f"> [mem:{ID}] I live in Lyon\nnot any more", "not any more"),
         ("- [m1] (2026-05-01, user) Home city: Lyon\n不再是了", "不再是了"),

@@ -15,6 +15,7 @@ from phronesis.core.experience.drafts import Artifact
         ("raised json.decoder.JSONDecodeError", ["error_type:json.decoder.JSONDecodeError"]),
         ("error TS2345 and ECONNRESET", ["error_type:TS2345", "error_type:ECONNRESET"]),
         ("use Nat.add_comm here", ["lemma:Nat.add_comm"]),
+        ("use 'Nat.add_comm' here", ["lemma:Nat.add_comm"]),
         ("the `simp` call", ["concept:simp"]),
         ("`app.py` is app.py", ["file:app.py"]),
         ("nothing of the kind. At all", []),
