@@ -26,7 +26,7 @@ FEWEST: Final = 3
 """Shared terms below which two texts are alike by chance; one fewer where not all of them are the question's own."""
 
 ANSWERING: Final = 0.5
-"""The share of the question's terms in the earlier text that the later one must hold too, where no identifier tells that
+"""The share of the earlier text's terms of the question that the later one must hold too, unless an identifier tells that
 both are about the same thing: what holds fewer answers another question."""
 
 
