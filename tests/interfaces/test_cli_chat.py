@@ -105,14 +105,14 @@ def test_why_quotes_the_sources_and_context_shows_what_was_sent(call: Any, talk:
 
 
 def test_forget_shows_asks_and_archives_and_undo_brings_it_back(call: Any, talk: Any) -> None:
-    added = call("add", "我住在杭州。", "--user", "lin", "--session", "old", "--json").json
-    told = talk("/forget 杭州", "no", "/forget 杭州", "all")
-    assert "1. 我住在杭州。" in told.out
+    added = call("add", "门禁卡编号是 4711x。", "--user", "lin", "--session", "old", "--json").json
+    told = talk("/forget 门禁卡", "no", "/forget 门禁卡", "all")
+    assert "1. 门禁卡编号是 4711x。" in told.out
     assert "forget which? numbers, all, or anything else for none\nnothing was forgotten\n" in told.out
     assert told.out.endswith("forgotten: 2; /undo takes it back\n")  # the message, and the fact that was taken from it
     citation = f"mem:{added['items'][0]['id']}"
     assert call("get", citation, "--json").json["status"] == "archived"
-    assert "杭州" not in talk("我住在哪里？").out
+    assert "4711x" not in talk("门禁卡编号是多少？").out
     call("add", "A second secret.", "--user", "lin")
     told = talk("/forget second secret", "all", "/undo", "/undo", "/forget nothing of the kind", "/forget")
     assert "what was forgotten is remembered again\nthere is nothing to take back\n" in told.out
