@@ -10,6 +10,7 @@ def worked(memory: Memory) -> None:
     for n in range(3):
         said = [{"role": "user", "content": f"I live in Kyoto {n}. My sister Anna likes green tea.", "id": f"m{n}"}]
         memory.commit_turn("s", {"messages": said}, user_id="ann")
+    memory.commit_turn("s", {"messages": said}, user_id="ann")  # a message that the session holds already
     fact = memory.add("Anna's cat is called Mio", kind="fact", user_id="ann").items[0]
     memory.update(fact.id, content="Anna's cat is called Momo")
     memory.record_run({"run_id": "r1", "raw": "x"}, user_id="ann")

@@ -59,7 +59,6 @@ items = table(
     text("label", seldom=True),
     text("source_type"),
     text("source_ref", seldom=True),
-    text("external_id", seldom=True),
     text("agent_id", seldom=True),
     text("session_id"),
     text("run_id", seldom=True),
@@ -71,6 +70,7 @@ items = table(
     big("valid_from"),
     big("valid_to", seldom=True),
     json("data", seldom=True),
+    text("external_id", seldom=True),
     sa.CheckConstraint("status IN ('active', 'archived')", name="status"),
     sa.Index(None, "tenant_id", "lane_id", "session_id", "message_id"),
     # Most items are messages, and those are looked for by their session.
