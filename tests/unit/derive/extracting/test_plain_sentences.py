@@ -74,6 +74,8 @@ CHINESE = """
 
 ENGLISH = """
 My name is Ana and I like tea
+My mother's name is Rosa
+My dog's name is Rex
 Hi, I'm Tom
 I'm 34 and I live in Leeds
 I work at Siemens as an engineer
