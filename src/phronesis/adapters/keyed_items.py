@@ -54,7 +54,7 @@ class Naming:
 class KeyedItems:
     """The items about one ``subject`` in one lane: a user's, else a shared namespace. Thread-safe.
 
-    Items without an external id, which versions before 0.3 made, are found by their metadata, where there are any when
+    Items without an external id, which versions without external ids made, are found by their metadata, where there are any when
     the first is looked for.
     """
 
