@@ -245,6 +245,7 @@ def test_every_reading_verb_is_looked_at() -> None:
     looked_at |= {"list_runs", "get_run", "mem_get"}  # the last reads by id; its user is whose run it is noted for
     looked_at |= {"get_user_traits", "list_reflections", "should_reflect"}
     looked_at |= {"review_run"}  # of one run: tests/contract/test_reviews.py
+    looked_at |= {"get"}  # by an external id: tests/contract/test_external_ids.py
     writing = {
         "add",
         "add_reasoning",

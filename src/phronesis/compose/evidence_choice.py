@@ -66,8 +66,8 @@ NOTHING_NEW: Final = "nothing new"
 _Measure = Literal["shares", "support", "relevance"]
 _SHARES: Final = frozenset({*FEATURES, *BONUSES, FURTHER, CROWDED})
 _TOOL_ROLES: Final = frozenset({"tool", "function"})
-_ASKS: Final = re.compile(r"(?:[^.!?。！？\n]++[?？]++\s*+)++")
-"""A message of questions alone: it states nothing. Of the turns that answer LoCoMo's dev questions .2 % are such."""
+_ENDS: Final = ".!。！\n"
+"""What ends a sentence that states something."""
 _WORD: Final = re.compile(r"[^\W\d_\u3400-\u9fff]+(?:['’][^\W\d_]+)*")
 _HAN: Final = re.compile("[\u3400-\u9fff]")
 
@@ -169,9 +169,15 @@ def _unfit(one: Evidence, asked: str, abstaining: Collection[Store], *, tools: b
     if item.role in _TOOL_ROLES and not (tools or released):
         return TOOL
     text = own_text(item.content, hosts=False).text
-    if plain_form(text) == plain_form(asked) or (_ASKS.fullmatch(text.strip()) and not _is_asked_key(one)):
+    if plain_form(text) == plain_form(asked) or (_only_asks(text) and not _is_asked_key(one)):
         return THE_QUESTION
     return NO_CONTENT if _says_nothing(text, one) else None
+
+
+def _only_asks(text: str) -> bool:
+    """Tell whether a text is questions alone: it states nothing. Of the turns that answer LoCoMo's .2 % are such."""
+    shown = text.strip()
+    return shown.endswith(("?", "？")) and not any(mark in shown for mark in _ENDS)
 
 
 def _says_nothing(text: str, one: Evidence) -> bool:

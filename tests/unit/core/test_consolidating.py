@@ -377,6 +377,15 @@ def test_a_place_of_its_own_and_one_that_is_there() -> None:
     assert confirm(new, lane.held["paris1"], ()).into == "paris1"
 
 
+def test_a_value_that_begins_later_ends_the_present_one_then_however_often_it_is_said() -> None:
+    lane = Lane()
+    lane.state("job", "siemens", saying(1))
+    for day in (2, 3):
+        lane.state("job", "philips", saying(day, began=20), ahead=True)
+        assert (lane.held["siemens1"].item.ended, lane.held["siemens1"].item.valid_to) == (None, at(20))
+        assert lane.now("job") == ["philips", "siemens"]
+
+
 @pytest.mark.parametrize(
     ("retention", "ending"),
     [
