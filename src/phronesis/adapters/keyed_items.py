@@ -54,8 +54,8 @@ class Naming:
 class KeyedItems:
     """The items about one ``subject`` in one lane: a user's, else a shared namespace. Thread-safe.
 
-    Items without an external id, which versions without external ids made, are found by their metadata, where there are any when
-    the first is looked for.
+    Items that earlier versions made have no external id: they are found by their metadata, where there are any when the
+    first is looked for.
     """
 
     def __init__(self, memory: Memory, naming: Naming, *, user_id: str | None, namespace: str) -> None:
