@@ -1,11 +1,11 @@
 """From a session and a message to a context: load, plan, retrieve, fuse, compose, in that fixed order."""
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from phronesis.compose.composer import compose
+from phronesis.compose.composer import compose, shown_core
 from phronesis.compose.core_memory import CoreMemory, CorePolicy, core_memory
 from phronesis.compose.disputes import outweighed, side_by_side
 from phronesis.compose.evidence_choice import InCoreMemory, choose_evidence
@@ -71,22 +71,19 @@ class Assembler:
         plan = self.finding.plan(tenant, request, loaded.turns.blocks, resources=loaded.resources, names=loaded.names)
         found = self.finding.find(tenant, request, plan, procedures=loaded.procedures)
         pack, evidence = found.pack, found.evidence
-        candidates, left_out = self._candidates(tenant, request, loaded, found)
-        shown = loaded.core.item_ids.union(one.item.id for one in candidates.evidence)
+        candidates, reasons = self._candidates(tenant, request, loaded, found)
         explain = {
             "steps": ["load", "plan", "retrieve", "fuse", "compose"],
             "plan": pack.plan.to_dict(),
             "retrieved": {**pack.explain, "found": len(evidence), "abstained": pack.abstained,
                           "degraded": [one.to_dict() for one in (*plan.degraded, *pack.degraded)],
                           "ignored_fields": {name: list(fields) for name, fields in pack.ignored_fields.items()},
-                          "outweighed": [one.item.citation for one in evidence
-                                         if one.item.id not in shown and one.item.citation not in left_out],
-                          "left_out": [{"citation": one, "reason": reason} for one, reason in left_out.items()],
+                          **reasons,
                           "why": {e.item.citation: dict(e.why or {}) for e in candidates.evidence}},
             "summary": {"made_by": loaded.summary.made_by, "lines": len(loaded.summary.blocks)},
         }  # fmt: skip
         package = compose(
-            masked(candidates) if self.masks else candidates,
+            self._masked(candidates),
             budget=request.budget,
             counter=self.counter(),
             context_id=new_id(),
@@ -105,7 +102,7 @@ class Assembler:
         core = core_memory(unit, lanes, self.core, wanted, now=request.now)
         summary = WorkingSummary()
         if turns.lane is not None and not whole:
-            summary = working_summary(unit, turns.lane, request.session_id, wanted, apart=core.item_ids,
+            summary = working_summary(unit, turns.lane, request.session_id, wanted, apart=core.words.keys(),
                                       policy=self.summing)  # fmt: skip
         resources = has_documents(unit, [lane.lane_id for lane in lanes])
         names = names_held(unit, lanes, candidates(request.asked)) if request.plan is None else ()
@@ -118,12 +115,20 @@ class Assembler:
 
     def _candidates(
         self, tenant: str, request: Request, loaded: _Loaded, found: Found
-    ) -> tuple[Candidates, Mapping[str, str]]:
-        """Put together what may be shown: evidence with what disputes it, and what was taken from which message.
-
-        Beside it stands why what was found is not among it, by citation.
-        """
-        apart = loaded.core.item_ids
+    ) -> tuple[Candidates, dict[str, Any]]:
+        """Return what may be shown (evidence with what disputes it), and why what was found is not among it."""
+        standing = self._masked(Candidates(
+            user_message=request.message,
+            system_blocks=loaded.core.blocks,
+            working_summary=loaded.summary.blocks,
+            recent_turns=loaded.turns.blocks,
+            held=loaded.held,
+        ))  # fmt: skip
+        # What a small budget cuts from core memory may be evidence.
+        shown = shown_core(
+            dataclasses.replace(standing, evidence=found.evidence), budget=request.budget, counter=self.counter()
+        )
+        apart = frozenset(item_id for item_id in loaded.core.words if f"mem:{item_id}" in shown)
         evidence = [one for one in found.evidence if one.item.id not in apart]
         origins: dict[str, list[str]] = {}
         if loaded.summary.noted or any(one.item.kind != "message" for one in evidence):
@@ -140,19 +145,27 @@ class Assembler:
         leading = {one.item.id for one in found.first}
         chosen = choose_evidence(
             evidence, asked=request.message, abstaining=found.abstaining, origins=origins,
-            core=InCoreMemory(loaded.core.words, [one for one in found.evidence if one.item.id in apart]),
+            core=InCoreMemory([words for item_id, words in loaded.core.words.items() if item_id in apart],
+                              [one for one in found.evidence if one.item.id in apart]),
             first=sum(one.item.id in leading for one in evidence), tools=found.asked_filters,
             documents=found.pack.plan.resources_needed,
         )  # fmt: skip
-        return Candidates(
-            user_message=request.message,
-            system_blocks=loaded.core.blocks,
-            working_summary=loaded.summary.blocks,
-            recent_turns=loaded.turns.blocks,
+        candidates = dataclasses.replace(
+            standing,
             evidence=chosen.shown,
             taken_from={f"mem:{key}": tuple(f"mem:{one}" for one in named) for key, named in origins.items()},
-            held=loaded.held,
-        ), dict(chosen.left_out)
+        )
+        named = {one.item.id for one in chosen.shown} | apart
+        left_out = dict(chosen.left_out)
+        reasons = {
+            "outweighed": [one.item.citation for one in found.evidence
+                           if one.item.id not in named and one.item.citation not in left_out],
+            "left_out": [{"citation": one, "reason": reason} for one, reason in left_out.items()],
+        }  # fmt: skip
+        return candidates, reasons
+
+    def _masked(self, candidates: Candidates) -> Candidates:
+        return masked(candidates) if self.masks else candidates
 
 
 def scaled(budget: Budget, total: int) -> Budget:

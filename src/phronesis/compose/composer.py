@@ -42,11 +42,7 @@ def compose(
     ``details["minimum"]``, when the user's message alone does not fit: it is never cut.
     """
     count = cache(counter.count)
-    lasting = [block.text for block in candidates.system_blocks if not is_due(block)]
-    layout = Layout(SAMPLE, language_of(lasting), storable(candidates.user_message))
-    taken = _minimum(layout, budget.total, counter.name, count) + _frame(candidates, layout.language, count)
-    available = budget.total - taken
-    ledger = Ledger(available, {slot: getattr(budget, slot) for slot in BUDGETED}, total=budget.total)
+    layout, ledger = _begun(candidates, budget, counter.name, count)
     selection = Selection(candidates, budget=budget, ledger=ledger, count=count)
     selection.fill()
     boundary = choose_boundary(seed or context_id, [layout.user_message, *_shown(selection.chosen)])
@@ -79,6 +75,27 @@ def compose(
         stable_messages=int(bool(stable)),
         citations={alias: citation for citation, alias in layout.aliases.items()},
     )
+
+
+def shown_core(candidates: Candidates, *, budget: Budget, counter: TokenCounter) -> frozenset[str]:
+    """Give the citations of the system blocks that ``compose`` shows of these candidates, whatever the evidence is.
+
+    Raises BudgetTooSmall as ``compose`` does.
+    """
+    count = cache(counter.count)
+    _, ledger = _begun(candidates, budget, counter.name, count)
+    selection = Selection(dataclasses.replace(candidates, evidence=()), budget=budget, ledger=ledger, count=count)
+    selection.fill()
+    return frozenset(one for block in _blocks(selection.chosen, "system_blocks") for one in block.citations)
+
+
+def _begun(candidates: Candidates, budget: Budget, counter: str, count: Count) -> tuple[Layout, Ledger]:
+    """Give the layout without its boundary, and the tokens that the slots may share."""
+    lasting = [block.text for block in candidates.system_blocks if not is_due(block)]
+    layout = Layout(SAMPLE, language_of(lasting), storable(candidates.user_message))
+    taken = _minimum(layout, budget.total, counter, count) + _frame(candidates, layout.language, count)
+    available = budget.total - taken
+    return layout, Ledger(available, {slot: getattr(budget, slot) for slot in BUDGETED}, total=budget.total)
 
 
 def _minimum(layout: Layout, total: int, counter: str, count: Count) -> int:

@@ -1,7 +1,7 @@
 """Core memory: what a context holds before anything is searched: policies, wishes, pins, what is due, profile."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
@@ -68,11 +68,10 @@ class CorePolicy:
 
 @dataclass(frozen=True, slots=True)
 class CoreMemory:
-    """The blocks, best first, the items that they show, and the words of these."""
+    """The blocks, best first, and the words of the items that they are of, by id."""
 
     blocks: Sequence[Block]
-    item_ids: frozenset[str]
-    words: Sequence[str] = ()
+    words: Mapping[str, str]
 
 
 def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: Wanted, *, now: datetime) -> CoreMemory:
@@ -134,7 +133,7 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
             Block(_words(item, names), (item.citation,), fenced=item.trust < Trust.USER, label=label, about=about,
                   place=places.get(item.id, 0))
         )  # fmt: skip
-    return CoreMemory(once(blocks), frozenset(item.id for item in held), [item.content for item in held])
+    return CoreMemory(once(blocks), {item.id: item.content for item in held})
 
 
 def _words(item: Item, names: AbstractSet[str]) -> str:
