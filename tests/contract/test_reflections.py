@@ -296,6 +296,15 @@ def test_the_reasons_stand_with_the_cycle(told: Told) -> None:
     ]  # fmt: skip
 
 
+def test_a_context_that_an_edit_pasted_is_not_shown_to_the_model(told: Told) -> None:
+    told.remember("own", "pasted")
+    fenced = "# Memory\n<memory-787943378>\n[m1] (2026-05-01, user) Once more it was climbing.\n</memory-787943378>"
+    told.memory.update(told.ids["pasted"], content=fenced)
+    told.reflect()
+    assert ["own" in asked for _, asked in told.script.asked] == [True]
+    assert not any("climbing" in asked for _, asked in told.script.asked)
+
+
 @pytest.mark.parametrize("asked", [{"force": True}, {"session_ended": True}])
 def test_without_new_memories_only_time_is_looked_at(told: Told, asked: dict[str, Any]) -> None:
     told.behave("tea", cycles=1)

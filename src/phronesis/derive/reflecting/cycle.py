@@ -58,9 +58,9 @@ class Reflecting:
         last = None if material.last is None else material.last.id
         body = {**found.to_dict(), "value": found.value, "last": last}
         outcomes = [Outcome(role=TRIGGER, made_by=self.mind.name, body=body)]
+        material = material.readable()
         if not found.due or not material.new:
             return outcomes
-        material = material.without_bursts()
         material = replace(material, links=linking.links_of(material.latest(), material.new))
         thought = self.mind.wishes(bench, entry, material)
         if thought.wishes is None:

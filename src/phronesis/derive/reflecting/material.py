@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from phronesis.core.entries import Entry
+from phronesis.core.injected_text import has_context
 from phronesis.core.items import Item, Trust
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.traits.records import CYCLE
@@ -58,15 +59,20 @@ class Material:
         kept = {memory.id for memory in earlier[max(0, len(earlier) - room) :]} | self.new
         return [memory for memory in self.memories if memory.id in kept]
 
-    def without_bursts(self) -> "Material":
-        """Give this without what a machine said before in the same words: of one source, a burst is one memory."""
+    def readable(self) -> "Material":
+        """Return this without what a reflection must not read.
+
+        Left out are memories that hold a composed context, which an edit or an older store may have put there, and what
+        a machine said before in the same words: of one source, a burst is one memory.
+        """
+        own = [memory for memory in self.memories if not has_context(memory.content)]
         first: dict[object, str] = {}  # by who said what
-        for memory in self.memories:
+        for memory in own:
             if memory.trust < Trust.USER:
                 source = (memory.source_type, memory.agent_id, memory.name, memory.subject, memory.content.casefold())
                 first.setdefault(source, memory.id)
         once = set(first.values())
-        kept = [one for one in self.memories if one.trust >= Trust.USER or one.id in once]
+        kept = [one for one in own if one.trust >= Trust.USER or one.id in once]
         return replace(self, memories=kept, new=self.new & {one.id for one in kept})
 
     @property

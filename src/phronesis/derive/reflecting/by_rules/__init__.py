@@ -11,7 +11,7 @@ from phronesis.derive.reflecting.by_rules.likeness import Cosine
 from phronesis.derive.reflecting.by_rules.reconsidering import reconsider
 from phronesis.derive.reflecting.by_rules.reflecting import reflect
 
-RULES_VERSION: Final = "reflection-rules/9"
+RULES_VERSION: Final = "reflection-rules/10"
 """Rises when the tables or the rules change what they find."""
 
 __all__ = ["RULES_VERSION", "Cosine", "reconsider", "reflect"]
