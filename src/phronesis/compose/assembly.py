@@ -103,7 +103,7 @@ class Assembler:
         summary = WorkingSummary()
         if turns.lane is not None and not whole:
             summary = working_summary(unit, turns.lane, request.session_id, wanted, apart=core.words.keys(),
-                                      policy=self.summing)  # fmt: skip
+                                      policy=self.summing, zone=request.zone)  # fmt: skip
         resources = has_documents(unit, [lane.lane_id for lane in lanes])
         names = names_held(unit, lanes, candidates(request.asked)) if request.plan is None else ()
         secret, own = find_secret(unit), request.scope.write_lane
@@ -123,6 +123,7 @@ class Assembler:
             working_summary=loaded.summary.blocks,
             recent_turns=loaded.turns.blocks,
             held=loaded.held,
+            zone=request.zone,
         ))  # fmt: skip
         # What a small budget cuts from core memory may be evidence.
         shown = shown_core(

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 from phronesis.compose.disputes import live_disputes, outweighed
@@ -114,7 +114,7 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
     disputes = live_disputes(unit, lanes, ids, wanted) if policy.shows_disputes(wanted) else {}
     # A statement tells its own fact alone; of what is shown in its own words that has to be said.
     parts = standing_parts(unit, lanes, [item for item in held if words_of(item) == item.content], wanted)
-    days = days_of_items(unit, lanes, [item for item in held if item.id not in told], wanted)
+    days = days_of_items(unit, lanes, [item for item in held if item.id not in told], wanted, now.tzinfo or UTC)
     blocks = [
         Block(text=text, citations=(f"policy:{n}",), label="Policies") for n, text in enumerate(policy.policies, 1)
     ]

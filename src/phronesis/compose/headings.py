@@ -1,6 +1,7 @@
 """What stands before a memory: its citation, when it was said, by whom, where, what ended it and what disputes it."""
 
 import re
+from datetime import UTC, tzinfo
 from typing import Final
 
 from phronesis.compose.cleaning import label, name_of, place, title
@@ -25,10 +26,13 @@ _NOWHERE: Final = "entry:"
 """How the address of a document begins that was given none."""
 
 
-def heading_of(evidence: Evidence) -> str:
-    """Give the heading of a memory, on one line; nothing in it is a text's own but cleaned names."""
+def heading_of(evidence: Evidence, zone: tzinfo = UTC) -> str:
+    """Give the heading of a memory, on one line; nothing in it is a text's own but cleaned names.
+
+    Of what was said in no offset the day is that of ``zone``.
+    """
     item = evidence.item
-    said = said_at(item, evidence.sources)
+    said = said_at(item, evidence.sources, zone=zone)
     about = [said.date().isoformat(), *_source(item)]
     if item.kind == SECTION:
         about += _where(item)

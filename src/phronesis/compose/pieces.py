@@ -2,6 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from typing import Final
 
 from phronesis.compose.aliases import sized
@@ -62,12 +63,14 @@ def citation_of(source: Block | Evidence) -> str | None:
     return source.citations[0] if source.citations else None
 
 
-def evidence_piece(index: int, evidence: Evidence, *, snippet_tokens: int, room: int, count: Count) -> Piece | None:
+def evidence_piece(
+    index: int, evidence: Evidence, *, snippet_tokens: int, room: int, count: Count, zone: tzinfo = UTC
+) -> Piece | None:
     """Give a memory under its heading, in at most ``room`` tokens, its text in at most ``snippet_tokens``.
 
     None when the room is too small for that, or for a useful part of it.
     """
-    heading = heading_of(evidence)
+    heading = heading_of(evidence, zone)
     overhead = count(sized(heading)) + _SEPARATOR_TOKENS
     limit = min(snippet_tokens, room - overhead)
     found = evidence.matched[0] if evidence.matched else None

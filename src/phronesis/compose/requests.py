@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from phronesis.core.context import Budget
@@ -14,7 +14,10 @@ from phronesis.storage.eligible import Wanted
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A checked call of ``compose_context``; ``now`` tells what is due, ``plan`` is the caller's own, if any."""
+    """A checked call of ``compose_context``; ``now`` tells what is due, ``plan`` is the caller's own, if any.
+
+    ``now`` is in the user's time zone.
+    """
 
     session_id: str
     message: str
@@ -24,6 +27,11 @@ class Request:
     wanted: Wanted
     now: datetime
     plan: RetrievalPlan | None = None
+
+    @property
+    def zone(self) -> tzinfo:
+        """Return the user's time zone."""
+        return self.now.tzinfo or UTC
 
     @property
     def asked(self) -> str:

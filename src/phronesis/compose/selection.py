@@ -145,7 +145,10 @@ class Selection:
                 continue
             room = self._ledger.room("evidence", held=held)
             snippet_tokens = self._budget.snippet_tokens
-            piece = evidence_piece(index, evidence, snippet_tokens=snippet_tokens, room=room, count=self._count)
+            piece = evidence_piece(
+                index, evidence, snippet_tokens=snippet_tokens, room=room, count=self._count,
+                zone=self._candidates.zone,
+            )  # fmt: skip
             if piece:
                 self._take(piece)
                 taken += 1

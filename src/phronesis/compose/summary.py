@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from sys import maxsize
 from typing import Final
 
@@ -75,6 +76,7 @@ def working_summary(
     *,
     apart: AbstractSet[str] = frozenset(),
     policy: SummaryPolicy = SummaryPolicy(),
+    zone: tzinfo = UTC,
 ) -> WorkingSummary:
     """Sum up a session of a lane: the stored summary where there is one, and by rules what came after it.
 
@@ -94,8 +96,8 @@ def working_summary(
     # A decision is often the message word for word: it is told once, as what was noted.
     told = {plain_form(item.content) for item in noted}
     said = [item for item in said if plain_form(item.content) not in told]
-    days = days_of_items(unit, [lane], noted, wanted)
-    made = [*_noted(noted, days, batches), *_said(said, policy, batches)]
+    days = days_of_items(unit, [lane], noted, wanted, zone)
+    made = [*_noted(noted, days, batches), *_said(said, policy, batches, zone)]
     places = {item.id: n for n, item in enumerate(sorted([*noted, *said], key=_when))}
     blocks = [dataclasses.replace(block, place=places[item_id]) for item_id, block in made]
     return WorkingSummary(
@@ -164,7 +166,9 @@ def _noted(items: Sequence[Item], days: Mapping[str, str], batches: Mapping[str,
     ]  # fmt: skip
 
 
-def _said(items: Sequence[Item], policy: SummaryPolicy, batches: Mapping[str, int]) -> list[tuple[str, Block]]:
+def _said(
+    items: Sequence[Item], policy: SummaryPolicy, batches: Mapping[str, int], zone: tzinfo
+) -> list[tuple[str, Block]]:
     """Give the openings of messages by the ids of the items, the newest first."""
     newest = max(batches.values(), default=0)
     blocks = []
@@ -172,7 +176,7 @@ def _said(items: Sequence[Item], policy: SummaryPolicy, batches: Mapping[str, in
         text = opening(own_text(item.content).text, most=policy.most(newest - batches[item.id]))
         if not text:
             continue
-        days = told_days(text, said_at(item))
+        days = told_days(text, said_at(item, zone=zone))
         block = Block(
             text, (item.citation,), "user", fenced=True, label=LABEL, about=days, batch=f"said {batches[item.id]}"
         )

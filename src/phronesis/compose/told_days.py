@@ -1,12 +1,12 @@
 """The days that relative words mean: "last week" and 上周 are read against the day on which they were said."""
 
 from collections.abc import Sequence
-from datetime import MAXYEAR, MINYEAR, datetime, timedelta, timezone
+from datetime import MINYEAR, UTC, datetime, timedelta, tzinfo
 from typing import Final
 
 from phronesis.compose.cleaning import label
 from phronesis.core.calendar import TimeSpan, find_times
-from phronesis.core.items import UTC_OFFSET, Item
+from phronesis.core.items import Item
 from phronesis.core.results import Source
 from phronesis.recall.evidence import sources_of
 from phronesis.storage.database import Unit
@@ -51,29 +51,28 @@ def _floating(text: str, said: datetime) -> set[tuple[int, int]]:
     return {place for place in last.keys() | following.keys() if last.get(place) != following.get(place)}
 
 
-def said_at(item: Item, sources: Sequence[Source] = ()) -> datetime:
+def said_at(item: Item, sources: Sequence[Source] = (), *, zone: tzinfo = UTC) -> datetime:
     """Give when an item was said, in the offset in which it was; ``sources`` tell it of what was taken from messages.
 
-    Where they do not, it is when it was recorded.
+    Where they do not, it is when it was recorded. What came without an offset is told in ``zone``.
     """
     at = item.occurred_at or item.recorded_at
     if item.kind not in _STATED and item.source_type == "chat":
         named = [one.occurred_at for one in sources if one.occurred_at is not None]
         at = named[0] if named else item.recorded_at
-    offset = item.data.get(UTC_OFFSET)
-    if not isinstance(offset, int) or not MINYEAR < at.year < MAXYEAR:
-        return at
-    return at.astimezone(timezone(timedelta(minutes=offset)))
+    return item.local(at, zone)
 
 
-def days_of_items(unit: Unit, lanes: Sequence[Lane], items: Sequence[Item], wanted: Wanted) -> dict[str, str]:
+def days_of_items(
+    unit: Unit, lanes: Sequence[Lane], items: Sequence[Item], wanted: Wanted, zone: tzinfo = UTC
+) -> dict[str, str]:
     """Give what ``told_days`` tells of those of the items whose words name a relative time, by id."""
-    timed = [item for item in items if told_days(item.content, said_at(item))]
+    timed = [item for item in items if told_days(item.content, said_at(item, zone=zone))]
     sources: dict[str, list[Source]] = {}
     for lane in lanes if timed else ():
         for item_id, found in sources_of(unit, lane.lane_id, timed, as_of=wanted.as_of).items():
             sources.setdefault(item_id, []).extend(one for one in found if one.quote is not None)
-    return {item.id: told_days(item.content, said_at(item, sources.get(item.id, ()))) for item in timed}
+    return {item.id: told_days(item.content, said_at(item, sources.get(item.id, ()), zone=zone)) for item in timed}
 
 
 def _written(time: TimeSpan) -> str:

@@ -27,6 +27,7 @@ from phronesis.config.roles import RULES, ChatName, ChatRole, EmbedRole, RerankR
 from phronesis.config.serving import Serving
 from phronesis.config.traits import TraitRules
 from phronesis.core.context import Budget
+from phronesis.core.instants import parse_zone
 from phronesis.errors import InputError
 
 ROLES: Final[tuple[str, ...]] = (*get_args(ChatName), "rerank", "embed")
@@ -41,6 +42,7 @@ _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _EXAMPLE: Final[pydantic.JsonValue] = {
     "version": 1,
     "budgets": {"total": 6000},
+    "time_zone": "Asia/Shanghai",
     "gates": {"user": 0.8, "tool": 0.9, "inferred": 1.0, "never": ["phone"]},
     "retention": {"default": "versioned", "types": {"home_city": "overwrite", "favorite.*": "retracted"}},
     "conflict": {"types": {"employer": "trust", "fact": "keep_both"}, "disputes": "both"},
@@ -142,6 +144,14 @@ def _is_budget(value: str) -> str:
     return value
 
 
+def _is_zone(value: str) -> str:
+    try:
+        parse_zone(value)
+    except InputError as error:
+        raise PydanticCustomError("time_zone", "{problem}", {"problem": str(error)}) from error
+    return value
+
+
 def _budgets_schema(schema: dict[str, Any]) -> None:
     """Name the budgets, so that an editor can offer them."""
     number = schema.pop("additionalProperties")
@@ -165,6 +175,11 @@ class Policy(Part):
     )
     token_counter: Literal["auto", "o200k", "bytes"] = pydantic.Field(
         default="auto", description="How the tokens of a text are counted."
+    )
+    time_zone: Annotated[str, pydantic.AfterValidator(_is_zone)] = pydantic.Field(
+        default="UTC",
+        description="IANA name of the users' time zone: in it days are reckoned where a message carries no offset, and"
+        " a call names no other.",
     )
     budgets: dict[Annotated[str, pydantic.AfterValidator(_is_budget)], pydantic.PositiveInt] = pydantic.Field(
         default_factory=dict,

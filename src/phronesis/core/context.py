@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 from typing import Any, Literal
 
 from phronesis.core.ids import CITATION_PREFIX
@@ -63,7 +64,8 @@ class Candidates(Record):
 
     ``recent_turns`` are oldest first; when room is short the oldest go. ``taken_from`` maps the citation of what was
     derived to those of the messages it was taken from: where their words are shown, it says nothing new. ``held``: the
-    scope holds something, whether or not any of it is a candidate, so that what the fences mean is explained.
+    scope holds something, whether or not any of it is a candidate, so that what the fences mean is explained. ``zone``
+    is that in which days are told of what was said in no offset.
     """
 
     user_message: str
@@ -73,6 +75,7 @@ class Candidates(Record):
     evidence: Sequence[Evidence] = ()
     taken_from: Mapping[str, Sequence[str]] = field(default_factory=dict)
     held: bool = False
+    zone: tzinfo = UTC
 
 
 @dataclass(frozen=True, slots=True)

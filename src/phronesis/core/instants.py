@@ -1,8 +1,9 @@
 """Times: UTC everywhere, as ``datetime`` in records and as microseconds since 1970 in rows and hashes."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from phronesis.errors import InputError
 
@@ -70,6 +71,22 @@ def parse_local(value: object, *, field: str) -> datetime:
     if moment.utcoffset() is None:  # a tzinfo may be there and still say nothing
         return moment.replace(tzinfo=UTC)
     return moment
+
+
+def parse_zone(name: object, *, field: str = "time_zone") -> tzinfo:
+    """Return the time zone of an IANA name; UTC for None. InputError names ``field``."""
+    if name is None:
+        return UTC
+    try:
+        if isinstance(name, str) and "/" not in name[:1]:
+            return ZoneInfo(name)
+    except (LookupError, ValueError, OSError):  # no such name, no name at all, a folder of names
+        pass
+    raise InputError(
+        f"{field} must be the IANA name of a time zone, such as Asia/Shanghai or UTC; got {name!r:.60}."
+        " Install the package tzdata where this system has no time zones of its own",
+        field=field,
+    )
 
 
 def offset_minutes(value: object) -> int | None:

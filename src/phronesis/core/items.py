@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta, timezone, tzinfo
 from enum import IntEnum
 from operator import attrgetter, itemgetter
 from typing import Any, Final, Self
@@ -118,6 +118,13 @@ class Item:
     def keeps_name(self) -> bool:
         """Whether its ``external_id`` names it; archived or ended, it has given the name up."""
         return self.external_id is not None and self.status == "active" and self.ended is None
+
+    def local(self, at: datetime, zone: tzinfo = UTC) -> datetime:
+        """Return a time in the offset in which the item was said; in ``zone`` where it was said in none but UTC."""
+        offset = self.data.get(UTC_OFFSET)
+        if not MINYEAR < at.year < MAXYEAR:
+            return at
+        return at.astimezone(timezone(timedelta(minutes=offset)) if isinstance(offset, int) else zone)
 
     @property
     def citation(self) -> str:

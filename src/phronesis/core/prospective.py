@@ -1,7 +1,8 @@
 """Prospective memory: what is to be done, when it comes up, and when it is over (requirement NM-15).
 
 An intention or a task may carry a due time (``data.due``) and an end (``valid_to``). Nothing happens to an item when
-either passes: a read asks with its own time, so that nothing needs a timer and a read as of a time is exact.
+either passes: a read asks with its own time, so that nothing needs a timer and a read as of a time is exact. A due time
+at midnight is a day, and begins and ends with that of the time zone of ``now``.
 """
 
 from datetime import UTC, datetime, time, timedelta
@@ -41,13 +42,13 @@ def expired(item: Item, now: datetime) -> bool:
 def surfaces(item: Item, now: datetime, within: timedelta = COMING) -> bool:
     """Whether an item is due, or will be ``within`` that long, and its time is not over."""
     due = due_of(item)
-    return due is not None and due - now <= within and not expired(item, now)
+    return due is not None and due - _clock(due, now) <= within and not expired(item, now)
 
 
 def lapsed(item: Item, now: datetime) -> bool:
     """Whether an item has been due for so long that a context no longer shows it: only where it has no end."""
     due = due_of(item)
-    return due is not None and item.valid_to is None and now - _passes(due) > OVERDUE_SHOWN
+    return due is not None and item.valid_to is None and _clock(due, now) - _passes(due) > OVERDUE_SHOWN
 
 
 def urgency(item: Item) -> tuple[datetime, int, datetime, str]:
@@ -64,12 +65,17 @@ def in_words(item: Item, now: datetime) -> str:
     due = due_of(item)
     if due is None:
         return ""
-    said = f"{'was due' if now > _passes(due) else 'due'} {_written(due)}"
+    said = f"{'was due' if _clock(due, now) > _passes(due) else 'due'} {_written(due)}"
     return said if item.valid_to is None else f"{said}; expires {_written(item.valid_to)}"
 
 
 def _is_day(due: datetime) -> bool:
     return due.time() == time.min
+
+
+def _clock(due: datetime, now: datetime) -> datetime:
+    """Return what a due time is compared with: where it is a day, what a calendar on the wall shows."""
+    return now.replace(tzinfo=UTC) if _is_day(due) else now
 
 
 def _passes(due: datetime) -> datetime:

@@ -4,16 +4,16 @@ What the messages state becomes items of its own, beside them (``derive/consolid
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
 from phronesis.core.changes import Changes
 from phronesis.core.conversation import ConversationRows, MessageRow, RefRow, SessionRow, ToolCallRow, TurnRow
 from phronesis.core.entities import Entity, Mention
-from phronesis.core.entries import Entry, is_erased
+from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.ids import item_id
-from phronesis.core.instants import offset_minutes, parse_moment
+from phronesis.core.instants import local_isoformat, offset_minutes, parse_moment, parse_zone
 from phronesis.core.items import DEFAULT_IMPORTANCE, UTC_OFFSET, Item, Trust
 from phronesis.core.proposals import PROPOSALS
 from phronesis.derive.consolidation import consolidated, stated_in_messages
@@ -21,18 +21,24 @@ from phronesis.derive.external_ids import NAMED_SINCE, is_taken
 from phronesis.derive.extraction import MENTIONS, ByRules, by_rules, message_text
 from phronesis.derive.governing import withheld_in
 from phronesis.derive.guarding import guarded, suspected, unlearned
-from phronesis.derive.handler import Handler, Outcomes, Prepare
+from phronesis.derive.handler import Bench, Handler, Outcomes, Prepare
 from phronesis.derive.mentions import make_entity, make_mention
 from phronesis.derive.replacement import with_replaced
 from phronesis.derive.rollback import taken_back
 from phronesis.derive.summarising import with_summary
+from phronesis.errors import InputError
 from phronesis.storage.lane_view import LaneView
-from phronesis.truth.inputs import EXTERNAL_ID
+from phronesis.truth.inputs import EXTERNAL_ID, TIME_ZONE
 
 TRUST_OF_ROLE: Final = {
     "user": Trust.USER, "assistant": Trust.ASSISTANT, "tool": Trust.TOOL, "system": Trust.OPERATOR,
     "developer": Trust.OPERATOR,
 }  # fmt: skip
+
+OFFSETS: Final = "offsets"
+"""The role of the outcome that says in how many minutes east of UTC messages without an offset were said."""
+
+OFFSETS_VERSION: Final = "offsets/1"
 
 
 def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
@@ -47,6 +53,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     session, known = _session_so_far(view, session_id, messages)
     start = session.message_count if session is not None else 0
     suspects, withheld = suspected(outcomes), withheld_in(outcomes)
+    offsets = {n: minutes for one in outcomes.get(OFFSETS, ()) for n, minutes in one.body["minutes"]}
     made: dict[int, Item] = {}
     rows: list[MessageRow] = []
     for n, message in enumerate(messages):
@@ -64,7 +71,10 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         external_id = _external_id(entry, message)
         if n in withheld or (external_id is not None and is_taken(view, entry, external_id)):
             continue  # it stays in the log alone
-        item = suspects.held(n, _message_item(view, entry, n, message, position=start + n))
+        item = _message_item(view, entry, n, message, position=start + n)
+        if n in offsets:
+            item = replace(item, data={**item.data, UTC_OFFSET: offsets[n]})
+        item = suspects.held(n, item)
         made[n] = item
         rows.append(_message_row(entry, n, message, item.id, session_id=session_id, at=item.occurred_at))
     items = list(made.values())
@@ -228,9 +238,50 @@ def _mentions(
     return list(entities.values()), mentions
 
 
+@dataclass(frozen=True, slots=True)
+class InZone:
+    """Prepares messages whose times are in UTC, or that have none, as said in the time zone of the one who said them.
+
+    That is the zone of the call, else ``zone``. In how many minutes east of UTC each was said is an outcome: zones
+    change, and a replay must not depend on what this machine knows of them.
+    """
+
+    prepare: Prepare
+    zone: str
+
+    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        """Return what the inner preparation gives, and the offsets where there are any."""
+        name = entry.payload.get(TIME_ZONE) or self.zone
+        messages = list(entry.payload.get("messages", ()))
+        offsets: list[tuple[int, int]] = []
+        for n, message in enumerate(messages):
+            local = _local(entry, message, name)
+            if local is not None:
+                messages[n] = {**message, "created_at": local}
+                offsets.append((n, offset_minutes(local) or 0))
+        if not offsets:
+            return self.prepare(bench, entry)
+        said = replace(entry, payload={**entry.payload, "messages": messages})
+        body = {"zone": name, "minutes": [list(one) for one in offsets]}
+        return [*self.prepare(bench, said), Outcome(role=OFFSETS, made_by=OFFSETS_VERSION, body=body)]
+
+
+def _local(entry: Entry, message: Mapping[str, Any], name: str) -> str | None:
+    """Return when a message was said by the clocks of a zone; None where it has an offset, or the zone has none."""
+    given = None if is_erased(message) else message.get("created_at") or entry.payload.get("occurred_at")
+    if is_erased(message) or offset_minutes(given) is not None:
+        return None
+    at = entry.recorded_at if given is None else parse_moment(given, field="created_at")
+    try:
+        local = at.astimezone(parse_zone(name))
+    except (InputError, OverflowError):  # recorded where zones are known that are not here; the first day there is
+        return None
+    return local_isoformat(local) if local.utcoffset() else None
+
+
 def handlers(extract: Prepare | None = None) -> list[Handler]:
     """Give the handlers of turns and added messages; ``extract`` prepares them otherwise than by the usual rules."""
-    quick = extract is None or isinstance(extract, ByRules)
+    quick = extract is None or isinstance(extract.prepare if isinstance(extract, InZone) else extract, ByRules)
     prepare = guarded(extract or by_rules)
     return [
         Handler(verb=verb, version=NAMED_SINCE, apply=apply, older={1: apply}, prepare=prepare, quick=quick)

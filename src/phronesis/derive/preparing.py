@@ -1,6 +1,7 @@
 """How turns and added messages are prepared, by what the policy says: rules in no time, or the models of the roles."""
 
 from phronesis.config import Policy
+from phronesis.derive.conversation import InZone
 from phronesis.derive.extracting.gate import Gate
 from phronesis.derive.extracting.rules import Rules
 from phronesis.derive.extracting.tagging.opinion import second_opinion
@@ -21,7 +22,7 @@ def prepare_turns(roster: Roster, policy: Policy) -> Prepare:
     rules = ByRules(Rules(gate=gate, second=second) if policy.extraction else None, terms)
     names, lines = roster.asker("extract"), roster.asker("summarise")
     prepare: Prepare = rules if names is None else ByModel(names, rules, Judge(names))
-    if lines is None:
-        return prepare
-    own = policy.summary
-    return Summarising(prepare, lines, own.every_turns, own.max_tokens, suspicious=find_order, hides=terms.hides)
+    if lines is not None:
+        own = policy.summary
+        prepare = Summarising(prepare, lines, own.every_turns, own.max_tokens, suspicious=find_order, hides=terms.hides)
+    return InZone(prepare, policy.time_zone)

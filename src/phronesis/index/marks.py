@@ -40,11 +40,13 @@ ROLE_FLAGS: Final = {"user": FROM_USER, "assistant": FROM_ASSISTANT, "tool": FRO
 def marks_of(item: Item, text: str, *, dated: bool = True) -> Marks:
     """Give the marks of one part of an item: its role, what its words do, its day and the days they name, its bonuses.
 
-    Days are those of UTC; not ``dated``, none are looked for in the words. What names no time and is no message speaks
-    of the day from which it holds. A text's relative times count from when it was said, or else from when it was
-    recorded.
+    Days are those of the offset in which the item was said; not ``dated``, none are looked for in the words. What
+    names no time and is no message speaks of the day from which it holds. A text's relative times count from when it
+    was said, or else from when it was recorded.
     """
-    at = item.occurred_at or item.recorded_at
+    said = item.occurred_at or item.recorded_at
+    # What was taken from a message has the day on which it was so, not when it was said.
+    at = item.local(said) if item.kind == "message" or item.source_type != "chat" else said
     flags = ROLE_FLAGS.get(item.role or "", 0) | (SAID if item.kind == "message" else 0)
     if asks(text):
         flags |= ASKS
@@ -53,7 +55,7 @@ def marks_of(item: Item, text: str, *, dated: bool = True) -> Marks:
     times, named = read_times(text, at) if dated else ([], False)
     if named:
         flags |= NAMES_TIME
-    if not times and item.kind != "message" and item.valid_from is not None and item.valid_from.date() != at.date():
+    if not times and item.kind != "message" and item.valid_from is not None and item.valid_from.date() != said.date():
         day = item.valid_from.toordinal()
         return Marks(flags, at.toordinal(), ((day, day),), *lifted_by(item))
     dates = dict.fromkeys([(time.first.toordinal(), time.last.toordinal()) for time in times[:MAX_DATES]])

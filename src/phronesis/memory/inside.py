@@ -4,7 +4,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from phronesis.core.changes import Delta
 from phronesis.core.context import Budget
 from phronesis.core.gated import Gated
 from phronesis.core.ids import parse_id
-from phronesis.core.instants import parse_moment, to_micros
+from phronesis.core.instants import parse_moment, parse_zone, to_micros
 from phronesis.core.items import KINDS, Item
 from phronesis.core.reasoning.standing import status_of
 from phronesis.core.results import ClaimMatch, Degraded, EditResult, Evidence, Referred, SearchResult
@@ -98,6 +98,7 @@ class Stages:
     roster: Roster
     ledger: StoredLedger
     clock: Callable[[], datetime]
+    zone: tzinfo
 
     def count_tokens(self, text: str) -> int:
         """Give the tokens of a text, by the policy's counter."""
@@ -259,6 +260,10 @@ class Inside:
 
     def _referred(self, written: Written) -> tuple[Referred, ...]:
         return () if written.pending else referred_in(self._stages.database, self._tenant, written.entry)
+
+    def _zone(self, name: str | None) -> tzinfo:
+        """Return the time zone of a call: the one it names, else the policy's."""
+        return self._stages.zone if name is None else parse_zone(name)
 
     def _wanted(self, **given: Any) -> Wanted:
         times = {

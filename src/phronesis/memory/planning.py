@@ -12,6 +12,7 @@ from phronesis.core.text import check_id, check_text, storable
 from phronesis.memory.inside import Inside
 from phronesis.recall.lanes import visible_lanes
 from phronesis.recall.planning.planner import PlanRequest
+from phronesis.recall.prospective import asked_at
 from phronesis.storage.eligible import Wanted
 from phronesis.truth import inputs
 from phronesis.truth.reader import fit
@@ -35,13 +36,15 @@ class Planning(Inside):
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
         limit: int | None = None,
+        time_zone: str | None = None,
     ) -> RetrievalPlan:
         """Give what is to be looked for to answer a message: intent, queries, names, time, and whether resources are.
 
         By rules, or by the model of the role ``plan``. ``session_id`` lets "it" and 那个 mean what that session said
         last; the words under ``goal``, ``task`` and ``topic`` of ``agent_state`` become a query. "Yesterday" counts
-        from ``valid_at``, else ``as_of``, else the clock. ``limit`` is how many pieces of evidence are wanted in all;
-        default: the policy's. ``RetrievalPlan.from_dict`` reads a plan of a caller's own. Nothing is stored.
+        from ``valid_at``, else ``as_of``, else the clock, in ``time_zone`` (an IANA name; default: the policy's).
+        ``limit`` is how many pieces of evidence are wanted in all; default: the policy's.
+        ``RetrievalPlan.from_dict`` reads a plan of a caller's own. Nothing is stored.
 
         InputError names a field that is wrong.
         """
@@ -55,6 +58,7 @@ class Planning(Inside):
             agent_state=fit(inputs.metadata(agent_state, field="agent_state")),
             limit=None if limit is None else inputs.limit(limit, most=MAX_EVIDENCE),
             as_of=optional_moment(wanted.as_of), valid_at=optional_moment(wanted.valid_at),
+            now=asked_at(wanted, stages.clock()).astimezone(self._zone(time_zone)),
         )  # fmt: skip
         return stages.planner.plan(self._tenant, asked)
 

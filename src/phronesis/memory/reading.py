@@ -60,6 +60,7 @@ class Reading(Inside):
         min_score: float | None = None,
         exclude_session: str | None = None,
         explain: bool = False,
+        time_zone: str | None = None,
         across: str | None = None,
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
@@ -75,6 +76,7 @@ class Reading(Inside):
 
         Each ``score`` is from 0 to 1; the result's ``threshold`` is the one below which nothing supports an answer.
         ``min_score`` leaves out what scores less, ``exclude_session`` what was said in a session and taken from it.
+        Days are those of ``time_zone``, the user's by its IANA name (default: the policy's).
 
         A search has no pages: a ``cursor`` or ``offset`` is an InputError that says so.
         """
@@ -85,7 +87,8 @@ class Reading(Inside):
             kinds=kinds, attributes=scope.attributes, filters=filters, scope=scope, as_of=as_of, valid_at=valid_at
         )
         text, count = storable(check_text(query, field="query")), inputs.limit(limit, most=MAX_LIMIT)
-        asked = Query(text, scope, wanted, count, inputs.flag(explain, field="explain"))
+        shares = inputs.flag(explain, field="explain")
+        asked = Query(text, scope, wanted, count, shares, zone=self._zone(time_zone))
         if exclude_session is not None:
             left_out = Exclusion(sessions=frozenset([check_id(exclude_session, field="exclude_session")]))
             asked = replace(asked, wanted=replace(wanted, exclude=left_out))
@@ -112,6 +115,7 @@ class Reading(Inside):
         agent_id: str | None = None,
         namespace: str | None = None,
         token_budget: int | None = None,
+        time_zone: str | None = None,
         plan: RetrievalPlan | Mapping[str, Any] | None = None,
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
@@ -121,6 +125,8 @@ class Reading(Inside):
 
         Load, plan, retrieve, fuse, compose: profile, preferences, pinned items and what is due; a summary of what this
         session said before; its recent turns; evidence; the message. No rendering exceeds ``token_budget`` (default:
+        the policy's).
+        Days in it are those in which messages were said, else of ``time_zone``, the user's by its IANA name (default:
         the policy's).
         The words under ``goal``, ``task`` and ``topic`` of ``agent_state`` join the question. ``plan`` is carried out
         instead of a new one: what ``plan`` gave, perhaps changed; its scope and times are those of this call. With
@@ -141,7 +147,8 @@ class Reading(Inside):
         request = Request(
             session_id=session, message=check_text(user_message, field="user_message"), scope=scope, budget=budget,
             agent_state=fit(inputs.metadata(agent_state, field="agent_state")),
-            wanted=wanted, now=asked_at(wanted, stages.clock()), plan=None if plan is None else plan_of(plan),
+            wanted=wanted, now=asked_at(wanted, stages.clock()).astimezone(self._zone(time_zone)),
+            plan=None if plan is None else plan_of(plan),
         )  # fmt: skip
         package, stood = stages.assembler.assemble(self._tenant, request)
         if looked_at:
@@ -163,18 +170,20 @@ class Reading(Inside):
         namespace: str | None = None,
         within: timedelta | float = COMING,
         limit: int = 100,
+        time_zone: str | None = None,
         as_of: Moment | None = None,
     ) -> list[Item]:
         """Give the open intentions and tasks that are due, or will be ``within`` a time, the most urgent first.
 
-        ``within`` is a timedelta or a number of hours, a day by default. ``data["due"]`` of an item says when, its
+        ``within`` is a timedelta or a number of hours, a day by default; a due time at midnight is a day of
+        ``time_zone`` (an IANA name; default: the policy's). ``data["due"]`` of an item says when, its
         ``valid_to`` when it is over. What expired, ended or was archived is not among them; ``as_of`` gives what was
         due then, as it was known. Nothing is changed: what is done is archived, or said to be done.
         """
         scope = make_scope(user_id=user_id, namespace=namespace)
         wanted, ahead = self._wanted(as_of=as_of), inputs.span(within, field="within")
         count, stages = inputs.limit(limit, most=MAX_LIMIT), self._open_stages()
-        now = asked_at(wanted, stages.clock())
+        now = asked_at(wanted, stages.clock()).astimezone(self._zone(time_zone))
         with stages.database.transaction(self._tenant, "read") as unit:
             return due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count]
 

@@ -48,26 +48,27 @@ class Writing(Inside):
         expires: Moment | None = None,
         supersedes: str | Sequence[str] | None = None,
         external_id: str | None = None,
+        time_zone: str | None = None,
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> AddResult:
         """Remember a text, a list of messages, or, with ``kind``, one item.
 
-        A message is ``{role, content, name?, id?, created_at?, metadata?}``. Each message becomes one
-        memory, word for word; with ``infer`` what it states of somebody becomes items too. With ``kind`` (fact,
-        preference, task …) the text is that item, ``subject`` under ``key`` with ``value``; under a key that holds one
-        value (docs/memory-types.md) it takes the place of the one held, and what is held already is not made twice.
+        A message is ``{role, content, name?, id?, created_at?, metadata?}``. Each becomes one memory, word for word;
+        with ``infer`` what it states of somebody becomes items too. With ``kind`` (fact, task …) the text is that item,
+        ``subject`` under ``key`` with ``value``; under a key that holds one value (docs/memory-types.md) it takes the
+        place of the one held, and what is held already is not made twice.
 
         An intention or a task may be ``due`` at a time, and over when it ``expires``: contexts show it when it is due,
         and `due` lists it. A due time at midnight is that day. InputError names the field that is wrong.
         What ``supersedes`` names (ids of the same user's or namespace's items) ends as superseded by the new item.
         ``external_id`` is your own name for the item: `get` looks it up, ``filters`` know it. One item of a user or
         namespace has it, until that is archived or ends; the same words again are the same item, others a Conflict.
+        Messages without an offset are of the days of ``time_zone``, an IANA name (default: the policy's).
         """
-        scope = make_scope(
-            user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id
-        )
+        scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id,
+                           run_id=run_id)  # fmt: skip
         now = self._stages.clock()
         own_name = None if external_id is None else check_id(external_id, field=EXTERNAL_ID)
         payload: dict[str, Any] = {
@@ -75,7 +76,7 @@ class Writing(Inside):
             "metadata": inputs.metadata(metadata),
             "occurred_at": inputs.past(occurred_at, field="occurred_at", now=now),
             "importance": inputs.importance(importance),
-        }
+        } | inputs.zone(time_zone)
         if kind is None:
             inputs.refuse_without_kind(subject=subject, key=key, value=value, due=due, expires=expires)
             given = name_messages(inputs.messages(content, now=now), own_name)
@@ -132,6 +133,7 @@ class Writing(Inside):
         agent_id: str | None = None,
         namespace: str | None = None,
         context_id: str | None = None,
+        time_zone: str | None = None,
         actor: str = "agent",
         idempotency_key: str | None = None,
         wait: bool = True,
@@ -143,10 +145,13 @@ class Writing(Inside):
         back. What it refers to becomes a document where the policy says so (``resources``): files and artifacts before
         this returns, pages that have to be fetched later. ``referred`` tells of each reference how it is taken in, or
         why not; the same call again under its ``idempotency_key`` tells what became of pages since.
+
+        ``time_zone`` is the user's, an IANA name (default: the policy's): in it days are reckoned where a message
+        carries no offset.
         """
         session = check_id(session_id, field="session_id")
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session)
-        payload = {**scope.attributes, **inputs.turn(turn_events, now=self._stages.clock())}
+        payload = {**scope.attributes, **inputs.turn(turn_events, now=self._stages.clock()), **inputs.zone(time_zone)}
         if context_id is not None:
             payload["context_id"] = check_id(context_id, field="context_id")
         call = self._call(actor, idempotency_key, wait)

@@ -31,7 +31,8 @@ def due_items(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, now: datetime, 
 
     Only what is about the user, or about nobody. What has expired, ended, is archived or in quarantine is left out.
     """
-    horizon = now + min(within, _LAST - now)
+    latest = max(now, now.replace(tzinfo=UTC))  # a day begins earlier in the east
+    horizon = latest + min(within, _LAST - latest)
     asked = dataclasses.replace(wanted, kinds=PROSPECTIVE, due_by=to_micros(horizon))
     found = [
         item for item in items_of(unit, lanes, asked, limit=MAX_OPEN, weightiest=True) if surfaces(item, now, within)

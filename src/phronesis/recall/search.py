@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
 import numpy as np
@@ -70,7 +70,10 @@ SPARE_MESSAGES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A checked search. ``store``: it looks through memory or through resources; None: where its kinds are."""
+    """A checked search. ``store``: it looks through memory or through resources; None: where its kinds are.
+
+    Days in its words are those of ``zone``.
+    """
 
     text: str
     scope: Scope
@@ -79,6 +82,7 @@ class Query:
     explain: bool = False
     store: Store | None = None
     manner: Manner = ORDINARY
+    zone: tzinfo = UTC
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +211,9 @@ class Searcher:
                     key=_marked(lane, held) if held else None,
                 )
             )  # fmt: skip
-        question = read_question(query.text, speakers=speaking, now=now, days=days, manner=manner)
+        question = read_question(
+            query.text, speakers=speaking, now=now.astimezone(query.zone), days=days, manner=manner
+        )
         if lanes[0].index.home is RESOURCES:  # a section's day is the one it was kept on
             question = replace(question, times=())
         return read_signals(inputs, question)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from phronesis.core.canonical import plain
 from phronesis.core.conversation import REF_TYPES, ROLES
 from phronesis.core.entries import is_erased
-from phronesis.core.instants import isoformat, local_isoformat, parse_local, parse_moment, parse_past
+from phronesis.core.instants import isoformat, local_isoformat, parse_local, parse_moment, parse_past, parse_zone
 from phronesis.core.items import KINDS
 from phronesis.core.prospective import PROSPECTIVE
 from phronesis.core.text import check_id, check_text
@@ -15,6 +15,9 @@ from phronesis.errors import InputError, TooLarge
 
 EXTERNAL_ID: Final = "external_id"
 """The member of a message, or of a stated item's payload, that is the caller's own name for the item."""
+
+TIME_ZONE: Final = "time_zone"
+"""The member of a payload that names the time zone in which messages without an offset were said."""
 
 MAX_MESSAGES: Final = 10_000
 """Messages in one call. A longer history is added in several calls, each atomic."""
@@ -157,6 +160,14 @@ def past(value: object, *, field: str, now: datetime) -> str | None:
         return None
     parse_past(value, field=field, now=now)
     return local_isoformat(parse_local(value, field=field))
+
+
+def zone(value: object) -> dict[str, str]:
+    """Return the member of a payload that names the user's time zone; {} for None."""
+    if value is None:
+        return {}
+    parse_zone(value, field=TIME_ZONE)
+    return {TIME_ZONE: str(value)}
 
 
 def moment(value: object, *, field: str) -> str | None:

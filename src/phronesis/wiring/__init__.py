@@ -16,7 +16,7 @@ from phronesis.config.policy import ReasoningRules
 from phronesis.config.ranking import Ranking
 from phronesis.config.traits import TraitRules
 from phronesis.core.experience.principles import Worth
-from phronesis.core.instants import parse_moment
+from phronesis.core.instants import parse_moment, parse_zone
 from phronesis.core.scope import make_scope
 from phronesis.core.traits.seen import MEMORY_KINDS
 from phronesis.core.traits.triggers import Thresholds
@@ -196,6 +196,7 @@ def _answering(
             browser, finding, counter, _core(policy), _summary(policy), masks=policy.privacy.contexts == "mask"
         ),
         "budget": policy.budget,
+        "zone": parse_zone(policy.time_zone),
         "overviews": OverviewBook(database),
         "traits": TraitBook(database),
         "resources": ResourceBook(database),

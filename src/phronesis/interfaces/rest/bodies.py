@@ -58,6 +58,7 @@ class NewMemory(Owner):
     value: Any = None
     due: Time | None = None
     expires: Time | None = None
+    time_zone: str | None = None
 
 
 class Change(Body):
@@ -91,6 +92,7 @@ class NewTurn(Owner):
     turn_events: Object
     agent_id: str | None = None
     context_id: str | None = None
+    time_zone: str | None = None
 
 
 class ContextWanted(Owner):
@@ -103,6 +105,7 @@ class ContextWanted(Owner):
     token_budget: int | None = None
     plan: Object | None = None
     dry_run: bool = False
+    time_zone: str | None = None
     explain: bool = False
     as_of: Time | None = None
     valid_at: Time | None = None
@@ -233,6 +236,7 @@ class PlanWanted(Owner):
     as_of: Time | None = None
     valid_at: Time | None = None
     limit: Annotated[int, pydantic.Field(ge=1, le=1_000)] | None = None
+    time_zone: str | None = None
 
 
 class Verdict(Body):
@@ -285,6 +289,7 @@ class Listing(WideSight):
     explain: bool = pydantic.Field(default=False, description="Say what each channel gave; searches only.")
     min_score: float | None = pydantic.Field(default=None, description="Leave out what scores less; searches only.")
     exclude_session: str | None = pydantic.Field(default=None, description="Leave a session out; searches only.")
+    time_zone: str | None = pydantic.Field(default=None, description="Days are those of it; searches only.")
     as_of: Time | None = None
     valid_at: Time | None = None
 

@@ -37,7 +37,7 @@ def list_memories(request: Request, caller: Reading, wanted: Annotated[Listing, 
     given = wanted.of(caller)
     if wanted.query is not None:
         return answer(caller.memory.search(**given))
-    for name in ("explain", "offset", "min_score", "exclude_session"):
+    for name in ("explain", "offset", "min_score", "exclude_session", "time_zone"):
         given.pop(name, None)
     return listed(request, caller.memory.get_all(**given))
 
