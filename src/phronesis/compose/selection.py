@@ -45,10 +45,13 @@ class Selection:
         for index, turn in turns[: max(0, len(turns) - limit)]:
             self._drop("recent_turns", index, turn, COUNT_LIMIT)
         newest_first = turns[::-1][:limit]
-        shown = self._turns(newest_first, self._ledger.own("recent_turns"))
+        # Behind a long message there is less for both: the turns must not take what is the evidence's.
+        own = self._ledger.own("recent_turns")
+        room = self._ledger.part("recent_turns", beside="evidence") if self._candidates.evidence else own
+        shown = self._turns(newest_first, room)
         self._summary(list(enumerate(self._candidates.working_summary)))
         # As long as not even the newest turn has found room, the turns' share is not theirs to lend.
-        held = self._ledger.own("recent_turns") if newest_first and not shown else 0
+        held = min(room, self._ledger.own("recent_turns")) if newest_first and not shown else 0
         self._due([one for one in system if is_due(one[1])], held=held)
         self._evidence(held=held)
         rest = newest_first[shown:]

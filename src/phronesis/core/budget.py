@@ -48,6 +48,11 @@ class Ledger:
         spare = max(0, self.spare() - max(0, held))
         return spare if slot in BORROWERS else min(spare, self.own(slot))
 
+    def part(self, slot: str, *, beside: str) -> int:
+        """Return the slot's part of the spare tokens, shared with another slot as their shares are; at most its own."""
+        both = self._shares[slot] + self._shares[beside]
+        return min(self.own(slot), self.spare() * self._shares[slot] // both if both else 0)
+
     def use(self, slot: str, tokens: int) -> None:
         """Book ``tokens`` on a slot."""
         self._used[slot] += tokens

@@ -234,6 +234,17 @@ def test_turns_borrow_what_evidence_leaves_and_the_newest_has_its_share_kept() -
     assert len(whole.recent_turns) == 1
 
 
+def test_behind_a_long_message_turns_and_evidence_share_what_is_left() -> None:
+    turns = [Block(f"Turn {n}: " + "we went on about the new shed, " * 3, role="user") for n in range(8)]
+    evidence = [evidence_of(f"The train to Porto leaves at {n} from platform {n}.") for n in range(8)]
+    message = "The shed needs a roof and two windows. " * 26 + "When does the train leave?"
+    package = composed(message, total=500, recent_turns=turns, evidence=evidence)
+    assert package.token_count <= package.token_budget
+    assert package.evidence
+    assert package.recent_turns
+    assert composed(message, total=500, recent_turns=turns).recent_turns
+
+
 def test_a_turn_without_useful_room_is_dropped() -> None:
     package = composed(total=160, recent_turns=[Block("word " * 300, role="user")])
     assert reasons(package) == [("recent_turns", 0, "budget")]
