@@ -53,6 +53,32 @@ def test_what_somebody_near_the_user_must_not_eat_stands_in_core_memory(memory: 
     assert "six" not in text
 
 
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        (["My friend Maria is a vegetarian.", "Maria is allergic to nuts."], "Maria · allergy: nuts"),
+        (["I have a beagle called Biscuit.", "Biscuit is allergic to chicken."], "Biscuit · allergy: chicken"),
+        (["My mother is allergic to nuts."], "mother · allergy: nuts"),
+        (["My neighbour Tim is allergic to cats."], "Tim · allergy: cats"),
+        (["我妈妈对花生过敏。"], "妈妈 · 过敏：花生"),
+        (["我同事小王对花生过敏。"], "小王 · 过敏：花生"),
+    ],
+)
+def test_who_is_near_to_the_user_is_told_by_a_relation(memory: Memory, told: list[str], shown: str) -> None:
+    say(memory, "s", *(("user", text) for text in told))
+    assert shown in memory.compose_context("new", "Plan a party.", user_id="lin").render("text")
+
+
+@pytest.mark.parametrize("told", ["Tom Hanks is allergic to peanuts.", "成龙对花生过敏。"])
+def test_what_a_stranger_must_not_eat_is_found_when_it_is_asked_for(memory: Memory, told: str) -> None:
+    say(memory, "s", ("user", told))
+    package = memory.compose_context("new", "Plan a party.", user_id="lin")
+    assert not package.system_blocks
+    who = told.partition(" is ")[0].partition("对")[0]
+    asked = f"What is {who} allergic to?" if told.isascii() else f"{who}对什么过敏？"
+    assert lines(memory, asked)
+
+
 def test_documents_do_not_outrank_what_the_user_told(memory: Memory) -> None:
     for n in range(30):
         page = f"# Offices\n\nWhere do I live? The home city of employee {n}: people live in city {n}."

@@ -16,7 +16,7 @@ from phronesis.core.context import DUE_LABEL, Block
 from phronesis.core.items import KINDS, Item, Trust
 from phronesis.core.prospective import COMING, in_words, lapsed
 from phronesis.core.traits.recalling import recalled
-from phronesis.recall.about_user import is_about, names_of_user, told_names
+from phronesis.recall.about_user import is_about, names_of_user, near_user, told_names
 from phronesis.recall.browse import items_of
 from phronesis.recall.prospective import due_items
 from phronesis.storage.database import Unit
@@ -41,7 +41,7 @@ class CorePolicy:
     that come before all others; ``policies`` are texts of the team's own, trusted as an operator's. ``items`` are
     considered, and the slot's budget decides how many are shown; ``due`` is how much of what is due is shown, the most
     urgent of it (both this project's choice). ``disputes``: both sides are shown, or the best alone. ``care`` names the
-    keys that are shown whosever they are, as far as the user told of them: what somebody must not eat.
+    keys that are shown of anybody near to the user, as far as the user told of them: what somebody must not eat.
     """
 
     kinds: Sequence[str] = ("profile", "preference")
@@ -53,7 +53,7 @@ class CorePolicy:
     care: Sequence[str] = ()
 
     def cares(self, item: Item) -> bool:
-        """Whether the item is shown whosever it is: the user told of it, under a key of care."""
+        """Whether the item may be shown though it is not about the user: they told of it, under a key of care."""
         return item.key in self.care and item.user_id is not None and item.trust >= Trust.USER
 
     def shows_disputes(self, wanted: Wanted) -> bool:
@@ -78,9 +78,9 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
     """Give a scope's core memory at a time.
 
     By hand anything may be pinned. Otherwise only what is about the user, or about nobody, and of others what stands
-    under a key of care: what somebody else prefers is found when it is asked for. A trait that may not be recalled is
-    not shown, pinned or not. What is due, or will be within a day, stands behind the standing instructions and what is
-    pinned, the most urgent first.
+    under a key of care and is of somebody near to the user: what somebody else prefers is found when it is asked for. A
+    trait that may not be recalled is not shown, pinned or not. What is due, or will be within a day, stands behind the
+    standing instructions and what is pinned, the most urgent first.
 
     The attributes that are wanted narrow all of it, what is pinned too. Policies are the team's, whichever agent asks.
     """
@@ -89,11 +89,9 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
     names = told_names(unit, lanes, wanted) if wanted.attributes else names_of_user(found.values(), lanes)
     due = [item for item in due_items(unit, lanes, asked, now, COMING) if not lapsed(item, now)][: policy.due]
     told = {item.id for item in due}
-    held = [
-        item
-        for item in found.values()
-        if item.id not in told and (item.pinned or is_about(item, names) or policy.cares(item))
-    ]
+    near = near_user(unit, lanes, [item for item in found.values() if policy.cares(item)], names, wanted)
+    held = [item for item in found.values() if item.pinned or is_about(item, names) or item.id in near]
+    held = [item for item in held if item.id not in told]
     held.sort(key=lambda item: item.recorded_at, reverse=True)
     held.sort(
         key=lambda item: (

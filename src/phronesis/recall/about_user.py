@@ -1,4 +1,4 @@
-"""Who is the user, of those that memories speak of: under which names, and whether an item is about them."""
+"""Who is the user, of those that memories speak of, and who is near to them: under which names, and which items."""
 
 import dataclasses
 from collections.abc import Iterable, Sequence
@@ -8,6 +8,7 @@ from typing import Final
 from phronesis.core.entities import normal_name
 from phronesis.core.items import Item
 from phronesis.core.proposals import USER
+from phronesis.recall.asked_keys.tables import LANGUAGES, Table, load_table
 from phronesis.recall.browse import items_of
 from phronesis.storage.database import Unit
 from phronesis.storage.eligible import Wanted
@@ -17,6 +18,7 @@ NAMES: Final = ("name", "alias", "address_as")
 """Keys whose values are names of the user: what is about one of them is about the user."""
 
 _MAX_NAMES: Final = 60
+_MAX_NEAR: Final = 200
 
 
 def names_of_user(items: Iterable[Item], lanes: Sequence[Lane]) -> set[str]:
@@ -39,3 +41,41 @@ def told_names(unit: Unit, lanes: Sequence[Lane], wanted: Wanted) -> set[str]:
 def is_about(item: Item, names: AbstractSet[str]) -> bool:
     """Whether an item is about the one of these names, or about nobody."""
     return item.subject is None or normal_name(item.subject) in names
+
+
+def near_user(
+    unit: Unit, lanes: Sequence[Lane], items: Sequence[Item], names: AbstractSet[str], wanted: Wanted
+) -> set[str]:
+    """Return the ids of those items whose subject stands in a relation to the user of ``names``.
+
+    It is held as a relative, friend, colleague or pet of the user, is named by what it is to them (``mother``, 妈妈),
+    or the item's words say what it is to them ("my neighbour Tim"). What a caller stated of somebody in so many fields
+    counts as well: whom they keep a record of is near.
+    """
+    items = [item for item in items if not is_about(item, names)]
+    if not items:
+        return set()
+    tables = [load_table(code) for code in LANGUAGES]
+    keys = sorted({key for table in tables for key in table.relatives.values()})
+    told = dataclasses.replace(wanted, filters={"key": {"in": keys}}, kinds=("profile", "preference"), attributes={})
+    held = [one for one in items_of(unit, lanes, told, limit=_MAX_NEAR, weightiest=True) if is_about(one, names)]
+    near = {normal_name(one.value) for one in held if isinstance(one.value, str)}
+    return {
+        item.id
+        for item in items
+        if item.subject is not None
+        and (
+            item.source_type != "chat"
+            or normal_name(item.subject) in near
+            or any(_says_near(item.subject, item, table) for table in tables)
+        )
+    }
+
+
+def _says_near(subject: str, item: Item, table: Table) -> bool:
+    """Tell whether a subject, or what its item says before it, is a relation of the user."""
+    if table.relation_in(subject.casefold(), owned=False) is not None:
+        return True
+    before = item.content.casefold().partition(subject.casefold())[0]
+    own = table.own.match(before)
+    return own is not None and table.relation_in(before[own.end() :].strip(), owned=True) is not None
