@@ -7,7 +7,7 @@ from typing import Final
 from phronesis.core.fusion.relevance import SIGNALS
 from phronesis.core.items import Item
 from phronesis.core.results import Evidence
-from phronesis.index.tokens import search_terms, wholes
+from phronesis.index.tokens import search_terms, tokenize, wholes
 
 COMPARED: Final = 30
 """Results that are compared with each other: what a reader looks at."""
@@ -66,8 +66,8 @@ class _Text:
 
     @classmethod
     def of(cls, item: Item) -> "_Text":
-        text = item.content
-        return cls(_speaker(item), _moment(item), frozenset(search_terms(text)), frozenset(wholes(text)))
+        own = frozenset(wholes(item.content))
+        return cls(_speaker(item), _moment(item), own.union(tokenize(item.content)), own)
 
 
 def _holds_figures(term: str) -> bool:
