@@ -1,5 +1,6 @@
 """``external_id``: a caller's own name for an item, one item of a lane at a time."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from phronesis.core.instants import to_micros
 from phronesis.core.scope import make_scope
 from phronesis.errors import Conflict, InputError, NotFound
 from phronesis.recall.named import NamedItems
+from phronesis.storage import named_items
+from phronesis.storage.named_items import Asked, Compared, Inside
 
 
 @pytest.fixture
@@ -131,7 +134,7 @@ def test_named_items_are_listed_by_name_and_by_their_last_change(memory: Memory)
     lane = make_scope(user_id="ann").write_lane
     named = NamedItems(memory.stages.database, memory.tenant, lane)
     assert (named.heads("a:", "a;", until=":"), named.rows("a:", "a;"), named.row("a:1"), named.find("a:1")) == (
-        [],
+        set(),
         [],
         None,
         None,
@@ -142,15 +145,54 @@ def test_named_items_are_listed_by_name_and_by_their_last_change(memory: Memory)
     ]
     memory.delete(ids[4])
     memory.update(ids[0], metadata={"n": 7})
-    assert sorted(named.heads("", "z", until=":")) == ["a", "b"]
-    assert named.heads("a:", "a;", until=":") == ["a"]
+    assert named.heads("", "z", until=":") == {"a", "b"}
+    assert named.heads("a:", "a;", until=":") == {"a"}
+    assert named.heads("", "z", until="茶") == {"a:"}
     assert [row.external_id for row in named.rows("a:", "a;")] == ["a:1", "a:茶", "a:2"]
-    assert [row.id for row in named.rows("a:", "a;", limit=1, offset=1)] == [ids[3]]
+    assert [row.id for row in named.rows("a:", "a;", Asked(limit=1, offset=1))] == [ids[3]]
     row, item = named.row("a:1"), memory.get(ids[0])
     assert row is not None
     assert (row.id, row.metadata, row.updated_at) == (item.id, {"n": 7}, to_micros(item.updated_at))
     assert named.find("a:1") == item
     assert named.row("a:4") is None
+
+
+def test_rows_are_compared_inside_a_json_text_of_their_metadata(memory: Memory) -> None:
+    values = [
+        {"n": 5, "city": "Lyon"}, {"n": 5.5}, {"n": True}, {"n": "7"}, {"n": None}, {}, {"n": [1], "city": "Lyon"},
+        {"n": 10**400}, {"n": -1, "city": "a\x00b"}, {"n": 2**53 + 1, "a.b": "x"},
+    ]  # fmt: skip
+    for n, value in enumerate(values):
+        text = json.dumps(value)
+        memory.add(f"Line {n}.", kind="fact", user_id="ann", external_id=f"a:{n}", metadata={"value": text})
+    memory.add("No JSON.", kind="fact", user_id="ann", external_id="b:1", metadata={"value": "{"})
+    named = NamedItems(memory.stages.database, memory.tenant, make_scope(user_id="ann").write_lane)
+
+    def among(*compared: Compared) -> set[int]:
+        """Give the rows that are let through: those that are meant, and perhaps others."""
+        rows = named.rows("a:", "a;", Asked(inside=Inside("value", compared)))
+        return {int((row.external_id or "").partition(":")[2]) for row in rows}
+
+    assert {0, 6} <= among(Compared("city", "eq", "Lyon")) <= {0, 6, 8}
+    assert {0} <= among(Compared("n", "eq", 5.0)) <= {0, 2, 3, 6, 7, 8}
+    assert {0, 8, 2, 3} <= among(Compared("n", "lt", 5.5)) < set(range(10)) - {1, 5, 9}
+    assert {1, 3, 7, 9} <= among(Compared("n", "gt", 5.0)) <= set(range(10)) - {0, 4, 5}
+    assert {9} <= among(Compared("a.b", "eq", "x"), Compared("n", "gt", 1.0)) <= {8, 9}
+    even = Asked(limit=2, offset=1, meets=lambda row: int(row.metadata["value"] != "{}") == 1)
+    assert [row.external_id for row in named.rows("a:", "a;", even)] == ["a:8", "a:7"]
+
+
+def test_heads_beyond_those_that_are_looked_up_one_by_one(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(named_items, "HEADS", 3)
+    named_items._first_names.cache_clear()
+    for name in ("a:1", "a:2", "b:1", "c:1", "d:1", "none", "e:1"):
+        memory.add(f"Line {name}.", kind="fact", user_id="ann", external_id=name)
+    named = NamedItems(memory.stages.database, memory.tenant, make_scope(user_id="ann").write_lane)
+    try:
+        assert named.heads("", "z", until=":") == {"a", "b", "c", "d", "e"}
+        assert named.heads("d", "z", until=":") == {"d", "e"}
+    finally:
+        named_items._first_names.cache_clear()
 
 
 @pytest.mark.parametrize("wrong", ["", 7, "a\nb", "x" * 257])

@@ -33,7 +33,7 @@ def test_scores_and_the_threshold_are_on_one_scale(sqlite_url: str, *, document:
                 scores = [one.score for one in listed]
                 assert scores == sorted(scores, reverse=True)
                 assert all(0.0 <= score <= 1.0 for score in scores)
-                assert listed.abstained == (max(scores, default=0.0) < found.threshold), question
+                assert listed.abstained == (max(scores, default=0.0) < listed.threshold), question
             abstained.add(found.abstained)
         assert abstained == {True, False}
 
@@ -51,6 +51,55 @@ def test_a_least_score_leaves_out_what_scores_less(sqlite_url: str) -> None:
         for wrong in (1.5, -0.1, "high", True, float("nan")):
             with pytest.raises(InputError, match="min_score"):
                 memory.search("printer", user_id="ann", min_score=wrong)  # type: ignore[arg-type]
+
+
+def test_answers_of_experience_are_on_the_same_scale(sqlite_url: str) -> None:
+    with Memory.open(sqlite_url, policy={"embedder": "none"}) as memory:
+        for n in range(24):
+            memory.ingest({
+                "situation": f"Deploying service {n} to the staging cluster", "attempt": f"restarted pod {n} by hand",
+                "result": "still failing" if n % 2 else "healthy", "label": "failure" if n % 2 else "success",
+                "source_type": "log", "source_ref": f"log-{n}",
+            })  # fmt: skip
+        memory.aggregate()
+        seen = set()
+        for situation, label in (
+            ("Deploying service 7 to the staging cluster", None),
+            ("restarted pod", None),
+            ("baking sourdough bread in a cast-iron pot at home for the very first time", None),
+            ("", "failure"),
+        ):
+            answer = memory.query(situation=situation, label=label)
+            shown = (*answer.l1_evidence, *answer.l2_patterns, *answer.l3_principles)
+            advised = (*answer.recommended_attempts, *answer.avoid)
+            scores = [*(one.score for one in shown), *(one.score for one in advised)]
+            assert all(0.0 <= score <= 1.0 for score in scores)
+            assert answer.abstained == (max(scores, default=0.0) < answer.threshold), situation
+            seen.add(answer.abstained)
+        assert seen == {True, False}
+        whole = memory.query(situation="Deploying service 7 to the staging cluster")
+        least = whole.l1_evidence[0].score
+        best = memory.query(situation="Deploying service 7 to the staging cluster", min_score=least)
+        assert [one.item.id for one in best.l1_evidence] == [whole.l1_evidence[0].item.id]
+        assert all(one.score >= least for one in best.l2_patterns)
+        none = memory.query(situation="restarted pod", min_score=1.0)
+        assert (none.abstained, len(none.l1_evidence), len(none.recommended_attempts)) == (True, 0, 0)
+
+
+def test_a_plan_is_carried_out_with_a_least_score(sqlite_url: str) -> None:
+    with Memory.open(sqlite_url, policy={"embedder": "none"}) as memory:
+        for text in SAID:
+            memory.add(text, user_id="ann", session_id="s", infer=False)
+        plan = memory.plan("Where does Anna, my sister, live?", user_id="ann")
+        found = memory.retrieve(plan)
+        best = memory.retrieve(plan, min_score=found[0].score)
+        assert [one.item.id for one in best] == [one.item.id for one in found if one.score >= found[0].score]
+        none = memory.retrieve(memory.plan("Is the printer a zeppelin?", user_id="ann"), min_score=1.0)
+        assert (none.abstained, len(none)) == (True, 0)
+        with pytest.raises(InputError, match="min_score"):
+            memory.retrieve(plan, min_score=2)
+        with pytest.raises(InputError, match="min_score"):
+            memory.query(situation="x", min_score=2)
 
 
 def test_a_session_may_be_left_out(sqlite_url: str) -> None:

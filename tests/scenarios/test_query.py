@@ -20,6 +20,7 @@ from phronesis.core.experience.records import L1Event, Pattern, Principle
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.core.scoring.scale import EXPERIENCE
 from phronesis.derive.experience.aggregating import Aggregating
 from phronesis.derive.experience.patterns import handlers as patterns_handlers
 from phronesis.derive.handler import Handler, Outcomes
@@ -161,7 +162,7 @@ def test_the_same_said_often_is_shown_once(memory: Memory) -> None:
     assert len(next(iter(answer.explain["repeated"].values()))) == 4
     shares = answer.l1_evidence[0].why
     assert shares is not None
-    assert sum(shares.values()) == pytest.approx(answer.l1_evidence[0].score, abs=1e-4)
+    assert EXPERIENCE.score(sum(shares.values())) == pytest.approx(answer.l1_evidence[0].score, abs=1e-4)
 
 
 def test_opposite_outcomes_are_a_conflict(memory: Memory) -> None:

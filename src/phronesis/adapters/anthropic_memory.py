@@ -17,6 +17,7 @@ from phronesis.core.results import HistoryEvent
 from phronesis.core.text import is_storable, storable
 from phronesis.errors import InputError, MissingExtra, NotFound
 from phronesis.memory import Memory
+from phronesis.storage.named_items import Asked, NamedRow
 
 ROOT: Final = "/memories"
 _NAMING: Final = Naming(subject="memory file", prefix="memory_file", member="path")
@@ -125,7 +126,7 @@ class MemoryFiles:
         if item is not None:
             shown = numbered(given, _text(item), command.get("view_range"))
             return f"Here's the content of {given} with line numbers:\n{shown}"
-        sizes = {one.metadata["path"]: len(_text(one).encode("utf-8", "surrogatepass")) for one in self._below(path)}
+        sizes = {one.metadata["path"]: _size(one) for one in self._below(path)}
         if not sizes and path != ROOT:
             raise NotFound(f"The path {given} does not exist. Please provide a valid path.", field="path")
         header = f"Here're the files and directories up to 2 levels deep in {given}, excluding hidden items:"
@@ -172,18 +173,18 @@ class MemoryFiles:
         if target.startswith(f"{source}/"):
             raise InputError(f"{old} cannot become a part of itself at {new}", field="new_path")
         one = self._items.find(source)
-        moved = [one] if one is not None else self._below(source)
-        if not moved:
+        paths = [source] if one is not None else [row.metadata["path"] for row in self._below(source)]
+        if not paths:
             raise NotFound(f"The path {old} does not exist", field="old_path")
-        for item in moved:
-            place = target + item.metadata["path"].removeprefix(source)
-            self._edit(item, _text(item), path=place)
+        for path in paths:
+            item = self._file(old, path)
+            self._edit(item, _text(item), path=target + path.removeprefix(source))
         return f"Successfully renamed {old} to {new}"
 
     def _edited(self, command: Mapping[str, Any]) -> tuple[str, Item]:
         given = command["path"]
         path = _checked(given)
-        if self._items.find(path) is None and (path == ROOT or self._below(path)):
+        if self._items.find(path) is None and (path == ROOT or self._below(path, most=1)):
             raise InputError(f"The path {given} is not a file.", field="path")
         return given, self._file(given, path)
 
@@ -201,12 +202,12 @@ class MemoryFiles:
             if self._items.find(parent) is not None:
                 raise InputError(f"The path {parent} is a file, and no directory", field="path")
             parent = posixpath.dirname(parent)
-        taken = path == ROOT or self._items.find(path) is not None or bool(self._below(path))
+        taken = path == ROOT or self._items.find(path) is not None or bool(self._below(path, most=1))
         return None if taken else path
 
-    def _below(self, path: str) -> list[Item]:
+    def _below(self, path: str, most: int | None = None) -> list[NamedRow]:
         """Give the files of a directory: "0" is the character after "/"."""
-        return self._items.matching({"metadata.path": {"gte": f"{path}/", "lt": f"{path}0"}})
+        return self._items.between(f"{path}/", f"{path}0", Asked(most))
 
     def _put(self, path: str, text: str) -> None:
         self._items.put(path, *_kept(path, text))
@@ -238,3 +239,8 @@ def _kept(path: str, text: str) -> tuple[str, dict[str, str | None]]:
 def _text(item: Item) -> str:
     exact = item.metadata.get("exact")
     return item.content if exact is None else bytes.fromhex(exact).decode("utf-8", "surrogatepass")
+
+
+def _size(row: NamedRow) -> int:
+    exact = row.metadata.get("exact")
+    return row.size if exact is None else len(exact) // 2

@@ -17,7 +17,7 @@ from phronesis.core.text import MAX_ID_LENGTH, check_id
 from phronesis.errors import Conflict, InputError
 from phronesis.memory import Memory
 from phronesis.recall.named import NamedItems
-from phronesis.storage.named_items import NamedRow
+from phronesis.storage.named_items import EVERY, Asked, NamedRow
 
 KIND: Final = "fact"
 _PAGE: Final = 1_000
@@ -90,21 +90,36 @@ class KeyedItems:
             found.setdefault(item.metadata[self.naming.member], item)
         return list(found.values())
 
-    def between(self, low: str, high: str, *, limit: int | None = None, offset: int = 0) -> list[NamedRow]:
+    def between(self, low: str, high: str, asked: Asked = EVERY) -> list[NamedRow]:
         """Give the items whose names lie from ``low`` up to ``high``, without it, those first that changed last."""
-        span = (f"{self.naming.prefix}:{low}", f"{self.naming.prefix}:{high}" if high else f"{self.naming.prefix};")
-        return self._named.rows(*span, limit=limit, offset=offset)
+        span = self._span(low, high)
+        odd = self.odd(low, high)
+        if not odd:
+            return self._named.rows(*span, asked)
+        found = {self._name(row): row for row in odd} | {
+            self._name(row): row for row in self._named.rows(*span, Asked(inside=asked.inside))
+        }
+        rows = [row for row in found.values() if asked.meets is None or asked.meets(row)]
+        rows.sort(key=lambda row: (row.updated_at, row.id), reverse=True)
+        return rows[asked.offset :][: asked.limit]
 
-    def heads(self, until: str) -> list[str]:
-        """Give what stands ahead of the first ``until`` in the names of all items but the odd ones, each once."""
-        found = self._named.heads(f"{self.naming.prefix}:", f"{self.naming.prefix};", until=until)
-        return [one.removeprefix(f"{self.naming.prefix}:") for one in found]
+    def heads(self, low: str, high: str, *, until: str) -> set[str]:
+        """Give what stands ahead of the first ``until`` in the names from ``low`` up to ``high``."""
+        found = self._named.heads(*self._span(low, high), until=until)
+        heads = {one.removeprefix(f"{self.naming.prefix}:") for one in found}
+        return heads | {self._name(row).partition(until)[0] for row in self.odd(low, high)}
 
-    def odd(self) -> list[NamedRow]:
-        """Give the items that no span of names holds: of names that are too long, and those made without one."""
+    def odd(self, low: str, high: str) -> list[NamedRow]:
+        """Give the items of these names that no span holds: of names that are too long, and those made without one."""
         rows = self._named.rows(*self.naming.hashes)
-        unnamed = self.matching(_UNNAMED) if self._looks_for_unnamed() else []
-        return rows + [_row(one) for one in unnamed]
+        rows += [_row(one) for one in self.matching(_UNNAMED)] if self._looks_for_unnamed() else []
+        return [row for row in rows if low <= self._name(row) and (not high or self._name(row) < high)]
+
+    def _span(self, low: str, high: str) -> tuple[str, str]:
+        return f"{self.naming.prefix}:{low}", f"{self.naming.prefix}:{high}" if high else f"{self.naming.prefix};"
+
+    def _name(self, row: NamedRow) -> str:
+        return str(row.metadata[self.naming.member])
 
     def put(self, name: str, content: str, metadata: Mapping[str, Any]) -> None:
         """Give a name these words: a new version of its item, or its first.
@@ -170,7 +185,8 @@ class KeyedItems:
 
 
 def _row(item: Item) -> NamedRow:
-    return NamedRow(item.id, item.external_id, item.metadata, to_micros(item.recorded_at), to_micros(item.updated_at))
+    times = to_micros(item.recorded_at), to_micros(item.updated_at)
+    return NamedRow(item.id, item.external_id, item.metadata, *times, size=len(item.content.encode()))
 
 
 def _age(item: Item) -> tuple[Any, str]:

@@ -5,8 +5,10 @@
 
 import asyncio
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from typing import Any, Final
 
 from phronesis.adapters.keyed_items import KeyedItems, Naming
@@ -15,7 +17,8 @@ from phronesis.core.results import HistoryEvent
 from phronesis.core.text import is_storable, storable
 from phronesis.errors import InputError, MissingExtra
 from phronesis.memory import Memory
-from phronesis.storage.named_items import NamedRow
+from phronesis.storage.filters import is_key
+from phronesis.storage.named_items import Asked, Compared, Inside, NamedRow, Order
 
 try:
     from langgraph.store import base
@@ -122,20 +125,15 @@ class PhronesisStore(base.BaseStore):
         raise InputError(f"unknown operation {type(op).__name__}", field="ops")
 
     def _search(self, op: Any) -> list[Any]:
-        first, limit = max(op.offset, 0), max(op.limit, 0)
-        odd = self._items.odd()
-        ranks = bool(op.query and op.query.strip())
-        if not (ranks or op.filter or odd):
-            page = self._items.between(*_span(op.namespace_prefix), limit=limit, offset=first)
+        first, limit, span = max(op.offset, 0), max(op.limit, 0), _span(op.namespace_prefix)
+        wanted = op.filter or {}
+        inside = _compared(wanted)
+        meets = (lambda row: _meets(row, wanted)) if wanted else None
+        if not (op.query and op.query.strip()):
+            page = self._items.between(*span, Asked(limit, first, inside, meets))
             return [base.SearchItem(**_fields_of(row), score=None) for row in page]
-        there = self._items.between(*_span(op.namespace_prefix))
-        if odd:
-            there += [
-                row for row in odd if _namespace_of(row)[: len(op.namespace_prefix)] == tuple(op.namespace_prefix)
-            ]
-            there.sort(key=lambda row: (row.updated_at, row.id), reverse=True)
-        rows = {row.id: row for row in there if _meets(row, op.filter or {})}
-        scores = self._scores(op.query, op.namespace_prefix, rows) if rows and ranks else {}
+        rows = {row.id: row for row in self._items.between(*span, Asked(inside=inside, meets=meets))}
+        scores = self._scores(op.query, op.namespace_prefix, rows) if rows else {}
         order = [*scores, *(item_id for item_id in rows if item_id not in scores)]
         shown = order[first : first + limit]
         return [base.SearchItem(**_fields_of(rows[one]), score=scores.get(one)) for one in shown]
@@ -146,10 +144,9 @@ class PhronesisStore(base.BaseStore):
         return {one.item.id: one.score for one in found if one.item.id in rows}
 
     def _namespaces(self, op: Any) -> list[tuple[str, ...]]:
-        there = {tuple(path.split(".")) for path in self._items.heads("..")} | {
-            _namespace_of(row) for row in self._items.odd()
-        }
         conditions = op.match_conditions or ()
+        span = _span(max(map(_ahead, conditions), key=len, default=()))
+        there = (tuple(path.split(".")) for path in self._items.heads(*span, until=".."))
         found = {one[: op.max_depth] for one in there if all(_lies(one, condition) for condition in conditions)}
         return sorted(found)[max(op.offset, 0) :][: max(op.limit, 0)]
 
@@ -192,6 +189,36 @@ def _lies(namespace: tuple[str, ...], condition: Any) -> bool:
     return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
 
 
+def _ahead(condition: Any) -> tuple[str, ...]:
+    """Give the labels with which every namespace begins that meets a condition."""
+    path = condition.path if condition.match_type == "prefix" else ()
+    return tuple(takewhile("*".__ne__, path))
+
+
+def _compared(wanted: Mapping[str, Any]) -> Inside | None:
+    """Give what of a filter the database can compare; what it lets through is looked at again."""
+    found: list[Compared] = []
+    for member, one in wanted.items():
+        for name, operand in (one if isinstance(one, Mapping) else {"$eq": one}).items():
+            if name not in _COMPARED or not is_key(member):
+                continue
+            if name == "$eq" and isinstance(operand, str):
+                found += [Compared(member, "eq", operand)] if is_storable(operand) else []
+            elif (number := _number(operand, of=(int, float) if name == "$eq" else object)) is not None:
+                order, beyond = _COMPARED[name]
+                found.append(Compared(member, order, math.nextafter(number, beyond) if beyond else number))
+    return Inside("value", tuple(found)) if found else None
+
+
+def _number(operand: Any, *, of: Any) -> float | None:
+    """Give an operand as a number, where all databases compare with it alike."""
+    try:
+        number = float(operand) if isinstance(operand, of) else math.nan
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if abs(number) < _EXACT else None
+
+
 def _meets(row: NamedRow, wanted: Mapping[str, Any]) -> bool:
     value = json.loads(row.metadata["value"]) if wanted else {}
     return all(_fits(value.get(name), one) for name, one in wanted.items())
@@ -216,7 +243,7 @@ def _holds(operator: str, value: Any, operand: Any) -> bool:
         raise InputError(f"unknown operator {operator!r:.40}; there are $eq, $ne, $gt, $gte, $lt, $lte", field="filter")
     try:
         return _ORDERS[operator](float(value), float(operand))
-    except (TypeError, ValueError):  # what is no number has no order
+    except (TypeError, ValueError, OverflowError):  # what is no number has no order
         return False
 
 
@@ -226,3 +253,11 @@ _ORDERS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "$lt": lambda one, other: one < other,
     "$lte": lambda one, other: one <= other,
 }
+
+_COMPARED: Final[Mapping[str, tuple[Order, float]]] = {
+    "$eq": ("eq", 0.0), "$gt": ("gt", 0.0), "$gte": ("gt", -math.inf), "$lt": ("lt", 0.0), "$lte": ("lt", math.inf),
+}  # fmt: skip
+"""How the database compares: by which order, and towards which side of an operand that it takes in."""
+
+_EXACT: Final = 2.0**53
+"""Whole numbers from here on are not all of type double."""

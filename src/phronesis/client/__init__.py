@@ -152,8 +152,9 @@ class Client:
         waits = {"wait": "false"} if given.pop("wait", True) is False else {}
         sent = {route.renamed.get(name, name): value for name, value in given.items()} | dict(route.fixed)
         if route.method in BODY:
-            body = sent.pop(route.whole) if route.whole is not None else sent
-            answer = self._transport.send(route.method, path, query=waits, body=body, headers=headers)
+            body = sent if route.whole is None else sent.pop(route.whole)
+            query = waits if route.whole is None else _query(sent) | waits
+            answer = self._transport.send(route.method, path, query=query, body=body, headers=headers)
         else:
             answer = self._transport.send(route.method, path, query=_query(sent) | waits, headers=headers)
         return _result(method, answer if route.member is None else answer[route.member])

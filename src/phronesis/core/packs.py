@@ -23,7 +23,7 @@ class EvidencePack(Sequence[Evidence], Record):
     """Evidence, best first; each ``why`` holds its signals, by name.
 
     ``ignored_fields``: by retriever, the fields of the plan that it could not use. ``abstained``: nothing found
-    supports an answer; the evidence is not emptied.
+    supports an answer, and the best score is below ``threshold``; the evidence is not emptied.
     """
 
     evidence: tuple[Evidence, ...]
@@ -32,6 +32,7 @@ class EvidencePack(Sequence[Evidence], Record):
     ignored_fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
     explain: Mapping[str, Any] = field(default_factory=dict)
     degraded: tuple[Degraded, ...] = ()
+    threshold: float = 0.1
 
     @overload
     def __getitem__(self, index: int) -> Evidence: ...

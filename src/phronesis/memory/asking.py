@@ -15,7 +15,7 @@ from phronesis.index.tokens import tokenize
 from phronesis.memory.inside import Inside
 from phronesis.memory.reading import MAX_BUDGET
 from phronesis.recall.experience.asked import Asked
-from phronesis.truth.inputs import flag
+from phronesis.truth.inputs import flag, share
 from phronesis.truth.inputs import limit as checked_limit
 
 MAX_ANSWER: Final = 200
@@ -35,6 +35,7 @@ class Asking(Inside):
         constraints: Sequence[str | Mapping[str, Any]] = (),
         preferences: Sequence[str | Mapping[str, Any]] = (),
         limit: int = 10,
+        min_score: float | None = None,
         user_id: str | None = None,
         namespace: str | None = None,
         artifacts: Sequence[str | Mapping[str, str]] | None = None,
@@ -58,7 +59,7 @@ class Asking(Inside):
         ``file:src/app.py``, or ``{type, name}``), ``label``, ``source_type``, ``since`` and ``until`` narrow the
         events. ``as_of`` asks what was known then, ``valid_at`` what held then; ``explain`` adds each share of a score.
         ``token_budget`` bounds the answer's JSON, counted by the policy's token counter: the last of its lists are left
-        out, and ``left_out`` says how many.
+        out, and ``left_out`` says how many. Scores are from 0 to 1; ``min_score`` leaves out what scores less.
 
         InputError names a field that is wrong; nothing asked at all is one.
         """
@@ -70,6 +71,7 @@ class Asking(Inside):
             liking=liking(wishes, tokenize) if wishes else None,
             preferred="\n".join(one for one in wishes if isinstance(one, str)),
             limit=checked_limit(limit, most=MAX_ANSWER), artifacts=_artifacts(artifacts), label=_label(label),
+            min_score=None if min_score is None else share(min_score, field="min_score"),
             source_type=None if source_type is None else check_id(source_type, field="source_type"),
             since=_moment(since, "since"), until=_moment(until, "until"),
             wanted=self._wanted(as_of=as_of, valid_at=valid_at), explain=flag(explain, field="explain"),

@@ -7,7 +7,7 @@ from phronesis.core.scope import LaneName
 from phronesis.storage.database import Database
 from phronesis.storage.items import read_named
 from phronesis.storage.lanes import find_lane
-from phronesis.storage.named_items import NamedRow, heads_between, row_named, rows_between
+from phronesis.storage.named_items import EVERY, Asked, NamedRow, heads_between, row_named, rows_between
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,14 @@ class NamedItems:
             lane = find_lane(unit, self.lane)
             return None if lane is None else row_named(unit, lane, external_id)
 
-    def heads(self, low: str, high: str, *, until: str) -> list[str]:
-        """Give what stands ahead of the first ``until`` in the names from ``low`` up to ``high``, each once."""
+    def heads(self, low: str, high: str, *, until: str) -> set[str]:
+        """Give what stands ahead of the first ``until`` in the names from ``low`` up to ``high``."""
         with self.database.transaction(self.tenant, "read") as unit:
             lane = find_lane(unit, self.lane)
-            return [] if lane is None else heads_between(unit, lane, low, high, until=until)
+            return set() if lane is None else heads_between(unit, lane, low, high, until=until)
 
-    def rows(self, low: str, high: str, *, limit: int | None = None, offset: int = 0) -> list[NamedRow]:
+    def rows(self, low: str, high: str, asked: Asked = EVERY) -> list[NamedRow]:
         """Give what is to be shown of the items of these names, those first that changed last."""
         with self.database.transaction(self.tenant, "read") as unit:
             lane = find_lane(unit, self.lane)
-            return [] if lane is None else rows_between(unit, lane, low, high, limit=limit, offset=offset)
+            return [] if lane is None else rows_between(unit, lane, low, high, asked)

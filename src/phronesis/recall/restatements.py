@@ -1,13 +1,13 @@
 """Restatements: of two results that say nearly the same, the later comes first."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from phronesis.core.fusion.relevance import SIGNALS
 from phronesis.core.items import Item
 from phronesis.core.results import Evidence
-from phronesis.index.tokens import search_terms, wholes
+from phronesis.index.tokens import search_terms, tokenize, wholes
 
 COMPARED: Final = 30
 """Results that are compared with each other: what a reader looks at."""
@@ -35,21 +35,39 @@ def latest_first(found: Sequence[Evidence], question: str) -> list[Evidence]:
 
     A correction repeats most of what it corrects and adds what is right. What moves up takes the score of the place.
     """
-    out, asked = list(found), frozenset(search_terms(question))
+    asked = frozenset(search_terms(question))
     named = asked.intersection(wholes(question)) | {term for term in asked if _holds_figures(term)}
-    terms = {one.item.id: frozenset(search_terms(one.item.content)) for one in out[:COMPARED] if _comparable(one.item)}
-    for later in found[:COMPARED]:
-        if later.item.id not in terms:
+    texts = {one.item.id: _Text.of(one.item) for one in found[:COMPARED] if _comparable(one.item)}
+    evidence = {one.item.id: one for one in found}
+    order = list(evidence)
+    for one in order[:COMPARED]:
+        if one not in texts:
             continue
-        place = out.index(later)
-        for earlier in out[: min(place, COMPARED)]:
-            if earlier.item.id not in terms or not named & terms[earlier.item.id] <= terms[later.item.id]:
+        later, place = texts[one], order.index(one)
+        for other in order[: min(place, COMPARED)]:
+            earlier = texts.get(other)
+            if earlier is None or not named & earlier.terms <= later.terms:
                 continue  # an identifier or number that the question names stands in the earlier one alone
-            if _restates(later.item, earlier.item, terms, asked):
-                target = out.index(earlier)
-                out.insert(target, _raised(out.pop(place), earlier))
+            if _restates(later, earlier, asked):
+                order.insert(order.index(other), order.pop(place))
+                evidence[one] = _raised(evidence[one], evidence[other])
                 break
-    return out
+    return [evidence[one] for one in order]
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """What is compared of a result: who said it and when, its terms, and the identifiers among its words."""
+
+    speaker: tuple[str | None, ...]
+    moment: tuple[object, ...]
+    terms: frozenset[str]
+    wholes: frozenset[str]
+
+    @classmethod
+    def of(cls, item: Item) -> "_Text":
+        own = frozenset(wholes(item.content))
+        return cls(_speaker(item), _moment(item), own.union(tokenize(item.content)), own)
 
 
 def _holds_figures(term: str) -> bool:
@@ -72,12 +90,12 @@ def _comparable(item: Item) -> bool:
     return len(item.content) <= MAX_CHARACTERS and (item.kind == "message" or item.key is None)
 
 
-def _restates(later: Item, earlier: Item, terms: Mapping[str, frozenset[str]], asked: frozenset[str]) -> bool:
-    if _speaker(later) != _speaker(earlier) or _moment(later) <= _moment(earlier):
+def _restates(later: _Text, earlier: _Text, asked: frozenset[str]) -> bool:
+    if later.speaker != earlier.speaker or later.moment <= earlier.moment:
         return False
-    old, new = terms[earlier.id], terms[later.id]
+    old, new = earlier.terms, later.terms
     shared = old & new
-    named = not shared.isdisjoint(wholes(earlier.content))
+    named = not shared.isdisjoint(earlier.wholes)
     of = len(old) if named else max(len(old), len(new))
     enough = len(shared) >= FEWEST or (len(shared) == FEWEST - 1 and not shared <= asked)
     answers = named or len(shared & asked) >= ANSWERING * len(old & asked)

@@ -283,10 +283,11 @@ class Searcher:
             matched = tuple(_match(lanes[one.lane].index, one, item, texts, words) for one in (hit, *hit.others))
             why = {name: round(share, 6) for name, share in hit.shares.items()} if query.explain else None
             why = {**(why or {}), **hit.told} if query.manner.signals else why
-            told_in = tuple(dict.fromkeys(source for one in group for source in sources[one.id]))
+            told_in = [source for one in group for source in sources[one.id]]
             same = tuple(one.id for one in group[1:])
             score = round(formula.scale.score(hit.score), DIGITS)
-            out.append(Evidence(item, score, matched, told_in, why=why, same=same))
+            told_once = tuple(told_in) if len(told_in) == 1 else tuple(dict.fromkeys(told_in))
+            out.append(Evidence(item, score, matched, told_once, why=why, same=same))
         if not dated and not asks_for_past(query.text):
             out = latest_first(out, query.text)
         return with_related(unit, [lane.lane for lane in lanes], out, Asked(query.text, query.wanted, query.limit))

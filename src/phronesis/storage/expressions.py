@@ -20,6 +20,9 @@ _SQLITE_TYPES: Final[dict[JsonKind, str]] = {
 }  # fmt: skip
 _POSTGRES_TYPES: Final[dict[JsonKind, str]] = {"text": "string", "number": "number", "boolean": "boolean"}
 
+_DIGITS: Final = 300
+"""Characters from which on a number may be larger than any of type double."""
+
 
 class contains(FunctionElement[bool]):  # noqa: N801 - reads as the SQL function that it is
     """``contains(text, part)``: case and accents matter, ``%`` and ``_`` are letters."""
@@ -83,6 +86,18 @@ def key(name: str) -> sa.BindParameter[str]:
     return sa.literal(name, _Key())
 
 
+def bound_key(bound: str) -> sa.BindParameter[str]:
+    """Give the parameter of this name, for a member's name: of a statement that is built once."""
+    return sa.bindparam(bound, type_=_Key())
+
+
+class parsed(FunctionElement[Any]):  # noqa: N801
+    """``parsed(text)``: a JSON text, to ask for its members; NULL where PostgreSQL might not take what it escapes."""
+
+    type = sa.Text()
+    inherit_cache = True
+
+
 def _arguments(element: FunctionElement[Any], compiler: Any, **kw: Any) -> list[str]:
     return [compiler.process(clause, **kw) for clause in element.clauses]
 
@@ -101,6 +116,14 @@ def _lowered(element: lowered, compiler: Any, **kw: Any) -> str:
     return f'lower({text} COLLATE "default")' if compiler.dialect.name == "postgresql" else f"{LOWER}({text})"
 
 
+@compiles(parsed)
+def _parsed(element: parsed, compiler: Any, **kw: Any) -> str:
+    (text,) = _arguments(element, compiler, **kw)
+    if compiler.dialect.name == "postgresql":
+        return f"(CASE WHEN strpos({text}, '\\u') = 0 THEN ({text})::json END)"
+    return text
+
+
 @compiles(member_text)
 @compiles(member_number)
 @compiles(member_boolean)
@@ -108,7 +131,8 @@ def _member(element: Any, compiler: Any, **kw: Any) -> str:
     json, name = _arguments(element, compiler, **kw)
     if compiler.dialect.name == "postgresql":
         value = f"({json} ->> {name})"
-        cast = {"text": f'{value} COLLATE "C"', "number": f"{value}::float8", "boolean": f"{value}::boolean"}
+        number = f"CASE WHEN length({value}) < {_DIGITS} THEN {value}::float8 END"  # of more it says: out of range
+        cast = {"text": f'{value} COLLATE "C"', "number": number, "boolean": f"{value}::boolean"}
         wanted = _POSTGRES_TYPES[element.kind]
         return f"(CASE json_typeof({json} -> {name}) WHEN '{wanted}' THEN {cast[element.kind]} END)"
     value = f"json_extract({json}, {name})"

@@ -255,9 +255,15 @@ def _column(name: str, value: Any, *, field: str) -> tuple[Any, Any]:
     return sa.cast(column, sa.Double), _number(value, field=field)
 
 
+def is_key(name: object) -> bool:
+    """Tell whether a member of JSON can be asked for by a name."""
+    named = isinstance(name, str) and name != "" and not _UNNAMEABLE.intersection(name)
+    return named and min(str(name)) >= " " and storable(str(name)) == name
+
+
 def _key(name: str, *, field: str) -> Any:
     path = name.removeprefix("metadata.")
-    if not path or _UNNAMEABLE.intersection(path) or min(path) < " " or storable(path) != path:
+    if not is_key(path):
         raise InputError(
             f"{field} must name a metadata key, without quotation marks, backslashes or control characters", field=field
         )

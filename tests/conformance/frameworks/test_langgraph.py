@@ -39,6 +39,8 @@ FILTERS = st.none() | st.one_of(
                                                 min_size=1)}),
     st.fixed_dictionaries({"inner": st.dictionaries(st.sampled_from(["x", "y"]), st.integers(0, 2))}),
     st.fixed_dictionaries({"many": st.lists(st.integers(0, 2), max_size=2)}),
+    st.fixed_dictionaries({"any": LEAVES}),
+    st.fixed_dictionaries({"any": st.fixed_dictionaries({"$eq": LEAVES})}),
 )  # fmt: skip
 PATHS = st.lists(LABELS | st.just("*"), min_size=1, max_size=2).map(tuple)
 

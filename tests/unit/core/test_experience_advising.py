@@ -26,7 +26,7 @@ def event(id_: str, attempt: str, label: str = "success", **more: Any) -> L1Even
 
 
 def found(record: L1Event | Pattern | Principle, score: float = 1.0, **more: Any) -> Found:
-    return Found(record=record, score=score, **more)
+    return Found(record=record, score=score, relevance=score, **more)
 
 
 def told(*things: Found, constraints: Any = (), limit: int = 10) -> Advised:

@@ -15,7 +15,7 @@ from phronesis.core.experience.rates import success_rate
 from phronesis.core.experience.records import L1Event, Pattern, Principle
 
 RELEVANT: Final = 0.4
-"""Share of the best score below which nothing is advised: what is found last is shown as evidence, and no advice."""
+"""Share of the best relevance below which nothing is advised: what is found last is evidence, and no advice."""
 
 MAX_REFERENCES: Final = 16
 """Events that one piece of advice names."""
@@ -27,10 +27,14 @@ _OUTCOMES: Final = ("Outcome: ", "结果：")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A record that was found: its score, and the events it rests on (an event's own reference for itself)."""
+    """A record that was found: its score from 0 to 1, the sum behind it, and the events it rests on.
+
+    ``relevance`` is that sum, `ranking.score_of`; an event's own reference stands for itself.
+    """
 
     record: L1Event | Pattern | Principle
     score: float
+    relevance: float
     events: Sequence[Reference] = ()
     needs_validation: bool = False
 
@@ -49,8 +53,8 @@ def advise(found: Sequence[Found], bans: Sequence[Ban], terms_of: TermsOf, *, li
 
     ``found`` is ordered by score, the best first, all layers together.
     """
-    best = max((one.score for one in found), default=0.0)
-    relevant = [one for one in found if one.score > 0 and one.score >= RELEVANT * best]
+    best = max((one.relevance for one in found), default=0.0)
+    relevant = [one for one in found if one.relevance > 0 and one.relevance >= RELEVANT * best]
     work = _Work(bans, terms_of)
     for one in relevant:
         if isinstance(one.record, Principle):

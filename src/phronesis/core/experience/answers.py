@@ -75,7 +75,8 @@ class Answer(Record):
     """What experience says to a situation and a goal, the best first.
 
     ``l1_evidence`` are events, each with its ``source_ref`` in ``sources[0]``. ``abstained``: nothing known is about
-    it; then nothing is recommended, and the lists hold what came nearest. ``degraded``: the encoder was away, and
+    it; then nothing is recommended, the lists hold what came nearest, and every score, from 0 to 1, is below
+    ``threshold``. ``degraded``: the encoder was away, and
     words alone decided. ``left_out``: how many members of which list a token budget left no room for.
     """
 
@@ -87,6 +88,7 @@ class Answer(Record):
     excluded: Sequence[Excluded] = field(default_factory=list)
     conflicts: Sequence[Conflict] = field(default_factory=list)
     abstained: bool = False
+    threshold: float = 0.1
     explain: Mapping[str, Any] | None = None
     degraded: Sequence[Degraded] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)

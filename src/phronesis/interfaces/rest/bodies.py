@@ -150,6 +150,7 @@ class Question(Owner):
     as_of: Time | None = None
     valid_at: Time | None = None
     limit: Limit = 10
+    min_score: float | None = None
     explain: bool = False
     token_budget: int | None = None
 

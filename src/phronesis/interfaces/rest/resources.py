@@ -5,7 +5,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Form, Response, UploadFile
+from fastapi import APIRouter, Body, Form, Query, Response, UploadFile
 
 from phronesis.core.keys import Role
 from phronesis.core.packs import EvidencePack
@@ -69,10 +69,12 @@ def plan(caller: Reading, body: PlanWanted) -> Response:
 
 @router.post("/retrieve", responses=gives(EvidencePack, 415, 502))
 def retrieve(
-    caller: Reading, body: Annotated[dict[str, Any], Body(description="A plan, as /plan gives it, perhaps changed.")]
+    caller: Reading,
+    body: Annotated[dict[str, Any], Body(description="A plan, as /plan gives it, perhaps changed.")],
+    min_score: Annotated[float | None, Query(description="Leave out what scores less.")] = None,
 ) -> Response:
     """Carry a plan out; so another Phronesis uses this one as its resources."""
     wanted = plan_of(body)
     if wanted.scope.across_tenant:
         caller.needs(Role.ADMIN)
-    return answer(caller.memory.retrieve(wanted))
+    return answer(caller.memory.retrieve(wanted, min_score=min_score))

@@ -87,8 +87,9 @@ class ExperienceSearch:
         meant = _look_closer(pool, encoded, model, spread)
         pool.walk()
         pool.like(meant)
-        ranked = pool.ranked()
         abstained = _abstains(pool)
+        ranked = pool.settle(pool.ranked(), abstained=abstained)
+        abstained = abstained or not ranked
         result: Shown = shown(pool, ranked, abstained=abstained)
         told = _explained(asked, lanes, encoded, result.explain) if asked.explain else None
         return Answer(

@@ -30,6 +30,7 @@ class Asked:
     liking: Liking | None = None
     preferred: str = ""
     limit: int = 10
+    min_score: float | None = None
     artifacts: Sequence[str] = ()
     label: str | None = None
     source_type: str | None = None

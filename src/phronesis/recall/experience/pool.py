@@ -10,6 +10,7 @@ from phronesis.core.experience.records import L1, PATTERN, PRINCIPLE
 from phronesis.core.experience.walking import ARTIFACT, Reached, walk
 from phronesis.core.instants import to_micros
 from phronesis.core.items import Item, Trust
+from phronesis.core.scoring.scale import DIGITS, EXPERIENCE, multiplier
 from phronesis.index.tokens import tokenize
 from phronesis.recall.experience.asked import Asked
 from phronesis.recall.experience.chains import Chain, Chains
@@ -47,6 +48,8 @@ class Pool:
     """The relevance of the best member, by pattern, and of the best pattern, by principle."""
     terms: Sequence[str] = ()
     """The words of the question."""
+    scale: float = 1.0
+    """What scores are multiplied by (``scoring.scale.multiplier``)."""
     length: float = 0.0
     dense: bool = field(init=False)
     """Whether meaning was compared anywhere."""
@@ -178,6 +181,19 @@ class Pool:
     def ranked(self) -> list[tuple[str, dict[str, float]]]:
         """Give all that is relevant, best first, each with the shares of its score."""
         return self._best_first(self.items)
+
+    def score(self, shares: Mapping[str, float]) -> float:
+        """Give the score, from 0 to 1, of what has these shares."""
+        return EXPERIENCE.score(score_of(shares)) * self.scale
+
+    def settle(
+        self, ranked: Sequence[tuple[str, dict[str, float]]], *, abstained: bool
+    ) -> list[tuple[str, dict[str, float]]]:
+        """Bring scores to the side of the threshold on which the answer is; gives what scores as much as is asked."""
+        best = max((self.score(shares) for _, shares in ranked), default=0.0)
+        self.scale = multiplier(best, abstained=abstained)
+        least = self.asked.min_score
+        return [one for one in ranked if least is None or round(self.score(one[1]), DIGITS) >= least]
 
     def _best_first(self, ids: Iterable[str]) -> list[tuple[str, dict[str, float]]]:
         scored = [(one, shares_of(self.signals(one))) for one in ids]

@@ -12,12 +12,11 @@ from phronesis.core.experience.ranking import score_of
 from phronesis.core.experience.records import L1, PATTERN, L1Event, Pattern, event_of
 from phronesis.core.items import Item
 from phronesis.core.results import Evidence, Match
+from phronesis.core.scoring.scale import DIGITS
 from phronesis.index.projections import ALIKE, PROSE
 from phronesis.index.tokens import tokenize
 from phronesis.recall.evidence import snippet, sources_of
 from phronesis.recall.experience.pool import Pool
-
-DIGITS: Final = 6
 
 WEIGHED: Final = 4
 """Events for each that is shown of which advice and conflicts are made: the same was tried more often than is shown."""
@@ -81,7 +80,7 @@ def _events(
         own = [pool.items[one] for one, _ in events if pool.graph.lane_of(one) == lane]
         sources.update(sources_of(pool.graph.unit, lane.lane_id, own, as_of=pool.asked.wanted.as_of) if own else {})
     return [
-        Evidence(records[one], round(score_of(shares), DIGITS), _matched(pool, records[one], ALIKE),
+        Evidence(records[one], round(pool.score(shares), DIGITS), _matched(pool, records[one], ALIKE),
                  tuple(sources[one]), tuple(beside.get(one, ())), _why(pool, shares))
         for one, shares in events
     ]  # fmt: skip
@@ -90,7 +89,7 @@ def _events(
 def _learned(pool: Pool, one: str, shares: Shares, beside: Mapping[str, list[str]]) -> LearnedEvidence:
     chain = pool.chain_of[one]
     return LearnedEvidence(
-        chain.record, round(score_of(shares), DIGITS), _matched(pool, chain.record, PROSE), tuple(chain.sources),
+        chain.record, round(pool.score(shares), DIGITS), _matched(pool, chain.record, PROSE), tuple(chain.sources),
         tuple(beside.get(one, ())), _why(pool, shares), needs_validation=chain.needs_validation,
     )  # fmt: skip
 
@@ -116,11 +115,12 @@ def _advised(
 ) -> Advised:
     found = []
     for one, shares in ranked:
+        score, relevance = round(pool.score(shares), DIGITS), score_of(shares)
         if one in records:
-            found.append(Found(record=records[one], score=round(score_of(shares), DIGITS)))
+            found.append(Found(record=records[one], score=score, relevance=relevance))
         elif one in learned:
             chain = pool.chain_of[one]
-            found.append(Found(record=chain.record, score=round(score_of(shares), DIGITS), events=chain.events,
+            found.append(Found(record=chain.record, score=score, relevance=relevance, events=chain.events,
                                needs_validation=chain.needs_validation))  # fmt: skip
     return advise(found, pool.asked.bans, tokenize, limit=pool.asked.limit)
 
