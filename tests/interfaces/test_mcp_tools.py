@@ -371,6 +371,39 @@ def test_what_waits_says_so(talk: Talk) -> None:
     assert talk.text("add_memory", content="tea", wait=False).startswith("Durable")
 
 
+def test_what_has_a_name_of_the_callers_is_found_renamed_and_forgotten_by_it(memory: Memory, talk: Talk) -> None:
+    added = talk.call("add_memory", content="我喜欢绿茶", kind="preference", external_id="crm:7")["items"][0]
+    assert added["external_id"] == "crm:7"
+    assert talk.call("get_memory", external_id="crm:7")["id"] == added["id"]
+    assert talk.call("get_memory", id=added["id"])["id"] == added["id"]
+    assert (
+        talk.refused("add_memory", content="我喜欢红茶", kind="preference", external_id="crm:7")["field"]
+        == "external_id"
+    )
+    assert talk.refused("get_memory")["field"] == "id"
+    assert talk.refused("get_memory", external_id="crm:7", user_id="")["field"] == "external_id"
+    talk.call("update_memory", id=added["id"], external_id="crm:8")
+    assert talk.call("list_memories", filters={"external_id": "crm:8"})["items"][0]["id"] == added["id"]
+    assert talk.call("forget", external_id="crm:8", dry_run=True)["items"][0]["id"] == added["id"]
+    assert talk.call("forget", external_id="crm:8")["items"][0]["status"] == "archived"
+    assert talk.refused("forget", external_id="crm:8")["field"] == "external_id"
+    message = {"role": "user", "content": "第一行", "external_id": "line:1"}
+    talk.call("commit_turn", session_id="s", turn_events={"messages": [message]})
+    assert memory.get(external_id="line:1", user_id="李雷").content == "第一行"
+
+
+def test_what_scores_less_than_is_asked_for_is_left_out(talk: Talk) -> None:
+    for content in ("The pump needs 12 volts.", "The pump was painted green."):
+        talk.call("add_memory", content=content, infer=False)
+    scores = [
+        one["score"] for one in talk.call("search_memories", query="How many volts does the pump need?")["evidence"]
+    ]
+    assert len(scores) == 2
+    found = talk.call("search_memories", query="How many volts does the pump need?", min_score=scores[0])
+    assert [one["score"] for one in found["evidence"]] == scores[:1]
+    assert talk.refused("search_memories", query="pump", min_score=7)["field"] == "min_score"
+
+
 def test_forget_lists_what_would_go_and_archives_what_is_named(memory: Memory, talk_to: TalkTo) -> None:
     talk = talk_to(memory, user_id="ann")
     for content in ("I'm allergic to peanuts.", "I live in Lyon."):

@@ -50,10 +50,12 @@ def forget(caller: "Caller", given: dict[str, Any]) -> Forgotten:
     Raises:
         InputError: neither ids nor a query. NotFound: one of the ids is no memory; nothing is archived then.
     """
-    ids, query = given.get("ids"), given.get("query")
-    if not ids and not query:
-        raise InputError("give a query (what is to be forgotten) or ids of memories", field="query")
+    ids, query, name = given.get("ids"), given.get("query"), given.get("external_id")
     owner: dict[str, Any] = {name: given[name] for name in ("user_id", "namespace") if name in given}
+    if name is not None:
+        ids = [*(ids or ()), caller.memory.get(external_id=name, **owner).id]
+    if not ids and not query:
+        raise InputError("give a query (what is to be forgotten), ids of memories or an external_id", field="query")
     if ids:
         items, abstained = list({item.id: item for item in map(caller.memory.get, ids)}.values()), False
     else:
