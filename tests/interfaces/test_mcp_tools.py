@@ -426,6 +426,49 @@ def test_forget_lists_what_would_go_and_archives_what_is_named(memory: Memory, t
     assert memory.rebuild(verify=True).equal
 
 
+SAID = [
+    # what was said, the fact in it, its key, the request, its query, the key of what else was said
+    ("My name is Ada and I live in Hangzhou.", "I live in Hangzhou", "home_city", "Forget that I live in Hangzhou.",
+     "that I live in Hangzhou", "name"),
+    ("我住在杭州，喜欢喝绿茶。", "我住在杭州", "home_city", "忘掉我住在杭州。", "我住在杭州", "likes"),
+    ("I'm allergic to peanuts, and I live in Lyon.", "I'm allergic to peanuts", "allergy",
+     "Please forget my peanut allergy.", "my peanut allergy", "home_city"),
+]  # fmt: skip
+
+
+def ids_in(text: str) -> set[str]:
+    return set(re.findall(r"mem:([0-9a-f-]{36})", text))
+
+
+@pytest.mark.parametrize("case", SAID)
+@pytest.mark.parametrize("by", ["query", "listed", "message", "item"])
+def test_what_is_forgotten_goes_with_all_that_says_the_same(
+    memory: Memory, talk_to: TalkTo, case: tuple[str, ...], by: str
+) -> None:
+    said, fact, key, request, query, other = case
+    memory.add(fact, user_id="bob")
+    for session, text in (("s1", said), ("s2", f"{fact}."), ("s3", said), ("s1", "今天天气不错。"), ("s4", request)):
+        memory.commit_turn(session, {"messages": [{"role": "user", "content": text}]}, user_id="u")
+    memory.add(fact, kind="fact", user_id="u")
+    held = list(memory.get_all(user_id="u"))
+    item = next(one for one in held if one.key == key)
+    message = next(one for one in held if one.kind == "message" and one.content == f"{fact}.")
+    bobs = len(memory.get_all(user_id="bob"))
+    talk = talk_to(memory, user_id="u")
+    given: dict[str, Any] = {"message": {"ids": [message.id]}, "item": {"ids": [item.id]}}.get(by, {"query": query})
+    listed = ids_in(talk.text("forget", **given, dry_run=True))
+    assert len(memory.get_all(user_id="u")) == len(held)
+    if by == "listed":
+        given = {"ids": sorted(listed)}
+    gone = ids_in(talk.text("forget", **given, dry_run=False))
+    assert listed <= gone
+    left = [one for one in memory.get_all(user_id="u") if one.content != request]
+    assert [one.content for one in left if one.kind == "message"] == ["今天天气不错。"]
+    assert [one.key for one in left if one.kind not in {"message", "task"}] == [other]
+    assert len(memory.get_all(user_id="bob")) == bobs
+    assert memory.rebuild(verify=True).equal
+
+
 def test_forget_by_a_query_takes_what_its_dry_run_listed(memory: Memory, talk_to: TalkTo) -> None:
     talk = talk_to(memory, user_id="李雷")
     talk.text("add_memory", content="我对花生过敏。")
