@@ -247,7 +247,12 @@ def test_errors_name_code_field_and_remedy(memory: Memory, talk: Talk) -> None:
         ("search_memories", {"query": "tea", "top_k": 3}, "top_k"),
         ("search_memories", {}, "query"),
         ("add_memory", {"content": "tea", "importance": 11}, "importance"),
-        ("add_memory", {"content": [{"role": "user", "content": "x", "path": "/etc/passwd"}]}, None),
+        ("add_memory", {"content": [{"role": "user", "content": "x", "path": "/etc/passwd"}]}, "content.0.path"),
+        ("add_memory", {"content": [{"role": "nobody", "content": "x"}]}, "content.0.role"),
+        ("add_memory", {"content": [{"role": "user"}]}, "content.0.content"),
+        ("add_memory", {"content": 5}, "content"),
+        ("forget", {"ids": ["00000000-0000-5000-8000-000000000000", "that one"]}, "ids[1]"),
+        ("query_experience", {"goal": "x", "constraints": ["a", 5]}, "constraints.1"),
         ("get_user_traits", {"min_stage": "certain"}, "min_stage"),
         ("record_experience", {"attempt": "x"}, "source_ref"),
     ],
@@ -258,6 +263,18 @@ def test_arguments_that_are_not_of_the_schema_are_refused(
     refused = talk.refused(tool, **arguments)
     assert refused["code"] == "input.invalid"
     assert field is None or refused["field"] == field
+
+
+@pytest.mark.parametrize("wrong", [True, [1], {"at": 1}, "soon", "2026-13-01", 1e300])
+def test_what_is_no_time_is_refused_with_all_forms_that_are(memory: Memory, talk: Talk, wrong: Any) -> None:
+    for tool, given, field in (
+        ("add_memory", {"content": "tea"}, "occurred_at"),
+        ("search_memories", {"query": "tea"}, "as_of"),
+    ):
+        refused = talk.refused(tool, **given, **{field: wrong})
+        assert refused["field"] == field
+        assert all(form in refused["message"] for form in (field, "ISO 8601", "seconds since 1970"))
+    assert not memory.get_all(user_id="李雷")
 
 
 def test_what_nobody_foresaw_shows_nothing_of_itself(

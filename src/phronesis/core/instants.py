@@ -43,6 +43,14 @@ FORMS: Final = "a datetime, ISO 8601 such as 2026-05-01T10:00:00Z, or seconds si
 _MILLISECONDS: Final = 1e11
 """What is larger counts milliseconds: as seconds it is the year 5138."""
 
+
+def check_form(value: object) -> object:
+    """Return a value of JSON that may be a time, unread; ValueError names the forms for what is none of them."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(f"must be {FORMS}; got {type(value).__name__}")  # noqa: TRY004 - pydantic reads this one
+    return value
+
+
 _EPOCH_TEXT: Final = re.compile(r"[0-9]{10}(?:[0-9]{3})?(?:\.[0-9]+)?")
 """Seconds or milliseconds as a text, as a command line or an address has them: of the years 2001 to 2286."""
 

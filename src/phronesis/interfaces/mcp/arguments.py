@@ -3,8 +3,9 @@
 from typing import Annotated, Any, Final, Literal
 
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from phronesis.core.instants import check_form
 from phronesis.core.text import MAX_ID_LENGTH
 
 STATED: Final = ("fact", "preference", "profile", "decision", "task", "event", "intention", "procedure", "episodic")
@@ -15,7 +16,10 @@ LEAST_BUDGET: Final = 60
 MOST_BUDGET: Final = 100_000
 
 Id = Annotated[str, Field(max_length=MAX_ID_LENGTH)]
-Time = Annotated[str | float, Field(description="ISO 8601, UTC without an offset; or seconds since 1970.")]
+Time = Annotated[
+    str | float, BeforeValidator(check_form),
+    Field(description="ISO 8601, UTC without an offset; or seconds since 1970."),
+]  # fmt: skip
 ItemId = Annotated[str, Field(description="mem:<id>, or the id alone.")]
 Kind = Annotated[str, Field(max_length=40)]
 StatedKind = Annotated[str, Field(json_schema_extra={"enum": list(STATED)})]

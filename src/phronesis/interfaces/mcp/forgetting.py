@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from phronesis.core.ids import parse_id
 from phronesis.core.item_text import statement
 from phronesis.core.plain import Record
 from phronesis.errors import InputError
@@ -52,10 +53,11 @@ def forget(caller: "Caller", given: dict[str, Any]) -> Forgotten:
     Raises:
         InputError: neither ids nor a query. NotFound: one of the ids is no memory; nothing is archived then.
     """
-    ids, query, name = given.get("ids"), given.get("query"), given.get("external_id")
+    ids = [parse_id(one, field=f"ids[{n}]") for n, one in enumerate(given.get("ids") or ())]
+    query, name = given.get("query"), given.get("external_id")
     owner: dict[str, Any] = {name: given[name] for name in ("user_id", "namespace") if name in given}
     if name is not None:
-        ids = [*(ids or ()), caller.memory.get(external_id=name, **owner).id]
+        ids.append(caller.memory.get(external_id=name, **owner).id)
     if not ids and not query:
         raise InputError("give a query (what is to be forgotten), ids of memories or an external_id", field="query")
     if ids:

@@ -83,7 +83,12 @@ class ResultText:
             text = _joined(self.head, first, _left_out(rest if first else rest + 1), self.tail)
             if count(text) <= budget:
                 return text
-        return Line(_joined(self.head, self.tail)).within(budget, count)
+        whole = _joined(self.head, self.tail)
+        if not self.lines or not self.tail:
+            return Line(whole).within(budget, count)
+        note = _left_out(len(self.lines))  # half of a cursor is none: without room for it the tail goes
+        head = Line(self.head).within(budget - count(note) - 1, count)
+        return Line(_joined(head, note)).within(budget, count)
 
 
 def _surely_fits(text: str, budget: int) -> bool:
