@@ -195,6 +195,20 @@ def test_heads_beyond_those_that_are_looked_up_one_by_one(memory: Memory, monkey
         named_items._first_names.cache_clear()
 
 
+def test_an_experience_has_a_name_too(memory: Memory) -> None:
+    told = {"attempt": "install it", "source_ref": "log#1", "external_id": "ci:7"}
+    event = memory.ingest(told, user_id="ann", idempotency_key="k")[0][0]
+    assert memory.get(external_id="ci:7", user_id="ann").id == event.id
+    assert len(memory.ingest(told, user_id="ann", idempotency_key="k")) == 1
+    with pytest.raises(Conflict) as raised:
+        memory.ingest(told, user_id="ann")
+    assert (raised.value.field, raised.value.details) == ("external_id", {"id": event.id})
+    with pytest.raises(InputError, match="repeats"):
+        memory.ingest([told, told], user_id="bob")
+    memory.ingest({**told, "attempt": "again"}, user_id="ann", idempotency_key="other")
+    assert len(memory.get_all(user_id="ann")) == 1
+
+
 @pytest.mark.parametrize("wrong", ["", 7, "a\nb", "x" * 257])
 def test_what_is_no_name_is_an_error(sqlite_url: str, wrong: Any) -> None:
     with Memory.open(sqlite_url, policy={"embedder": "none"}) as memory:

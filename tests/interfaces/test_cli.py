@@ -372,6 +372,11 @@ def test_context_keeps_its_budget_and_cites(call: Any) -> None:
         (("add", "x", "--kind", "nonsense"), 2, "kind"),
         (("add", "x", "--value", "3"), 2, "kind"),
         (("add", "x", "--occurred-at", "yesterday"), 2, "occurred_at"),
+        (
+            ("search", "x", "--as-of", "yesterday"),
+            2,
+            "as_of must be a datetime, ISO 8601 such as 2026-05-01T10:00:00Z, or",
+        ),
         (("list", "--limit", "many"), 2, "limit"),
         (("list", "--limit", "0"), 2, "limit"),
         (("list", "--filters", "{"), 2, "not JSON"),

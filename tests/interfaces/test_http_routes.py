@@ -270,6 +270,22 @@ def test_quarantine_jobs_and_export(api: TestClient, memory: Memory, tmp_path: P
 
 
 @pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"json": {"content": "tea", "occurred_at": True}}, "occurred_at"),
+        ({"json": {"content": "tea", "occurred_at": [2026]}}, "occurred_at"),
+        ({"json": {"content": "tea", "occurred_at": "soon"}}, "occurred_at"),
+        ({"json": {"content": [{"role": "user", "content": "tea", "created_at": "soon"}]}}, "content[0].created_at"),
+        ({"params": {"query": "tea", "as_of": "soon"}}, "as_of"),
+    ],
+)
+def test_what_is_no_time_is_a_problem_that_names_all_forms(api: TestClient, given: dict[str, Any], field: str) -> None:
+    problem = api.request("POST" if "json" in given else "GET", "memories", **given).json()
+    assert problem["field"] == field
+    assert all(form in problem["detail"] for form in (field, "ISO 8601", "seconds since 1970"))
+
+
+@pytest.mark.parametrize(
     ("method", "path", "given", "status", "code"),
     [
         ("GET", "memories?query=tea&cursor=x", {}, 400, "input.invalid"),

@@ -12,6 +12,7 @@ from mcp.types import PromptReference, ResourceTemplateReference, ServerCapabili
 from mcp_talk import Talk
 from phronesis import Memory
 from phronesis.interfaces.mcp import Caller
+from phronesis.interfaces.mcp.resources import BUDGET
 from phronesis.wire import as_json
 
 TalkTo = Callable[..., Talk]
@@ -23,8 +24,8 @@ def test_resources_and_templates_are_listed(talk: Talk) -> None:
     templates = talk.ask(lambda client: client.list_resource_templates()).resource_templates
     assert [one.uri for one in resources] == ["memory://recent", "memory://health"]
     assert [one.uri_template for one in templates] == [
-        "memory://items/{id}", "memory://items/{id}/history", "memory://users/{user_id}/traits",
-        "memory://sessions/{session_id}/turns{?user_id}",
+        "memory://items/{id}", "memory://items/{id}/history{?offset}", "memory://users/{user_id}/traits{?offset}",
+        "memory://sessions/{session_id}/turns{?user_id,offset}",
     ]  # fmt: skip
     assert all(one.title and one.description for one in resources)
     assert all(one.title and one.description for one in templates)
@@ -56,9 +57,44 @@ def test_half_a_surrogate_pair_hides_no_session(memory: Memory, talk: Talk) -> N
     assert told["tool_calls"][0]["result"] == "\ufffd!"
 
 
+def test_a_resource_is_bounded_and_says_what_was_left_out(memory: Memory, talk: Talk) -> None:
+    for n in range(30):
+        memory.commit_turn(
+            "长/1", {"messages": [{"role": "user", "content": f"{n} 绿茶的实验。" * 60}]}, user_id="李雷"
+        )
+    item = memory.add("绿茶" * 20_000, user_id="李雷", infer=False, session_id="长/2").items[0]
+    for n in range(20):
+        memory.update(item.id, content=f"version {n} " + "of many words " * 100)
+    for address in ("recent", f"items/{item.id}"):
+        text = talk.read(f"memory://{address}")
+        assert memory.stages.count_tokens(text) <= BUDGET
+        assert json.loads(text)["left_out"] > 0
+        assert json.loads(text)["more"]
+    turns = f"memory://sessions/{quote('长/1', safe='')}/turns?user_id={quote('李雷')}"
+    for first, whole in (
+        (turns, memory.get_turns("长/1", user_id="李雷")),
+        (f"memory://items/{item.id}/history", memory.history(item.id)),
+    ):
+        address, rows = first, list[object]()
+        while address:
+            text = talk.read(address)
+            assert memory.stages.count_tokens(text) <= BUDGET
+            *page, last = json.loads(text)
+            rows += page if "next" in last else [*page, last]
+            assert "next" not in last or last["left_out"] == len(whole) - len(rows)
+            address = last.get("next")
+        assert len(rows) == len(whole)
+        assert sum(row == told for row, told in zip(rows, as_json(whole), strict=True)) >= len(whole) - 2
+    [one] = json.loads(talk.read(f"memory://sessions/{quote('长/2', safe='')}/turns"))
+    assert one["messages"][0]["content"].endswith("…")
+    assert one["more"]
+
+
 @pytest.mark.parametrize(
     ("uri", "told"),
     [
+        (f"memory://items/{NOBODY}/history?offset=-1", "not_found|offset"),
+        ("memory://users/ann/traits?offset=x", "offset must be a whole number"),
         (f"memory://items/{NOBODY}", "not_found"),
         ("memory://items/nonsense", "input.invalid"),
         ("memory://nothing/here", "Unknown resource"),
@@ -84,7 +120,7 @@ def completed(talk: Talk, ref: PromptReference | ResourceTemplateReference, name
 def test_arguments_are_completed(memory: Memory, talk: Talk, talk_to: TalkTo) -> None:
     item = memory.add("我喜欢绿茶", user_id="李雷", session_id="s1").items[0]
     memory.add("I like tea", user_id="ann", session_id="s2")
-    turns = ResourceTemplateReference(uri="memory://sessions/{session_id}/turns{?user_id}")
+    turns = ResourceTemplateReference(uri="memory://sessions/{session_id}/turns{?user_id,offset}")
     assert completed(talk, turns, "session_id") == ["s1"]
     assert completed(talk, turns, "user_id") == ["李雷", "ann"]
     assert completed(talk, turns, "user_id", "a") == ["ann"]

@@ -247,7 +247,12 @@ def test_errors_name_code_field_and_remedy(memory: Memory, talk: Talk) -> None:
         ("search_memories", {"query": "tea", "top_k": 3}, "top_k"),
         ("search_memories", {}, "query"),
         ("add_memory", {"content": "tea", "importance": 11}, "importance"),
-        ("add_memory", {"content": [{"role": "user", "content": "x", "path": "/etc/passwd"}]}, None),
+        ("add_memory", {"content": [{"role": "user", "content": "x", "path": "/etc/passwd"}]}, "content.0.path"),
+        ("add_memory", {"content": [{"role": "nobody", "content": "x"}]}, "content.0.role"),
+        ("add_memory", {"content": [{"role": "user"}]}, "content.0.content"),
+        ("add_memory", {"content": 5}, "content"),
+        ("forget", {"ids": ["00000000-0000-5000-8000-000000000000", "that one"]}, "ids[1]"),
+        ("query_experience", {"goal": "x", "constraints": ["a", 5]}, "constraints.1"),
         ("get_user_traits", {"min_stage": "certain"}, "min_stage"),
         ("record_experience", {"attempt": "x"}, "source_ref"),
     ],
@@ -258,6 +263,18 @@ def test_arguments_that_are_not_of_the_schema_are_refused(
     refused = talk.refused(tool, **arguments)
     assert refused["code"] == "input.invalid"
     assert field is None or refused["field"] == field
+
+
+@pytest.mark.parametrize("wrong", [True, [1], {"at": 1}, "soon", "2026-13-01", 1e300])
+def test_what_is_no_time_is_refused_with_all_forms_that_are(memory: Memory, talk: Talk, wrong: Any) -> None:
+    for tool, given, field in (
+        ("add_memory", {"content": "tea"}, "occurred_at"),
+        ("search_memories", {"query": "tea"}, "as_of"),
+    ):
+        refused = talk.refused(tool, **given, **{field: wrong})
+        assert refused["field"] == field
+        assert all(form in refused["message"] for form in (field, "ISO 8601", "seconds since 1970"))
+    assert not memory.get_all(user_id="李雷")
 
 
 def test_what_nobody_foresaw_shows_nothing_of_itself(
@@ -371,6 +388,39 @@ def test_what_waits_says_so(talk: Talk) -> None:
     assert talk.text("add_memory", content="tea", wait=False).startswith("Durable")
 
 
+def test_what_has_a_name_of_the_callers_is_found_renamed_and_forgotten_by_it(memory: Memory, talk: Talk) -> None:
+    added = talk.call("add_memory", content="我喜欢绿茶", kind="preference", external_id="crm:7")["items"][0]
+    assert added["external_id"] == "crm:7"
+    assert talk.call("get_memory", external_id="crm:7")["id"] == added["id"]
+    assert talk.call("get_memory", id=added["id"])["id"] == added["id"]
+    assert (
+        talk.refused("add_memory", content="我喜欢红茶", kind="preference", external_id="crm:7")["field"]
+        == "external_id"
+    )
+    assert talk.refused("get_memory")["field"] == "id"
+    assert talk.refused("get_memory", external_id="crm:7", user_id="")["field"] == "external_id"
+    talk.call("update_memory", id=added["id"], external_id="crm:8")
+    assert talk.call("list_memories", filters={"external_id": "crm:8"})["items"][0]["id"] == added["id"]
+    assert talk.call("forget", external_id="crm:8", dry_run=True)["items"][0]["id"] == added["id"]
+    assert talk.call("forget", external_id="crm:8")["items"][0]["status"] == "archived"
+    assert talk.refused("forget", external_id="crm:8")["field"] == "external_id"
+    message = {"role": "user", "content": "第一行", "external_id": "line:1"}
+    talk.call("commit_turn", session_id="s", turn_events={"messages": [message]})
+    assert memory.get(external_id="line:1", user_id="李雷").content == "第一行"
+
+
+def test_what_scores_less_than_is_asked_for_is_left_out(talk: Talk) -> None:
+    for content in ("The pump needs 12 volts.", "The pump was painted green."):
+        talk.call("add_memory", content=content, infer=False)
+    scores = [
+        one["score"] for one in talk.call("search_memories", query="How many volts does the pump need?")["evidence"]
+    ]
+    assert len(scores) == 2
+    found = talk.call("search_memories", query="How many volts does the pump need?", min_score=scores[0])
+    assert [one["score"] for one in found["evidence"]] == scores[:1]
+    assert talk.refused("search_memories", query="pump", min_score=7)["field"] == "min_score"
+
+
 def test_forget_lists_what_would_go_and_archives_what_is_named(memory: Memory, talk_to: TalkTo) -> None:
     talk = talk_to(memory, user_id="ann")
     for content in ("I'm allergic to peanuts.", "I live in Lyon."):
@@ -390,6 +440,49 @@ def test_forget_lists_what_would_go_and_archives_what_is_named(memory: Memory, t
         "I live in Lyon",
     }
     assert "nothing was forgotten" in talk.text("forget", ids=ids)
+    assert memory.rebuild(verify=True).equal
+
+
+SAID = [
+    # what was said, the fact in it, its key, the request, its query, the key of what else was said
+    ("My name is Ada and I live in Hangzhou.", "I live in Hangzhou", "home_city", "Forget that I live in Hangzhou.",
+     "that I live in Hangzhou", "name"),
+    ("我住在杭州，喜欢喝绿茶。", "我住在杭州", "home_city", "忘掉我住在杭州。", "我住在杭州", "likes"),
+    ("I'm allergic to peanuts, and I live in Lyon.", "I'm allergic to peanuts", "allergy",
+     "Please forget my peanut allergy.", "my peanut allergy", "home_city"),
+]  # fmt: skip
+
+
+def ids_in(text: str) -> set[str]:
+    return set(re.findall(r"mem:([0-9a-f-]{36})", text))
+
+
+@pytest.mark.parametrize("case", SAID)
+@pytest.mark.parametrize("by", ["query", "listed", "message", "item"])
+def test_what_is_forgotten_goes_with_all_that_says_the_same(
+    memory: Memory, talk_to: TalkTo, case: tuple[str, ...], by: str
+) -> None:
+    said, fact, key, request, query, other = case
+    memory.add(fact, user_id="bob")
+    for session, text in (("s1", said), ("s2", f"{fact}."), ("s3", said), ("s1", "今天天气不错。"), ("s4", request)):
+        memory.commit_turn(session, {"messages": [{"role": "user", "content": text}]}, user_id="u")
+    memory.add(fact, kind="fact", user_id="u")
+    held = list(memory.get_all(user_id="u"))
+    item = next(one for one in held if one.key == key)
+    message = next(one for one in held if one.kind == "message" and one.content == f"{fact}.")
+    bobs = len(memory.get_all(user_id="bob"))
+    talk = talk_to(memory, user_id="u")
+    given: dict[str, Any] = {"message": {"ids": [message.id]}, "item": {"ids": [item.id]}}.get(by, {"query": query})
+    listed = ids_in(talk.text("forget", **given, dry_run=True))
+    assert len(memory.get_all(user_id="u")) == len(held)
+    if by == "listed":
+        given = {"ids": sorted(listed)}
+    gone = ids_in(talk.text("forget", **given, dry_run=False))
+    assert listed <= gone
+    left = [one for one in memory.get_all(user_id="u") if one.content != request]
+    assert [one.content for one in left if one.kind == "message"] == ["今天天气不错。"]
+    assert [one.key for one in left if one.kind not in {"message", "task"}] == [other]
+    assert len(memory.get_all(user_id="bob")) == bobs
     assert memory.rebuild(verify=True).equal
 
 

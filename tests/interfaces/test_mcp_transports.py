@@ -58,6 +58,9 @@ def test_stdout_is_the_protocol_alone_and_the_end_of_stdin_ends_it(sqlite_url: s
     lines = [HELLO, {"jsonrpc": "2.0", "method": "notifications/initialized"}]
     lines.append({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
                   "params": {"name": "get_memory", "arguments": {"id": "x"}}})  # fmt: skip
+    for id_, arguments in ((3, [1]), (4, {"query": "x" * 200_000, "token_budget": 1}), (5, {"query": {"a": []}})):
+        params: dict[str, object] = {"name": "search_memories", "arguments": arguments}
+        lines.append({"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params})
     half = {"name": "add_memory", "arguments": {"content": "x\ud800y"}}
     asked = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines) + "no json\n\n"
     asked += json.dumps({"jsonrpc": "2.0", "id": "half", "method": "tools/call", "params": half}) + "\n"
@@ -71,10 +74,12 @@ def test_stdout_is_the_protocol_alone_and_the_end_of_stdin_ends_it(sqlite_url: s
         process.stdin.write(asked)
         process.stdin.flush()
         answers: dict[object, dict[str, object]] = {}
-        while not {1, 2, None, "half"} <= set(answers):
+        while not {1, 2, 3, 4, 5, None, "half"} <= set(answers):
             answer = json.loads(process.stdout.readline())
             answers[answer.get("id")] = answer
         assert [answers[one]["error"]["code"] for one in (None, "half")] == [-32700, -32700]  # type: ignore[index]
+        for id_, names in ((2, "Unknown tool"), (3, "params.arguments"), (4, "token_budget"), (5, "(field query)")):
+            assert names in json.dumps(answers[id_]), "a hostile call is answered by its field, and the next one too"
         process.stdin.close()
         assert process.wait(120) == 0
         rest = process.stdout.read().splitlines()

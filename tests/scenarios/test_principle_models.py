@@ -67,7 +67,7 @@ def test_it_words_and_code_attaches_the_evidence(tried: Tried, script: Script) -
     assert (len(made.new), made.degraded) == (1, ())
     one = tried.only()
     assert (one.condition, one.action) == (WORDED["condition"], WORDED["action"])
-    assert one.because.startswith("it drifts; 3 of 3 attempts worked (3 sources: log:success-")
+    assert one.because.startswith("it drifts; 3 of 3 attempts worked (1 source: log:success-")
     assert one.watch_out.startswith("avoid: Upgraded the compiler")
     assert (one.data["origin"], len(one.patterns), one.confidence) == ("model", 2, round(5 / 6, 9))
     [data] = script.asked

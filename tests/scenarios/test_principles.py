@@ -97,12 +97,12 @@ def test_what_worked_makes_a_principle_with_its_evidence(tried: Tried) -> None:
     assert "firmware" in one.condition
     assert one.action.startswith("Pinned the compiler version")
     assert lesson in one.because
-    assert "3 of 3 attempts worked (3 sources: " in one.because
+    assert "3 of 3 attempts worked (1 source: " in one.because
     assert all(f"log:success-{name}" in one.because for name in BUILDS[:3])
     assert one.watch_out == ""
     assert one.cost == "30 s (median of 3)"
     assert one.risk == "failed in 0 of 3 such attempts (0 %, 95 % interval 0–56 %)"
-    assert one.support == {"patterns": 1, "events": 3, "successes": 3, "failures": 0, "sources": 3, "contra": 0}
+    assert one.support == {"patterns": 1, "events": 3, "successes": 3, "failures": 0, "sources": 1, "contra": 0}
     assert one.confidence == 0.75
     assert (one.label, one.needs_validation, one.counter) == ("success", False, ())
     assert made.mapping == {one.patterns[0]: [one.id]}
@@ -120,7 +120,7 @@ def test_what_failed_and_what_worked_make_one_together(tried: Tried) -> None:
     assert one.watch_out.startswith("avoid: Upgraded the compiler")
     assert "log:failure-hotfix" in one.watch_out
     assert len(one.patterns) == 2
-    assert one.support == {"patterns": 2, "events": 4, "successes": 2, "failures": 2, "sources": 4, "contra": 0}
+    assert one.support == {"patterns": 2, "events": 4, "successes": 2, "failures": 2, "sources": 1, "contra": 0}
     assert one.risk.startswith("failed in 0 of 2 ")
     assert [text[:8] for text in one.data["avoid"]] == ["Upgraded"]
 
@@ -170,7 +170,7 @@ def test_patterns_in_chinese_make_one_in_chinese(tried: Tried) -> None:
     one = of_kind(tried.draw().new, Principle)[0]
     assert one.content.startswith("如果编译器一变")
     assert "，那么把编译器版本锁定" in one.content
-    assert one.because.startswith("没人选过的编译器会自己变；3/3 次尝试成功（3 个来源：log:success-")
+    assert one.because.startswith("没人选过的编译器会自己变；3/3 次尝试成功（1 个来源：log:success-")
     assert one.watch_out.startswith("避免：临近")
     assert "失败 3 次（log:failure-" in one.watch_out
     assert one.cost == "120 秒（3 次的中位数）"

@@ -38,8 +38,19 @@ def optional_moment(micros: int | None) -> datetime | None:
 Moment = datetime | str | int | float
 """A time as callers give it: a datetime, ISO 8601, or seconds since 1970 (milliseconds above 1e11)."""
 
+FORMS: Final = "a datetime, ISO 8601 such as 2026-05-01T10:00:00Z, or seconds since 1970 (milliseconds above 1e11)"
+"""The forms of a `Moment`, as errors name them."""
+
 _MILLISECONDS: Final = 1e11
 """What is larger counts milliseconds: as seconds it is the year 5138."""
+
+
+def check_form(value: object) -> object:
+    """Return a value of JSON that may be a time, unread; ValueError names the forms for what is none of them."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(f"must be {FORMS}; got {type(value).__name__}")  # noqa: TRY004 - pydantic reads this one
+    return value
+
 
 _EPOCH_TEXT: Final = re.compile(r"[0-9]{10}(?:[0-9]{3})?(?:\.[0-9]+)?")
 """Seconds or milliseconds as a text, as a command line or an address has them: of the years 2001 to 2286."""
@@ -60,14 +71,9 @@ def parse_local(value: object, *, field: str) -> datetime:
         try:
             moment = datetime.fromisoformat(value.strip())
         except ValueError as error:
-            raise InputError(
-                f"{field} must be ISO 8601, such as 2026-05-01T10:00:00Z; got {value!r:.60}", field=field
-            ) from error
+            raise InputError(f"{field} must be {FORMS}; got {value!r:.60}", field=field) from error
     else:
-        raise InputError(
-            f"{field} must be a datetime, an ISO 8601 string or seconds since 1970, not {type(value).__name__}",
-            field=field,
-        )
+        raise InputError(f"{field} must be {FORMS}; got {type(value).__name__}", field=field)
     if moment.utcoffset() is None:  # a tzinfo may be there and still say nothing
         return moment.replace(tzinfo=UTC)
     return moment
@@ -110,9 +116,7 @@ def _of_epoch(value: float, *, field: str) -> datetime:
         seconds = value / 1000 if abs(value) > _MILLISECONDS else value
         return _EPOCH + timedelta(microseconds=round(seconds * 1_000_000))
     except (OverflowError, ValueError) as error:
-        raise InputError(
-            f"{field} must be seconds since 1970 (milliseconds above 1e11); got {value!r:.40}", field=field
-        ) from error
+        raise InputError(f"{field} must be {FORMS}; {value!r:.40} is out of range", field=field) from error
 
 
 def parse_past(value: object, *, field: str, now: datetime) -> datetime:

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, Self
 
 from phronesis.core.canonical import digest
 from phronesis.core.ids import derived_id
+from phronesis.core.instants import FORMS
 from phronesis.core.items import KINDS
 from phronesis.core.plain import Record
 from phronesis.core.plan_reading import Fields
@@ -181,9 +182,8 @@ def _window(read: Fields) -> TimeWindow | None:
         return None
     since, until = inner.moment("since"), inner.moment("until")
     if since is None or until is None:
-        raise inner.wrong(
-            "since" if since is None else "until", "is missing; give a time in ISO 8601, or leave time out"
-        )
+        name = "since" if since is None else "until"
+        raise inner.wrong(name, f"is missing; give {FORMS}, or leave time out")
     if since >= until:
         raise inner.wrong("until", "must be later than since: it is the first moment that no longer counts")
     return TimeWindow(since, until, inner.text("words", "", empty=True))

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from phronesis.core.conversation import ROLES
 from phronesis.core.instants import isoformat
-from phronesis.importing.chats import Chat, turns_of
+from phronesis.importing.chats import Chat, named, turns_of
 from phronesis.importing.given import Format, Skipped, Step, mapping, objects
 from phronesis.importing.streams import Member, bytes_of, read_members
 
@@ -42,12 +42,13 @@ def _conversation(given: Mapping[str, Any], member: Member) -> Iterator[Step]:
         if not isinstance(said, dict):
             continue  # the root of the tree
         at = said.get("create_time") or at
-        identity = str(said.get("id") or node.get("id") or n)
+        own = said.get("id") or node.get("id")
+        identity = str(own or n)
         read = _message(said, identity, at)
         if isinstance(read, str):
             yield Skipped(f"{session_id}#{identity}", read, member.done)
         else:
-            messages.append(read)
+            messages.append(named(read, own))
     if not messages:
         yield Skipped(session_id, "a conversation without words", member.done)
     yield from turns_of(Chat(session_id, str(given.get("title") or ""), member.done, messages))

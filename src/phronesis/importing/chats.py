@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from phronesis.importing.given import Given
+from phronesis.importing.given import Given, name_of
+from phronesis.truth.inputs import EXTERNAL_ID
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,12 @@ class Chat:
     title: str
     done: int
     messages: Sequence[Mapping[str, Any]] = field(default=())
+
+
+def named(message: Mapping[str, Any], identity: object) -> Mapping[str, Any]:
+    """Return a message with the id that it has in its program, if it has one, as its ``external_id``."""
+    name = name_of(identity or None)
+    return message if name is None else {**message, EXTERNAL_ID: name}
 
 
 def turns_of(chat: Chat) -> Iterator[Given]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from phronesis.importing.chats import Chat, turns_of
+from phronesis.importing.chats import Chat, named, turns_of
 from phronesis.importing.given import Format, Skipped, Step, objects
 from phronesis.importing.streams import Member, bytes_of, read_members
 
@@ -30,7 +30,7 @@ def _conversation(given: Mapping[str, Any], member: Member) -> Iterator[Step]:
         if isinstance(read, str):
             yield Skipped(f"{session_id}, message {n}", read, member.done)
         else:
-            messages.append(read)
+            messages.append(named(read, said.get("uuid")))
     if not messages:
         yield Skipped(session_id, "a conversation without words", member.done)
     yield from turns_of(Chat(session_id, str(given.get("name") or ""), member.done, messages))

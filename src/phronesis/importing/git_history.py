@@ -19,7 +19,7 @@ _CHUNK: Final = 1 << 16
 
 
 def read_git(path: Path) -> Iterator[Step]:
-    """Give each commit that is reachable from HEAD and is no merge; its ``source_ref`` is ``git:<commit id>``."""
+    """Give each commit that is reachable from HEAD and is no merge; its ``external_id`` is the commit's id."""
     arguments = ["log", "--reverse", "--no-merges", "--no-show-signature", "--name-only", f"--format={FORMAT}", "HEAD"]
     command = _git(path, arguments)
     with subprocess.Popen(  # noqa: S603 - our own arguments
@@ -64,6 +64,7 @@ def _commit(record: str, repository: str, done: int) -> Given:
     experience = {
         "attempt": subject.strip() or "(no message)", "situation": f"repository {repository}",
         "reflection": body.strip(), "source_type": "git", "source_ref": f"git:{commit}", "occurred_at": date,
+        "external_id": commit,
         "payload": {"author": author, "files": len(names)},
     }  # fmt: skip
     if names:

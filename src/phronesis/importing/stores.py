@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from phronesis.importing.given import Format, Given, Skipped, Step, mapping
+from phronesis.importing.given import Format, Given, Skipped, Step, mapping, name_of
 from phronesis.importing.streams import bytes_of, read_members
 
 INSIDE: Final = r".*\.jsonl?"
@@ -26,19 +26,20 @@ def read_mem0(path: Path) -> Iterator[Step]:
         kept = {name: given[name] for name in _MEM0_KEPT if given.get(name) is not None}
         arguments = {
             "content": given["memory"], "kind": "fact", "occurred_at": given.get("created_at"),
-            "agent_id": given.get("agent_id"), "run_id": given.get("run_id"),
+            "agent_id": given.get("agent_id"), "run_id": given.get("run_id"), "external_id": name_of(given.get("id")),
             "metadata": {**mapping(given.get("metadata")), "mem0": kept},
         }  # fmt: skip
         ref = f"mem0:{given.get('id') or member.place}"
         owner = given.get("user_id")
-        yield Given("add", ref, _said(arguments), None if owner is None else str(owner), member.done)
+        yield Given("add", ref, _said(arguments), None if owner is None else str(owner), member.done,
+                    {"mem0": {"id": given.get("id")}})  # fmt: skip
 
 
 def read_langgraph(path: Path) -> Iterator[Step]:
     """Give each item ``{namespace, key, value, created_at?}`` of a list or of JSON lines as a fact.
 
-    The namespace and the key are kept in the metadata, under ``langgraph``; so is the value, where it is more than
-    words.
+    Namespace and key are its ``external_id``, joined by slashes, and stand in the metadata under ``langgraph``; so does
+    the value, where it is more than words.
     """
     for member in read_members(path, inside=INSIDE):
         given = member.value
@@ -52,9 +53,12 @@ def read_langgraph(path: Path) -> Iterator[Step]:
         namespace = _namespace(given.get("namespace"))
         about = {"namespace": namespace, "key": given.get("key"), "updated_at": given.get("updated_at")}
         about["value"] = given["value"] if isinstance(given["value"], dict) and len(given["value"]) > 1 else None
+        name = "/".join([*namespace, str(given.get("key"))])
         arguments = {"content": text, "kind": "fact", "occurred_at": given.get("created_at"),
+                     "external_id": None if given.get("key") is None else name_of(name),
                      "metadata": {"langgraph": _said(about)}}  # fmt: skip
-        yield Given("add", f"langgraph:{'/'.join(namespace)}/{given.get('key')}", _said(arguments), done=member.done)
+        yield Given("add", f"langgraph:{'/'.join(namespace)}/{given.get('key')}", _said(arguments), done=member.done,
+                    identity={"langgraph": {"namespace": namespace, "key": given.get("key")}})  # fmt: skip
 
 
 def _words(value: Any) -> str:

@@ -10,10 +10,13 @@ from phronesis.core.ids import derived_id
 from phronesis.core.plain import Record
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id
+from phronesis.derive.replacement import SUPERSEDES
 from phronesis.errors import Conflict, EntryFailed, Erased, InputError, StorageRefused
 from phronesis.importing.formats import FORMATS
-from phronesis.importing.given import Given, Skipped, Step
+from phronesis.importing.given import Given, Skipped, Step, name_of
 from phronesis.memory import Memory
+from phronesis.recall.named import NamedItems
+from phronesis.truth.inputs import EXTERNAL_ID
 
 MAX_TOLD: Final = 20
 """Things passed over, and failures, that a summary names; it counts all."""
@@ -59,6 +62,8 @@ class Importing:
 
     Each thing is one call with an idempotency key made of what it says: the same file again changes nothing, and one
     that was interrupted, or has grown since, goes on with what is missing. What was erased or rolled back stays so.
+    What has an id in its program is looked up by it (``external_id``), and what says something else under the same id
+    takes the place of what was imported before.
     ``on_progress`` is called with how much is done, and of how much.
     """
 
@@ -99,12 +104,66 @@ class Importing:
                                  "namespace": self.namespace}  # fmt: skip
         owner = {name: value for name, value in owner.items() if value is not None}
         lane = make_scope(**owner).write_lane
-        key = derived_id("import", lane.kind, lane.name, given.ref, digest(dict(given.arguments)))
+        # Without names: what was imported before things had them is known too.
+        key = derived_id("import", lane.kind, lane.name, given.ref, digest(_without_names(given.arguments)))
         if self.memory.stages.writer.recorder.known(self.memory.tenant, key) is not None:
             summary.known += 1
         elif summary.dry_run:
             summary.missing += 1
         else:
             verb = getattr(self.memory, given.verb)
-            verb(**given.arguments, **owner, actor=self.actor, idempotency_key=key)
+            arguments = self._with_free_names(given, NamedItems(self.memory.stages.database, self.memory.tenant, lane))
+            verb(**arguments, **owner, actor=self.actor, idempotency_key=key)
             summary.recorded += 1
+
+    def _with_free_names(self, given: Given, names: NamedItems) -> dict[str, Any]:
+        """Return the arguments of a call with no external id that is another thing's.
+
+        A message whose id another conversation has is named by its session and its id. An item that has other words by
+        now takes the place of the one that was imported before.
+        """
+        arguments = dict(given.arguments)
+        if given.verb == "commit_turn":
+            events = arguments["turn_events"]
+            session_id = arguments["session_id"]
+            messages = [_freely_named(one, session_id, names) for one in events["messages"]]
+            return {**arguments, "turn_events": {**events, "messages": messages}}
+        if given.verb == "ingest":
+            nei = arguments["nei"]
+            free = names.find(nei[EXTERNAL_ID]) is None
+            return arguments if free else {**arguments, "nei": _without_names(nei)}
+        held = names.find(arguments[EXTERNAL_ID]) if EXTERNAL_ID in arguments else None
+        if held is None:
+            return arguments
+        same = all(
+            dict(held.metadata.get(member) or {}).get(name) == value
+            for member, expected in given.identity.items() for name, value in expected.items()
+        )  # fmt: skip
+        if not same:
+            return {name: value for name, value in arguments.items() if name != EXTERNAL_ID}
+        return arguments if held.content == arguments["content"] else {**arguments, SUPERSEDES: held.id}
+
+
+def _freely_named(message: Mapping[str, Any], session_id: str, names: NamedItems) -> dict[str, Any]:
+    """Return a message with an external id that no other item has, or without one."""
+    plain = {name: value for name, value in message.items() if name != EXTERNAL_ID}
+    for name in (message.get(EXTERNAL_ID), name_of(f"{session_id}#{message['id']}")):
+        if name is None:
+            continue
+        held = names.find(name)
+        if held is None:
+            return {**plain, EXTERNAL_ID: name}
+        if (held.session_id, held.message_id) == (session_id, message["id"]):
+            return plain  # it is this message, told again
+    return plain
+
+
+def _without_names(value: Any) -> Any:
+    """Return arguments without external ids, those of messages and of an experience too."""
+    if isinstance(value, Mapping):
+        return {name: _without_names(one) if name in _NAMED_PARTS else one
+                for name, one in value.items() if name != EXTERNAL_ID}  # fmt: skip
+    return [_without_names(one) for one in value] if isinstance(value, list) else value
+
+
+_NAMED_PARTS: Final = frozenset({"turn_events", "messages", "nei"})

@@ -10,17 +10,18 @@ from phronesis.core.experience.nei import EVENTS, EXPERIENCE, MAX_EVENTS, MAX_SE
 from phronesis.core.experience.records import L1, PRINCIPLE, L1Event, event_of, meta_of
 from phronesis.core.experience.results import Aggregation, Episode, EventSource, Ingested
 from phronesis.core.instants import Moment, isoformat, parse_past
-from phronesis.core.scope import make_scope
+from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id, check_text
 from phronesis.derive.experience.aggregating import AGGREGATE
 from phronesis.derive.experience.seeing import ABSTRACT
 from phronesis.derive.resources.reading.decoding import decoded
 from phronesis.derive.sources.port import Raw
 from phronesis.derive.writer import Written
-from phronesis.errors import InputError, NotFound
+from phronesis.errors import Conflict, InputError, NotFound
 from phronesis.memory.inside import Inside
 from phronesis.memory.reading import MAX_LIMIT
-from phronesis.truth.inputs import flag
+from phronesis.recall.named import NamedItems
+from phronesis.truth.inputs import EXTERNAL_ID, flag
 
 MAX_BYTES: Final = 8_000_000
 """Bytes of a file that is ingested as one source, as of one text (`core.text.MAX_TEXT_LENGTH`)."""
@@ -49,7 +50,19 @@ class Experience(Inside):
         now = self._open_stages().clock()
         payload = {EVENTS: _checked(nei, now)}
         call = self._call(actor, idempotency_key, wait)
+        if call.idempotency_key is None:
+            self._refuse_taken_names(payload[EVENTS], lane)
         return self._ingested(self._write(call, lane, EXPERIENCE, payload))
+
+    def _refuse_taken_names(self, given: Sequence[Mapping[str, Any]], lane: LaneName) -> None:
+        names = NamedItems(self._open_stages().database, self._tenant, lane)
+        for one in given:
+            held = names.find(one[EXTERNAL_ID]) if EXTERNAL_ID in one else None
+            if held is not None:
+                raise Conflict(
+                    f"external_id {held.external_id!r:.80} is that of item {held.id}, which is recorded already: give"
+                    " another name, or delete that item first", field=EXTERNAL_ID, details={"id": held.id},
+                )  # fmt: skip
 
     def ingest_source(
         self,
@@ -225,6 +238,9 @@ def _checked(given: object, now: datetime) -> list[dict[str, Any]]:
             out.append(checked_nei(one, now=now))
         except InputError as error:
             raise InputError(f"experience {n}: {error}", field=f"nei[{n}].{error.field}") from error
+        if EXTERNAL_ID in out[n] and any(out[n][EXTERNAL_ID] == other.get(EXTERNAL_ID) for other in out[:n]):
+            raise InputError(f"nei[{n}].external_id repeats {out[n][EXTERNAL_ID]!r:.80}; it names one event",
+                             field=f"nei[{n}].external_id")  # fmt: skip
     return out
 
 

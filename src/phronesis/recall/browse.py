@@ -23,11 +23,13 @@ from phronesis.recall.cursors import read_cursor, write_cursor
 from phronesis.recall.evidence import known_evidence, sources_of
 from phronesis.recall.lanes import visible_lanes
 from phronesis.recall.past import edges_at, held_at, known_at
+from phronesis.recall.related import going_with
 from phronesis.storage import conversations
 from phronesis.storage.database import Database, Unit
 from phronesis.storage.deltas import deltas_of_entry, deltas_of_items
 from phronesis.storage.eligible import Place, Wanted, items_before, items_in_quarantine, newest_items
 from phronesis.storage.items import lane_of_item, read_items
+from phronesis.storage.lane_view import LaneView
 from phronesis.storage.lanes import Lane, get_lane
 from phronesis.storage.log import find_entry, read_outcomes
 from phronesis.storage.relations import read_edges
@@ -87,6 +89,15 @@ class Browser:
                 history=tuple(_history(unit, lane, item, wanted.as_of)),
                 needs_validation=not kept,
             )
+
+    def going_with(self, tenant: str, chosen: Sequence[Item], words: str | None = None) -> list[Item]:
+        """Return the live items that go when the ``chosen`` ones are forgotten (`related.going_with`)."""
+        with self.database.transaction(tenant, "read") as unit:
+            lanes: dict[int, tuple[Lane, list[Item]]] = {}
+            for item in chosen:
+                lane, found = find_item(unit, item.id)
+                lanes.setdefault(lane.lane_id, (lane, []))[1].append(found)
+            return [one for lane, named in lanes.values() for one in going_with(LaneView(unit, lane), named, words)]
 
     def made_by(self, tenant: str, entry: Entry) -> Sequence[Item]:
         """Give the items an entry made or changed, as it left them, in its order."""

@@ -1,18 +1,21 @@
-"""What stands beside what was found: items that say otherwise, and what was so before."""
+"""What stands beside what was found: items that say otherwise or the same, and what was so before."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from phronesis.core.item_text import statement
 from phronesis.core.items import Item
 from phronesis.core.results import Evidence
 from phronesis.core.traits.recalling import recalled
+from phronesis.index.tokens import question_terms
 from phronesis.recall.evidence import sources_of
 from phronesis.recall.past import drawn_by, known_at, live_at
 from phronesis.storage.database import Unit
 from phronesis.storage.eligible import Wanted
 from phronesis.storage.items import read_items
+from phronesis.storage.lane_view import LaneView
 from phronesis.storage.lanes import Lane
 from phronesis.storage.relations import read_edges
 
@@ -28,6 +31,87 @@ _BEFORE: Final = re.compile(
     r"|以前|之前|从前|原来|原先|原本|曾经|过去|改成|改为|换成|变成|变了|变化|改变|取代|替换|不再|旧的|上一个|上次",
     re.IGNORECASE,
 )
+
+
+_ENDINGS: Final = ("", ".", "!", "。", "！")
+"""What may end a text that says the same as another."""
+
+_BEHIND: Final = frozenset({"source", "support"})
+"""Polarities of evidence that an item stands on."""
+
+_AGGREGATED: Final = frozenset({"trait", "pattern", "principle", "cycle", "summary"})
+"""Kinds that stand on many sources: one goes with its sources when all of them go."""
+
+
+def going_with(view: LaneView, chosen: Sequence[Item], words: str | None = None) -> list[Item]:
+    """Return the live items of a lane that say what the ``chosen`` ones say, without these.
+
+    That is what was derived from a chosen message, the messages that a chosen item was taken from, and items of any
+    kind with the same words, or the same value under the same key of the same subject.
+
+    Args:
+        view: the lane.
+        chosen: its items that somebody named, or a query found.
+        words: the query. Of what was derived from a message that it found, only that goes which shares a word with it,
+            or all where nothing does. None: the items were named.
+    """
+    messages = [item for item in chosen if item.kind == "message"]
+    found = {item.id: item for item in chosen}
+    for item in _derived(view, messages, words, named=set(found)):
+        found.setdefault(item.id, item)
+    for item in _equal(view, [*found.values()]):
+        found.setdefault(item.id, item)
+    items = [item for item in found.values() if item.kind != "message"]
+    told_in = {row.source_item_id for rows in view.evidence([item.id for item in items]).values() for row in rows
+               if row.polarity in _BEHIND and row.source_item_id}  # fmt: skip
+    sources = [item for item in view.items(told_in).values() if item.kind == "message"]
+    for item in [*sources, *_equal(view, sources)]:
+        found.setdefault(item.id, item)
+    for item in _resting_on(view, found):
+        found.setdefault(item.id, item)
+    named = {item.id for item in chosen}
+    return [item for item in found.values() if item.id not in named and item.live]
+
+
+def _derived(view: LaneView, messages: Sequence[Item], words: str | None, *, named: Collection[str]) -> list[Item]:
+    """Return what was taken from messages, narrowed to what shares a word with a query.
+
+    Of a message that is named beside some of what was taken from it, nothing else is meant.
+    """
+    asked = set(question_terms(words)) if words else set()
+    out: list[Item] = []
+    for message in messages:
+        rows = [row for row in view.evidence_from([message.id]) if row.polarity in _BEHIND]
+        held = view.items({row.item_id for row in rows}).values()
+        found = [item for item in held if item.live and item.kind not in _AGGREGATED]
+        if words is None and any(item.id in named for item in found):
+            continue
+        close = [item for item in found if asked & set(question_terms(f"{item.content} {statement(item)}"))]
+        out += close or found
+    return out
+
+
+def _resting_on(view: LaneView, found: Mapping[str, Item]) -> list[Item]:
+    """Return the traits, patterns and principles all of whose sources are among these items."""
+    rows = [row for row in view.evidence_from(list(found)) if row.polarity in _BEHIND]
+    held = [item for item in view.items({row.item_id for row in rows}).values() if item.kind in _AGGREGATED]
+    evidence = view.evidence([item.id for item in held])
+    return [
+        item for item in held
+        if all(row.source_item_id in found for row in evidence.get(item.id, ()) if row.polarity in _BEHIND)
+    ]  # fmt: skip
+
+
+def _equal(view: LaneView, items: Sequence[Item]) -> list[Item]:
+    """Return the live items that have the same words, or the same value under the same key of the same subject."""
+    texts = {text for item in items for text in (item.content, statement(item))}
+    plain = {text.strip().rstrip("".join(_ENDINGS)) for text in texts} - {""}
+    out = view.of_words({f"{text}{ending}" for text in plain for ending in _ENDINGS})
+    for item in items:
+        if item.key is not None and item.value is not None:
+            out += [one for one in view.find(subject=item.subject, key=item.key)
+                    if one.subject == item.subject and one.value == item.value]  # fmt: skip
+    return out
 
 
 def asks_for_past(text: str) -> bool:

@@ -21,6 +21,7 @@ from phronesis.storage.items import of_kinds, read_items, read_named, read_versi
 from phronesis.storage.lanes import Lane
 from phronesis.storage.log import entries_of_verb, find_entry, read_outcomes
 from phronesis.storage.schema import items
+from phronesis.storage.statements import batches
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,16 @@ class LaneView:
         if live:
             wanted += [items.c.status == "active", items.c.ended.is_(None), items.c.quarantine.is_(None)]
         return read_where(self.unit, self.lane, *wanted, limit=limit)
+
+    def of_words(self, texts: Collection[str]) -> list[Item]:
+        """Return the live items whose content is one of these texts, whatever the case of its letters."""
+        lower = {text.lower() for text in texts}  # SQLite knows the case of ASCII's letters alone
+        lower |= {"".join(one.lower() if one.isascii() else one for one in text) for text in texts}
+        out: list[Item] = []
+        for batch in batches(sorted(lower)):
+            live = (items.c.status == "active", items.c.ended.is_(None), items.c.quarantine.is_(None))
+            out += read_where(self.unit, self.lane, sa.func.lower(items.c.content).in_(batch), *live)
+        return out
 
     def weight(self, kinds: Collection[str], *, since: datetime | None) -> tuple[int, int]:
         """Give how many live items of ``kinds`` were recorded after ``since``, and their importance in all."""

@@ -90,6 +90,8 @@ def test_what_is_no_time_is_refused_by_its_field(bad: object) -> None:
     with pytest.raises(InputError) as caught:
         instants.parse_moment(bad, field="when")
     assert caught.value.field == "when"
+    if bad != "0001-01-01T00:00+01:00":  # of the right form, and out of range
+        assert all(form in str(caught.value) for form in ("when", "datetime", "ISO 8601", "seconds since 1970"))
 
 
 def test_a_day_ahead_is_let_through_and_no_more() -> None:

@@ -1,6 +1,7 @@
 """The laws of principles: what supports and contradicts one, how sure it is, and when it is said anew (EMB-10)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -195,7 +196,7 @@ def test_standing_counts_each_event_once() -> None:
     good = pattern("good")
     both = pattern("both", events=[*good.events[:1], event("bad", FAILURE, source_ref=None)])
     drawn = Drawn(support=[good, both], against=[pattern("no", FAILURE, size=2)], counter=[event("x", FAILURE)])
-    assert standing(drawn) == {"patterns": 2, "events": 4, "successes": 3, "failures": 1, "sources": 4, "contra": 3}
+    assert standing(drawn) == {"patterns": 2, "events": 4, "successes": 3, "failures": 1, "sources": 1, "contra": 3}
 
 
 counts = st.integers(0, 1000)
@@ -330,10 +331,27 @@ def test_counterexamples_are_told_the_latest_first_and_counted() -> None:
     assert "Watch out: " in said.content(chinese=False)
 
 
+@pytest.mark.parametrize(
+    ("refs", "chinese", "told"),
+    [
+        ([f"https://blog.example/{n}" for n in range(12)], False, "12 of 12 attempts worked (1 source: "),
+        (["https://a.example/1", "https://B.example/1", "https://b.example/2"], False, "(2 independent sources: "),
+        ([f"https://blog.example/{n}" for n in range(3)], True, "3/3 次尝试成功（1 个来源："),
+        (["https://a.example/1", "https://b.example/1"], True, "（2 个独立来源："),
+    ],
+)
+def test_the_text_counts_independent_sources_and_no_references(refs: list[str], chinese: bool, told: str) -> None:
+    attempt = "固定编译器版本" if chinese else "pinned the compiler"
+    events = [event(f"e{n}", attempt=attempt, source_ref=ref) for n, ref in enumerate(refs)]
+    drawn = Drawn(support=[replace(pattern("good", events=events), summary=attempt)])
+    assert told in say(drawn, word(drawn)).because
+    assert standing(drawn)["sources"] == len({ref.split("/")[2].lower() for ref in refs})
+
+
 def test_what_a_model_adds_stands_before_the_evidence() -> None:
     drawn = Drawn(support=[pattern("good"), pattern("bad", FAILURE, size=2)])
     said = say(drawn, Wording(condition="c", action="a", reason="since.", watch_out="mind the gap."))
-    assert said.because == "since; 3 of 3 attempts worked (3 sources: log:good0, log:good1, log:good2)"
+    assert said.because == "since; 3 of 3 attempts worked (1 source: log:good0, log:good1, log:good2)"
     assert said.watch_out == "mind the gap; avoid: tried bad; it failed in 2 attempts (log:bad0, log:bad1)"
     assert said.content(chinese=False).startswith(f"If c, then a, because {said.because}.\nWatch out: ")
     assert said.avoid == ["tried bad0"]

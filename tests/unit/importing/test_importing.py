@@ -183,6 +183,67 @@ def test_the_same_again_changes_nothing(memory: Memory, tmp_path: Path, form: st
     assert memory.rebuild(verify=True).live_hash == before
 
 
+def test_each_thing_is_looked_up_by_its_old_id(memory: Memory, tmp_path: Path) -> None:
+    for form, export in EXPORTS:
+        taken(memory, exports.written(tmp_path / f"{form}.json", export), form, user_id="lin")
+    folder = exports.repository(tmp_path / "炉")
+    taken(memory, folder, "git", user_id="lin")
+    heads = [item.external_id for item in memory.get_all(user_id="lin", kinds=["l1"]).items]
+    assert [len(str(one)) for one in heads] == [40, 40]
+    for name, words in {
+        "u1": "我住在杭州，对花生过敏。",
+        "chatgpt:c-2#u1": "我住在杭州，对花生过敏。",  # u1 was the other conversation's already
+        "m1": "退火温度定 250 °C。",
+        "a-1": "对花生过敏",
+        "memories/lin/k1": "喜欢绿茶",
+        "a/b/k3": "plain words",
+    }.items():
+        assert memory.get(external_id=name, user_id="lin").content == words
+    assert memory.get(external_id="u1", user_id="lin").session_id == "chatgpt:c-1"
+    assert "attempt: " in memory.get(external_id=heads[0], user_id="lin").content
+    held = [item.content for item in memory.get_all(user_id="lin", limit=1_000).items]
+    assert held.count("我住在杭州，对花生过敏。") == 2, "an id that two conversations have loses no message"
+    assert memory.rebuild(verify=True).equal
+
+
+@pytest.mark.parametrize(("form", "words"), [("mem0", "memory"), ("langgraph", "value")])
+def test_what_says_something_else_under_its_id_takes_the_place_of_the_old(
+    memory: Memory, tmp_path: Path, form: str, words: str
+) -> None:
+    export = {"mem0": exports.MEM0[1:2], "langgraph": exports.LANGGRAPH[2:3]}[form]
+    path = exports.written(tmp_path / "export.json", export)
+    taken(memory, path, form, user_id="lin")
+    [old] = memory.get_all(user_id="lin").items
+    exports.written(path, [{**export[0], words: "面包店的工作结束了"}])
+    assert taken(memory, path, form, user_id="lin").recorded == 1
+    [new] = memory.get_all(user_id="lin").items
+    assert (new.content, new.external_id) == ("面包店的工作结束了", old.external_id)
+    assert memory.get(old.id).ended == "superseded"
+    assert taken(memory, path, form, user_id="lin").known == 1
+
+
+def test_a_name_that_something_else_has_is_left_to_it(memory: Memory, tmp_path: Path) -> None:
+    own = memory.add("My own note.", user_id="lin", kind="fact", external_id="a-2").items[0]
+    long = {"id": "x" * 300, "memory": "An id that is no name"}
+    path = exports.written(tmp_path / "all.json", [*exports.MEM0, long])
+    assert taken(memory, path, "mem0", user_id="lin").recorded == 3
+    assert memory.get(external_id="a-2", user_id="lin").id == own.id
+    held = {item.content: item.external_id for item in memory.get_all(user_id="lin").items}
+    assert held["Works at a bakery"] is None
+    assert held["An id that is no name"] is None
+
+
+def test_what_was_imported_before_things_had_names_is_known(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = exports.written(tmp_path / "all.json", exports.MEM0)
+    with monkeypatch.context() as patched:
+        patched.setattr("phronesis.importing.stores.name_of", lambda _given: None)
+        assert taken(memory, path, "mem0", user_id="lin").recorded == 2
+    summary = taken(memory, path, "mem0", user_id="lin")
+    assert (summary.recorded, summary.known) == (0, 2)
+
+
 def test_an_interrupted_import_goes_on(memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = exports.written(tmp_path / "c.json", [exports.chatgpt_conversation(str(n)) for n in range(3)])
     commit, calls = Memory.commit_turn, 0

@@ -46,7 +46,8 @@ class NEI:
     ``episode_id`` and ``seq`` order attempts towards one goal. ``field_origin`` says for each text who
     wrote it: human, model or rule; by default human for ``source_type`` manual, else model. It counts as a person's
     word where it is manual and all its texts are human, else as a machine's: what reads like an order to a model is
-    then put into quarantine. An agent that speaks for itself says ``source_type`` run.
+    then put into quarantine. An agent that speaks for itself says ``source_type`` run. ``external_id`` is your own name
+    for the event: `get` looks it up; an experience whose name another item of the user or namespace has makes none.
     """
 
     attempt: str = ""
@@ -64,6 +65,7 @@ class NEI:
     seq: int | None = None
     occurred_at: Moment | None = None
     field_origin: Mapping[str, str] = field(default_factory=dict)
+    external_id: str | None = None
 
     def to_mapping(self) -> dict[str, Any]:
         """Give what was said, without what was left out."""
@@ -112,6 +114,8 @@ def _placed(said: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     out: dict[str, Any] = {}
     if "occurred_at" in said:
         out["occurred_at"] = isoformat(parse_past(said["occurred_at"], field="occurred_at", now=now))
+    if "external_id" in said:
+        out["external_id"] = check_id(said["external_id"], field="external_id")
     if "episode_id" in said:
         out["episode_id"] = check_id(said["episode_id"], field="episode_id")
     if "seq" in said:

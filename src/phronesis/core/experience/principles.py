@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from phronesis.core.experience.rates import success_rate
 from phronesis.core.experience.records import L1Event
-from phronesis.core.experience.topics import FAILURE, KNOWN, SUCCESS, Drawn
+from phronesis.core.experience.topics import FAILURE, KNOWN, SUCCESS, Drawn, independent_sources
 
 KEPT: Final = 0.5
 """The confidence below which a principle dissolves: as much speaks against it as for it."""
@@ -43,7 +43,7 @@ class Worth:
 
 
 def standing(drawn: Drawn) -> dict[str, int]:
-    """Count what is behind a principle: supporting patterns, their events and sources, and how these came out.
+    """Count what is behind a principle: supporting patterns, their events and independent sources, how these came out.
 
     ``contra`` are the events that contradict it.
     """
@@ -53,7 +53,7 @@ def standing(drawn: Drawn) -> dict[str, int]:
     return {
         "patterns": len(drawn.support), "events": len(events), "successes": labels.count(SUCCESS),
         "failures": labels.count(FAILURE),
-        "sources": len({event.source_ref or event.id for event in events.values()}),
+        "sources": independent_sources(events.values()),
         "contra": len(against - events.keys()),
     }  # fmt: skip
 

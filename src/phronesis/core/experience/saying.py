@@ -12,7 +12,7 @@ from typing import Any, Final
 from phronesis.core.experience.describing import is_chinese, said
 from phronesis.core.experience.principles import MAX_REFS, Cost, cost_of, references, risk_of, standing
 from phronesis.core.experience.records import L1Event
-from phronesis.core.experience.topics import FAILURE, SUCCESS, Drawn, SeenPattern, Slot
+from phronesis.core.experience.topics import FAILURE, SUCCESS, Drawn, SeenPattern, Slot, independent_sources
 
 MAX_NAMED: Final = 4
 """Terms and artifacts that a condition names, and things to avoid or counterexamples that are told."""
@@ -29,8 +29,10 @@ _PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "source": ("it is reported by {}", "来源为{}"),
     "doing": ("you are about to: {}", "准备这样做：{}"),
     "dont": ("do not: {}", "不要：{}"),
-    "worked": ("{} of {} attempts worked ({} sources: {})", "{}/{} 次尝试成功（{} 个来源：{}）"),
-    "failed": ("{} of {} attempts failed ({} sources: {})", "{}/{} 次尝试失败（{} 个来源：{}）"),
+    "worked": ("{} of {} attempts worked ({}: {})", "{}/{} 次尝试成功（{}：{}）"),
+    "failed": ("{} of {} attempts failed ({}: {})", "{}/{} 次尝试失败（{}：{}）"),
+    "one_source": ("1 source", "1 个来源"),
+    "sources": ("{} independent sources", "{} 个独立来源"),
     "avoid": ("avoid: {}; it failed in {} attempts ({})", "避免：{}；失败 {} 次（{}）"),
     "except": ("not where {} plays a part: {}", "涉及{}时不适用：{}"),
     "but_failed": ("the same failed: {} ({})", "同样的做法也失败过：{}（{}）"),
@@ -174,7 +176,8 @@ def _evidence(drawn: Drawn, speak: Speaker) -> str:
     outcome = drawn.lead.outcome
     events = {event.id: event for one in drawn.support if one.outcome == outcome for event in one.events}
     right = sum(event.label == outcome for event in events.values())
-    sources = len({event.source_ref or event.id for event in events.values()})
+    count = independent_sources(events.values())
+    sources = speak("one_source") if count == 1 else speak("sources", count)
     named = speak.named(references([*events.values()]))
     return speak("worked" if outcome == SUCCESS else "failed", right, len(events), sources, named)
 

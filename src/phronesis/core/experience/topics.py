@@ -85,10 +85,15 @@ def origin_of(event: L1Event) -> tuple[str, str]:
     return event.source_type or "", rest.partition("/")[0].lower() if sign else ""
 
 
+def independent_sources(events: Iterable[L1Event]) -> int:
+    """Count the sources of events (`origin_of`): twelve pages of one host are one source."""
+    return len({origin_of(event) for event in events})
+
+
 def is_confirmed(events: Iterable[L1Event]) -> bool:
     """Tell whether events can bear a principle: a person told one of them, or two sources are independent."""
     known = list(events)
-    return any(event.trust >= Trust.USER for event in known) or len({origin_of(event) for event in known}) > 1
+    return any(event.trust >= Trust.USER for event in known) or independent_sources(known) > 1
 
 
 @dataclass(frozen=True, slots=True)

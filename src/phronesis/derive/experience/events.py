@@ -21,10 +21,12 @@ from phronesis.core.ids import item_id
 from phronesis.core.instants import parse_moment
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge, Origin
+from phronesis.derive.external_ids import is_taken
 from phronesis.derive.guarding import suspected, suspicions
 from phronesis.derive.handler import Bench, Handler, Outcomes, Prepare
 from phronesis.derive.sources.port import Raw, Sources
 from phronesis.storage.lane_view import LaneView
+from phronesis.truth.inputs import EXTERNAL_ID
 
 DRAFTS: Final = "drafts"
 """The role of the outcome that says what an adapter read: ``{"drafts": […]}``."""
@@ -35,12 +37,13 @@ HUMAN: Final = "human"
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """One draft and what surrounds it: its place in the entry, and where it comes from."""
+    """One draft and what surrounds it: its place in the entry, where it comes from, and the caller's name for it."""
 
     n: int
     draft: Draft
     source_type: str
     source_ref: str
+    external_id: str | None = None
 
     @property
     def human(self) -> bool:
@@ -89,7 +92,7 @@ def _given(entry: Entry) -> list[Telling]:
     out = []
     for n, nei in enumerate(entry.payload.get(EVENTS) or ()):
         if not is_erased(nei):
-            out.append(Telling(n, _draft_of(nei), nei["source_type"], nei["source_ref"]))
+            out.append(Telling(n, _draft_of(nei), nei["source_type"], nei["source_ref"], nei.get(EXTERNAL_ID)))
     return out
 
 
@@ -136,6 +139,8 @@ def _made(view: LaneView, entry: Entry, outcomes: Outcomes, told: Sequence[Telli
     held = suspected(outcomes)
     items, edges = [], []
     for one in told:
+        if one.external_id is not None and is_taken(view, entry, one.external_id):
+            continue  # it stays in the log alone
         artifacts = artifacts_in(one.draft.texts.values(), known=tuple(one.draft.artifacts), version=version)
         item = held.held(one.n, _item(view, entry, one, artifacts))
         items.append(item)
@@ -174,6 +179,7 @@ def _item(view: LaneView, entry: Entry, told: Telling, artifacts: Sequence[Artif
         label=draft.label,
         source_type=told.source_type,
         source_ref=told.source_ref,
+        external_id=told.external_id,
         run_id=draft.episode_id,
         position=draft.seq,
         occurred_at=at,

@@ -29,7 +29,7 @@ ROLE: Final = "abstract"
 ANSWERS: Final = "answer"
 """The role of outcomes that hold what a model said."""
 
-RULES: Final = "abstract-rules/2"
+RULES: Final = "abstract-rules/3"
 """What words principles where no model does; rises when the same patterns would give other words."""
 
 PROMPT_VERSION: Final = "abstract/1"

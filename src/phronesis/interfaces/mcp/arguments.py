@@ -3,8 +3,9 @@
 from typing import Annotated, Any, Final, Literal
 
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from phronesis.core.instants import check_form
 from phronesis.core.text import MAX_ID_LENGTH
 
 STATED: Final = ("fact", "preference", "profile", "decision", "task", "event", "intention", "procedure", "episodic")
@@ -15,7 +16,10 @@ LEAST_BUDGET: Final = 60
 MOST_BUDGET: Final = 100_000
 
 Id = Annotated[str, Field(max_length=MAX_ID_LENGTH)]
-Time = Annotated[str | float, Field(description="ISO 8601, UTC without an offset; or seconds since 1970.")]
+Time = Annotated[
+    str | float, BeforeValidator(check_form),
+    Field(description="ISO 8601, UTC without an offset; or seconds since 1970."),
+]  # fmt: skip
 ItemId = Annotated[str, Field(description="mem:<id>, or the id alone.")]
 Kind = Annotated[str, Field(max_length=40)]
 StatedKind = Annotated[str, Field(json_schema_extra={"enum": list(STATED)})]
@@ -80,6 +84,7 @@ class Message(BaseModel):
     content: str = Field(description="Word for word.")
     name: Id | None = Field(None, description="Who spoke.")
     id: Id | None = Field(None, description="Unique in its session; stored once.")
+    external_id: Id | None = Field(None, description="The caller's own name for it.")
     created_at: Time | None = None
     metadata: dict[str, Any] | None = None
 
@@ -136,6 +141,7 @@ class AddMemory(Scope, Write):
     occurred_at: Time | None = Field(None, description="When it happened, if not now.")
     due: Time | None = Field(None, description="Of a task or intention.")
     expires: Time | None = Field(None, description="Of a task or intention.")
+    external_id: Id | None = Field(None, description="Your own unique name for it.")
     metadata: dict[str, Any] | None = Field(None, description="Anything to filter by.")
 
 
@@ -144,6 +150,7 @@ class SearchMemories(Scope, Times):
 
     query: str = Field(description="The question or topic, in any language.", min_length=1)
     limit: Limit = 10
+    min_score: Annotated[float, Field(ge=0, le=1)] | None = Field(None, description="Leave out what scores less.")
     kinds: list[Kind] | None = Field(None, description="Only these kinds: preference, decision, task, message …")
     filters: dict[str, Any] | None = Field(
         None,
@@ -157,14 +164,18 @@ class Forget(Owner, Write):
 
     query: str | None = Field(None, description="What is to be forgotten, in the user's words.", min_length=1)
     ids: list[ItemId] | None = Field(None, description="Which memories, as a first call or a search gave them.")
+    external_id: Id | None = Field(None, description="The one of this name.")
     dry_run: bool | None = Field(
         None, description="true: only list what would go. Default: true with a query alone, false with ids."
     )
     reason: str | None = Field(None, description="Why; kept in the history.")
 
 
-class GetMemory(One, Times):
+class GetMemory(Owner, Times):
     """``Memory.get``."""
+
+    id: ItemId | None = None
+    external_id: Id | None = Field(None, description="In place of id: the caller's own name for it.")
 
 
 class ListMemories(Scope, Times):
@@ -183,6 +194,7 @@ class UpdateMemory(One, Write):
     value: Any = Field(None, description="The value under the memory's key, where it has one.")
     metadata: dict[str, Any] | None = Field(None, description="Merged with what is there; null removes.")
     valid_to: Time | None = Field(None, description="When it stopped being true.")
+    external_id: Id | None = None
     expected_version: Annotated[int, Field(ge=1)] | None = Field(
         None, description="Refuse if it is another version by now."
     )

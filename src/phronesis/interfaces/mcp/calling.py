@@ -95,7 +95,7 @@ class VerbTool(Tool):
         try:
             self.fn_metadata.validate_arguments(arguments)
         except ValidationError as error:
-            return wrong_arguments(error)
+            return wrong_arguments(error, arguments)
         return await super().run(arguments, context, convert_result)
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from phronesis.core.ids import parse_id
+from phronesis.core.item_text import statement
 from phronesis.core.plain import Record
 from phronesis.errors import InputError
 
@@ -45,19 +47,26 @@ class Forgotten(Record):
 def forget(caller: "Caller", given: dict[str, Any]) -> Forgotten:
     """Archive the memories of ``ids``, or those that a ``query`` finds; list them where ``dry_run`` asks for that.
 
-    A query without ``dry_run`` given is a dry run: what it finds is shown before anything is archived.
+    With them goes what says the same: what was derived from them, what they were taken from, and equal items of other
+    kinds. A query without ``dry_run`` given is a dry run: what it finds is shown before anything is archived.
 
     Raises:
         InputError: neither ids nor a query. NotFound: one of the ids is no memory; nothing is archived then.
     """
-    ids, query = given.get("ids"), given.get("query")
-    if not ids and not query:
-        raise InputError("give a query (what is to be forgotten) or ids of memories", field="query")
+    ids = [parse_id(one, field=f"ids[{n}]") for n, one in enumerate(given.get("ids") or ())]
+    query, name = given.get("query"), given.get("external_id")
     owner: dict[str, Any] = {name: given[name] for name in ("user_id", "namespace") if name in given}
+    if name is not None:
+        ids.append(caller.memory.get(external_id=name, **owner).id)
+    if not ids and not query:
+        raise InputError("give a query (what is to be forgotten), ids of memories or an external_id", field="query")
     if ids:
         items, abstained = list({item.id: item for item in map(caller.memory.get, ids)}.values()), False
     else:
         items, abstained = _found(caller, str(query), owner)
+    if not abstained:
+        browser, tenant = caller.memory.stages.browser, caller.memory.tenant
+        items = [*items, *browser.going_with(tenant, items, None if ids else query)]
     if given.get("dry_run", not ids) or abstained or not items:
         return Forgotten(items, dry_run=True, abstained=abstained)
     return _archived(caller, [item for item in items if item.status != "archived"], given)
@@ -70,18 +79,30 @@ def _found(caller: "Caller", query: str, owner: dict[str, Any]) -> "tuple[list[I
     tasks, since an open request to forget says the query's words, and would hide what it is about. An open
     request to forget is named where nothing else is: what it asks for ends it, and so does archiving it.
     """
+    from phronesis.index.tokens import question_terms  # noqa: PLC0415 - not before something is forgotten
+
     search = partial(caller.memory.search, query, **owner, limit=MOST_FOUND)
     results = [search(kinds=DERIVED), search(kinds=["task"]), search(kinds=["message"])]
     own = [[one for one in result if one.item.user_id == owner.get("user_id")] for result in results]
     requests = {one.item.entry_id: one.item for found in own for one in found if one.item.key == REQUEST}
-    others = [[one for one in found if one.item.entry_id not in requests] for found in own]
+    asked = set(question_terms(query))
+    others = [
+        [
+            one for one in found if one.item.entry_id not in requests
+            # What stands beside a message that says it is found too, and by words alone has none of them.
+            and ("dense" in result.channels or asked & set(question_terms(f"{one.item.content} {statement(one.item)}")))
+        ]
+        for result, found in zip(results, own, strict=True)
+    ]  # fmt: skip
     abstained = all(result.abstained or not found for result, found in zip(results, others, strict=True))
     near: dict[str, Item] = {}
-    for result, found in zip(results, others, strict=True):
-        best = max((one.score for one in found), default=0.0)
+    for result, every, found in zip(results, own, others, strict=True):
+        best = max((one.score for one in every), default=0.0)
         least = max(best - (1 - CLOSE) * abs(best), getattr(result, "threshold", None) or -abs(best))
         clear = found if abstained else [one for one in found if one.score >= least and not result.abstained]
         near |= {one.item.id: one.item for one in clear}
+    if near and not abstained:  # the message that asks for it says it too
+        near |= {one.item.id: one.item for one in own[-1] if one.item.entry_id in requests}
     return (list(near.values()) or list(requests.values()))[:MOST_FOUND], abstained
 
 
@@ -94,7 +115,8 @@ def _archived(caller: "Caller", items: "Sequence[Item]", given: dict[str, Any]) 
         )
         for item in items
     ]
+    gone = {found.id: found for item, one in zip(items, done, strict=True) for found in one.items or [item]}
     return Forgotten(
-        [found for item, one in zip(items, done, strict=True) for found in one.items or [item]], dry_run=False,
+        [*gone.values()], dry_run=False,
         entry_ids=[one.entry_id for one in done], pending=any(one.pending for one in done),
     )  # fmt: skip

@@ -1,12 +1,18 @@
 """Where requests come in: each finds its caller, and sees no tool that it may not call."""
 
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Final
 
 import anyio.to_thread
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp.types import INVALID_PARAMS
+from pydantic import ValidationError
 
 from phronesis.interfaces.mcp.access import Caller, Callers, Options
+
+REMEDY: Final = "params is an object, of tools/call with name, a text, and arguments, an object"
+"""What to do about parameters of a request that are not of the protocol."""
 
 
 class Reception:
@@ -22,7 +28,12 @@ class Reception:
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Answer one request."""
         self._request.set(ctx)
-        result = await call_next(ctx)
+        try:
+            result = await call_next(ctx)
+        except ValidationError as error:  # the SDK would say no more than that something is wrong
+            fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            field = ".".join(map(str, fault["loc"])) or "params"
+            raise MCPError(INVALID_PARAMS, f"{ctx.method}: {field}: {fault['msg']}; {REMEDY}") from error
         if ctx.method != "tools/list" or not isinstance(result, dict):  # the SDK gives it as it goes out
             return result
         caller = await anyio.to_thread.run_sync(self.caller)

@@ -24,12 +24,33 @@ def not_allowed(role: str) -> CallToolResult:
     return _refusal({"code": "access.role", "message": message, "field": None, "details": {"role": role}})
 
 
-def wrong_arguments(error: ValidationError) -> CallToolResult:
-    """Give the result for arguments that are not of the tool's schema; it names the first that is wrong."""
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    field = ".".join(str(part) for part in first["loc"]) or "arguments"
-    told = f"{field}: {first['msg']}; the tool's input schema says what it takes"
-    return _refusal({"code": "input.invalid", "message": told, "field": field, "details": {}})
+def wrong_arguments(error: ValidationError, arguments: Mapping[str, Any]) -> CallToolResult:
+    """Return the result for arguments that are not of the tool's schema; it names the first that is wrong.
+
+    Where an argument may be of several types, it names the member that is wrong in the one it comes nearest to.
+    """
+    faults = [(_path(fault, arguments), fault) for fault in error.errors(include_url=False, include_context=False)]
+    first = faults[0][0][:1]
+    path = max((path for path, _ in faults if path[:1] == first), key=len)
+    told = dict.fromkeys(str(fault["msg"]).removeprefix("Value error, ") for at, fault in faults if at == path)
+    field = ".".join(map(str, path)) or "arguments"
+    message = f"{field}: {', or '.join(told)}; the tool's input schema says what it takes"
+    return _refusal({"code": "input.invalid", "message": message, "field": field, "details": {}})
+
+
+def _path(fault: Mapping[str, Any], arguments: Any) -> tuple[str | int, ...]:
+    """Return where a fault is in the arguments, without the names of types that the schema's unions add."""
+    path: list[str | int] = []
+    value, parts = arguments, fault["loc"]
+    for n, part in enumerate(parts):
+        inside = isinstance(value, Mapping) and part in value
+        inside |= isinstance(value, list) and isinstance(part, int) and part < len(value)
+        if inside:
+            value = value[part]
+            path.append(part)
+        elif fault["type"] == "missing" and n == len(parts) - 1:
+            path.append(part)
+    return tuple(path)
 
 
 def _refusal(error: Mapping[str, Any]) -> CallToolResult:

@@ -1,17 +1,20 @@
-"""What a client can attach: ``memory://…``, each a JSON document of the records that the tools give."""
+"""What a client can attach: ``memory://…``, JSON documents of the records that the tools give, within a budget."""
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Final, ParamSpec, TypeVar
+from urllib.parse import quote
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.server.mcpserver.resources import ResourceSecurity
 
 from phronesis.core.plain import as_json
-from phronesis.errors import NotFound, PhronesisError
+from phronesis.errors import InputError, NotFound, PhronesisError
 from phronesis.interfaces.mcp.reception import Reception
+from phronesis.interfaces.mcp.result_budget import Count, record_within, rows_within
 
 Given = ParamSpec("Given")
 Reader = TypeVar("Reader", bound=Callable[..., str])
@@ -20,13 +23,64 @@ JSON: Final = "application/json"
 RECENT: Final = 20
 """Memories of ``memory://recent``: what a person looks over at a glance."""
 
+BUDGET: Final = 4_000
+"""Tokens of a resource, those of a context: a client puts it into a prompt as it is."""
+HEALTH_BUDGET: Final = 8_000
+"""Tokens of ``memory://health``, which holds the whole policy."""
+
 NO_PATHS: Final = ResourceSecurity(reject_path_traversal=False, reject_absolute_paths=False)
 """Names here are ids of rows, never of files: ``team/a`` is one, and may come percent-encoded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a resource holds before it is cut.
+
+    Attributes:
+        value: a record, or a list of them, of which ``offset`` are left out at the beginning.
+        more: where to read what does not fit: of a list the address of the next page without its number, of a record
+            what gives more of it, in words.
+        offset: members of the list that stand on pages before, as the address says.
+    """
+
+    value: Any
+    more: str
+    offset: str = "0"
+
+    def text(self, budget: int, count: Count) -> str:
+        """Return the JSON of the document in at most ``budget`` tokens; where it is cut, it says so and how to go on.
+
+        A list that is cut ends with ``{"left_out", "next"}``; a record gets the members ``left_out`` and ``more``.
+        """
+        from phronesis.truth.reader import fit  # noqa: PLC0415 - SQLAlchemy: not before something is read
+
+        # What was recorded may hold half a surrogate pair, which no message of the protocol can.
+        plain = fit(as_json(self.value))
+        if isinstance(plain, list):
+            start = _offset(self.offset)
+            return rows_within(plain[start:], budget, count, next_page=lambda n: f"{self.more}{start + n}")
+        whole = json.dumps(plain, ensure_ascii=False)
+        if len(whole) <= budget or count(whole) <= budget:
+            return whole
+        note = {"more": self.more}
+        cut = record_within(plain, budget - count(json.dumps(note)) - NOTE, count)
+        return json.dumps({"left_out": 0, **cut, **note}, ensure_ascii=False)
+
+
+NOTE: Final = 10
+"""Tokens of ``"left_out": n`` and of what joins it to a record."""
+
+
+def _offset(given: str) -> int:
+    if not (given.isascii() and given.isdigit() and len(given) <= len(str(10**9))):
+        raise InputError(f"offset must be a whole number from 0, as next says it; got {given!r:.40}", field="offset")
+    return int(given)
 
 
 def add_resources(server: MCPServer[Any], reception: Reception) -> None:
     """Add the resources and templates."""
     options = reception.options
+    told, told_health = _teller(reception, BUDGET), _teller(reception, HEALTH_BUDGET)
 
     def fixed(path: str, title: str, description: str) -> Callable[[Reader], Reader]:
         return server.resource(f"memory://{path}", title=title, description=description, mime_type=JSON)
@@ -37,54 +91,67 @@ def add_resources(server: MCPServer[Any], reception: Reception) -> None:
         )
 
     @fixed("recent", "Recent memories", "The latest memories of the default user and what is shared, newest first.")
-    @_told
-    def recent() -> Any:
-        return reception.caller().memory.get_all(**options.lane(), limit=RECENT)
+    @told
+    def recent() -> Document:
+        page = reception.caller().memory.get_all(**options.lane(), limit=RECENT)
+        return Document(page, "list_memories gives them page by page, memory://items/{id} one of them")
 
     @fixed("health", "Health and policy", "What the doctor finds, and the policy in force. For administrators.")
-    @_told
-    def health() -> Any:
+    @told_health
+    def health() -> Document:
         caller = reception.caller()
         if not caller.may("admin"):
             raise ResourceError("access.role: this needs the role admin; ask the operator of this memory")
-        return caller.memory.doctor()
+        return Document(caller.memory.doctor(), "the command phronesis doctor shows all of it")
 
     @template("items/{id}", "A memory with its evidence", "A memory, its sources, evidence, edges and history.")
-    @_told
-    def item(id: str) -> Any:  # noqa: A002 - the name in the address
-        return reception.caller().memory.explain(id)
+    @told
+    def item(id: str) -> Document:  # noqa: A002 - the name in the address
+        return Document(
+            reception.caller().memory.explain(id),
+            f"memory://items/{_name(id)}/history lists every change; HTTP and Python give all of it",
+        )
 
-    @template("items/{id}/history", "A memory's history", "Every change of a memory, oldest first.")
-    @_told
-    def item_history(id: str) -> Any:  # noqa: A002 - the name in the address
-        return reception.caller().memory.history(id)
+    @template("items/{id}/history{?offset}", "A memory's history", "Every change of a memory, oldest first.")
+    @told
+    def item_history(id: str, offset: str = "0") -> Document:  # noqa: A002 - the name in the address
+        changes = reception.caller().memory.history(id)
+        return Document(changes, f"memory://items/{_name(id)}/history?offset=", offset)
 
-    @template("users/{user_id}/traits", "A user's traits", "What was inferred about a user, the surest first.")
-    @_told
-    def user_traits(user_id: str) -> Any:
-        return reception.caller().memory.get_user_traits(user_id)
+    @template("users/{user_id}/traits{?offset}", "A user's traits", "What was inferred about a user, the surest first.")
+    @told
+    def user_traits(user_id: str, offset: str = "0") -> Document:
+        traits = reception.caller().memory.get_user_traits(user_id)
+        return Document(traits, f"memory://users/{_name(user_id)}/traits?offset=", offset)
 
-    @template("sessions/{session_id}/turns{?user_id}", "A session's turns",
+    @template("sessions/{session_id}/turns{?user_id,offset}", "A session's turns",
               "A conversation as it was recorded. Without user_id: the default user's.")  # fmt: skip
-    @_told
-    def session_turns(session_id: str, user_id: str | None = None) -> Any:
+    @told
+    def session_turns(session_id: str, user_id: str | None = None, offset: str = "0") -> Document:
         whose = options.user_id if user_id is None else user_id or None
-        return reception.caller().memory.get_turns(session_id, user_id=whose, namespace=options.namespace)
+        turns = reception.caller().memory.get_turns(session_id, user_id=whose, namespace=options.namespace)
+        user = "" if user_id is None else f"user_id={_name(user_id)}&"
+        return Document(turns, f"memory://sessions/{_name(session_id)}/turns?{user}offset=", offset)
 
 
-def _told(read: Callable[Given, Any]) -> Callable[Given, str]:
-    """Give a reader of JSON text, whose errors are told with their code."""
+def _name(given: str) -> str:
+    return quote(given, safe="")
 
-    @wraps(read)
-    def told(*args: Given.args, **kwargs: Given.kwargs) -> str:
-        from phronesis.truth.reader import fit  # noqa: PLC0415 - SQLAlchemy: not before something is read
 
-        try:
-            # What was recorded may hold half a surrogate pair, which no message of the protocol can.
-            return json.dumps(fit(as_json(read(*args, **kwargs))), ensure_ascii=False, indent=2)
-        except NotFound as error:
-            raise ResourceNotFoundError(f"{error.code}: {error.message}") from error
-        except PhronesisError as error:
-            raise ResourceError(f"{error.code}: {error.message}") from error
+def _teller(reception: Reception, budget: int) -> Callable[[Callable[Given, Document]], Callable[Given, str]]:
+    """Return a decorator of readers: their documents become JSON text in a budget, their errors keep their code."""
 
-    return told
+    def decorate(read: Callable[Given, Document]) -> Callable[Given, str]:
+        @wraps(read)
+        def told(*args: Given.args, **kwargs: Given.kwargs) -> str:
+            try:
+                document = read(*args, **kwargs)
+                return document.text(budget, reception.caller().memory.stages.count_tokens)
+            except NotFound as error:
+                raise ResourceNotFoundError(f"{error.code}: {error.message}") from error
+            except PhronesisError as error:
+                raise ResourceError(f"{error.code}: {error.message}") from error
+
+        return told
+
+    return decorate

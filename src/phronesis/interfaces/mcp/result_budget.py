@@ -83,7 +83,12 @@ class ResultText:
             text = _joined(self.head, first, _left_out(rest if first else rest + 1), self.tail)
             if count(text) <= budget:
                 return text
-        return Line(_joined(self.head, self.tail)).within(budget, count)
+        whole = _joined(self.head, self.tail)
+        if not self.lines or not self.tail:
+            return Line(whole).within(budget, count)
+        note = _left_out(len(self.lines))  # half of a cursor is none: without room for it the tail goes
+        head = Line(self.head).within(budget - count(note) - 1, count)
+        return Line(_joined(head, note)).within(budget, count)
 
 
 def _surely_fits(text: str, budget: int) -> bool:
@@ -102,7 +107,8 @@ def _left_out(number: int) -> str:
 def record_within(record: Any, budget: int, count: Count, *, lists: Sequence[str] = ()) -> dict[str, Any]:
     """Give a record's plain JSON without what is empty or of no use to a caller of a tool, cut to ``budget`` tokens.
 
-    Lists lose their last members, the largest list first, then texts their ends; ``left_out`` counts the members.
+    A text that is more than half of it loses its end, otherwise lists lose their last members, the largest list first,
+    and then texts their ends; ``left_out`` counts the members.
     ``lists`` name those that stand in it even when they are empty, as long as there is room.
     """
     plain: dict[str, Any] = {**{name: [] for name in lists}, **_compact(record)}
@@ -110,7 +116,8 @@ def record_within(record: Any, budget: int, count: Count, *, lists: Sequence[str
     while (size := count(_dumped(plain))) > budget:
         share = 1 - budget / size
         longest = max(_lists(plain), key=lambda found: len(_dumped(found)), default=[])
-        if longest:
+        text = max((found[2] for found in _texts(plain)), key=len, default="")
+        if longest and len(text) < len(_dumped(plain)) / 2:
             number = max(1, int(len(longest) * share / 2))
             del longest[-number:]
             gone += number
@@ -118,6 +125,31 @@ def record_within(record: Any, budget: int, count: Count, *, lists: Sequence[str
         elif not _shorten(plain, share):
             return {LEFT_OUT: gone} if gone else {}
     return plain
+
+
+def rows_within(rows: Sequence[Any], budget: int, count: Count, *, next_page: Callable[[int], str]) -> str:
+    """Return the JSON of a list of records in at most ``budget`` tokens.
+
+    Where rows are left out, the last member says how many, and which address goes on after those that are in it. A
+    first row that does not fit by itself is cut as `record_within` cuts it.
+    """
+    whole = _dumped(list(rows))
+    if len(whole) <= budget or count(whole) <= budget:
+        return whole
+    room = budget - count(_dumped([{LEFT_OUT: len(rows), "next": next_page(len(rows))}])) - 1
+    kept, room_alone = list[Any](), room
+    for row in rows:
+        room -= count(f"{_dumped(row)}, ")
+        if room < 0:
+            break
+        kept.append(row)
+    if not kept:
+        first = rows[0] if isinstance(rows[0], dict) else {"value": rows[0]}
+        note = {"more": "HTTP and Python give it in full"}
+        kept = [{**record_within(first, room_alone - count(_dumped(note)) - 2, count), **note}]
+    if len(kept) < len(rows):
+        kept.append({LEFT_OUT: len(rows) - len(kept), "next": next_page(len(kept))})
+    return _dumped(kept)
 
 
 def _compact(value: Any) -> Any:
@@ -152,11 +184,13 @@ LEAST_TEXT: Final = 40
 """Characters of a text that is not cut any more: ids and names."""
 
 
-def _texts(value: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, str]]:
-    for name, one in value.items():
+def _texts(value: Any) -> Iterator[tuple[Any, Any, str]]:
+    """Give the texts of a record, each with what holds it and its name or place there."""
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, one in members:
         if isinstance(one, str):
             yield value, name, one
-        elif isinstance(one, dict):
+        else:
             yield from _texts(one)
 
 

@@ -43,7 +43,9 @@ FOR_PROGRAMS: Final = frozenset(
 )
 """Arguments that a tool takes, and that a model is not told of."""
 
-PARTS_FOR_PROGRAMS: Final = frozenset({"metadata", "id", "created_at", "additionalProperties", "description"})
+PARTS_FOR_PROGRAMS: Final = frozenset(
+    {"metadata", "id", "external_id", "created_at", "additionalProperties", "description"}
+)
 """Members of the parts of a turn, and keywords of their schemas, of which a model is not told."""
 
 

@@ -3,12 +3,15 @@
 import json
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import anyio
 from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 from pydantic import ValidationError
+
+REMEDY: Final = "send one line of JSON in UTF-8, without half of a surrogate pair, nested some hundred deep at most"
+"""What to do about a line that cannot be read."""
 
 
 class Answering:
@@ -66,7 +69,7 @@ def refusal(error: Exception) -> JSONRPCError | None:
     if isinstance(first["input"], str) and not first["input"].strip():
         return None
     broken = first["type"] == "json_invalid"
-    told = first["msg"] if broken else "this is no request, notification or response of JSON-RPC 2.0"
+    told = f"{first['msg']}; {REMEDY}" if broken else "this is no request, notification or response of JSON-RPC 2.0"
     named = next((one for fault in faults for one in _id_of(fault["input"])), None)
     return JSONRPCError(
         jsonrpc="2.0", id=named, error=ErrorData(code=PARSE_ERROR if broken else INVALID_REQUEST, message=told)

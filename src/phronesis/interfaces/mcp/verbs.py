@@ -15,6 +15,7 @@ from phronesis.interfaces.mcp.forgetting import forget
 
 if TYPE_CHECKING:
     from phronesis.core.experience.results import Ingested
+    from phronesis.core.items import Item
     from phronesis.core.traits.records import ReflectionCycle, Trait
 
 Call = Callable[[Caller, dict[str, Any]], Any]
@@ -40,6 +41,12 @@ def _read(verb: str) -> Call:
 
 def _write(verb: str) -> Call:
     return lambda caller, given: getattr(caller.memory, verb)(**given, actor=caller.actor)
+
+
+def _get(caller: Caller, given: dict[str, Any]) -> "Item":
+    if "id" in given:  # it needs no owner, and one may be the server's default
+        given = {name: value for name, value in given.items() if name not in {"user_id", "namespace"}}
+    return caller.memory.get(**given)
 
 
 def _record_experience(caller: Caller, given: dict[str, Any]) -> "Ingested":
@@ -122,9 +129,9 @@ _TABLE: Final = (
     ),
     Verb(
         "get_memory", "Read a memory",
-        "Read one memory in full by its id or citation, whatever its state. Call it when a search result is cut or"
-        " you need its fields.",
-        takes.GetMemory, ITEM, _read("get"), text.item, WHOLE,
+        "Read one memory in full by its id, citation or external_id, whatever its state. Call it when a search result"
+        " is cut or you need its fields.",
+        takes.GetMemory, ITEM, _get, text.item, WHOLE,
     ),
     Verb(
         "list_memories", "List memories",

@@ -6,12 +6,13 @@ from typing import Annotated, Any, Literal
 import pydantic
 
 from phronesis.core.canonical import MAX_DEPTH, plain
+from phronesis.core.instants import check_form
 from phronesis.core.keys import Role
 from phronesis.errors import InputError
 from phronesis.interfaces.admission import Caller
 
 Object = dict[str, Any]
-Time = str | int | float
+Time = Annotated[str | int | float, pydantic.BeforeValidator(check_form)]
 """ISO 8601, or seconds since 1970 (milliseconds above 1e11)."""
 Limit = Annotated[int, pydantic.Field(ge=1, le=10_000)]
 
