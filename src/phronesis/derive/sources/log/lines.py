@@ -23,7 +23,7 @@ _STAMP: Final = re.compile(
 )
 _TIME: Final = re.compile(r"\[?\d\d:\d\d(?::\d\d(?:[.,]\d{1,6})?|(?=[ \t]{1,2}\[))\]?([ \t]{1,2})")
 _BUILDKIT: Final = re.compile(r"#\d{1,4} (?:\d{1,6}\.\d{1,4} )?")
-_SERVICE: Final = re.compile(r"[A-Za-z][\w.-]{0,40} {1,30}\| ")
+_SERVICE: Final = re.compile(r"[A-Za-z][\w.-]{0,40} {1,30}\| |\[[^\]\n]{1,80} #\d{1,4}-\d{1,4}\](?: |\Z)")
 
 
 @dataclass(frozen=True, slots=True)
