@@ -485,6 +485,41 @@ def test_a_listing_of_files_is_no_error_of_a_compiler() -> None:
     assert log("-rw-r--r-- 1 root root  6744 Apr 30 08:32 error.c\ndrwxr-xr-x 1 a a 10 Apr 30 08:32 error\n") == []
 
 
+JEST: Final = """FAIL src/cart.test.js
+  ✕ totals (3 ms)
+
+  ● totals
+
+    expect(received).toBe(expected) // Object.is equality
+
+      at Object.<anonymous> (src/cart.test.js:8:20)
+
+Tests:       1 failed, 1 total
+"""
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["10:00:01  ", "10:00:01 ", "[10:00:01] :\t [Step 1/2] ",
+     "[2026-03-10T10:00:01.123Z] ", "2026-03-10T10:00:01.1234567Z ", "web-1  | ", "#12 5.005 ",
+     "test\tRun tests\t2026-03-10T10:00:01Z ",
+     "\x1b_bk;t=1700000000123\x07", "[10:00:01]W:\t [Step 1/2] ", "> ", "    ",
+     "\x1b[31m"],
+)  # fmt: skip
+def test_what_stands_before_every_line_is_no_part_of_it(before: str) -> None:
+    wrapped = "".join(f"{before}{line}".rstrip() + "\r\n" for line in JEST.splitlines())
+    (draft,) = log("\ufeff" + wrapped)
+    assert (draft.label, draft.attempt) == ("failure", "totals")
+    assert draft.result == "expect(received).toBe(expected) // Object.is equality"
+
+
+@pytest.mark.parametrize("text", [JEST, MOCHA, MUNIT, SCALATEST, INTERLEAVED, PARALLEL, MAVEN])
+def test_no_piece_of_a_failed_run_is_a_success(text: str) -> None:
+    lines = text.splitlines(keepends=True)
+    pieces = ["".join(piece) for n in range(len(lines)) for piece in (lines[:n], lines[n:])]
+    assert not [piece for piece in pieces if any(draft.label == "success" for draft in log(piece))]
+
+
 def suite(cases: str, attributes: str = "") -> str:
     return f'<?xml version="1.0"?>\n<testsuites><testsuite name="shop" {attributes}>{cases}</testsuite></testsuites>'
 

@@ -14,6 +14,9 @@ _NAMES: Final = {"passing": "passed", "failing": "failed", "pending": "skipped"}
 _TITLES: Final = 12
 """Lines of a title: the suites, one in another, and the test."""
 
+_INDENTED: Final = 4
+"""Blanks before a failing test in the tree, at least."""
+
 _WITHIN: Final = 40
 """Lines of a message, which may begin at the left, above the frames of its stack."""
 
@@ -39,6 +42,11 @@ def read_mocha(reading: Reading) -> None:
                 n = tree = last
                 continue
         n += 1
+    if counts and "failed" not in counts and not any(reading.text(k).strip() for k in range(counted + 1, n)):
+        for number, k in enumerate(_numbers(reading, tree, counted), start=1):  # cut off behind what passed
+            match = _NUMBERED.match(reading.text(k))
+            if match and len(match[1]) >= _INDENTED and int(match[2]) == number:
+                _failed(reading, k, k, match[3])
     _summed(reading, counted, counts)
     if not seen:
         _headless(reading)
