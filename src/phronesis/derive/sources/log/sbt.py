@@ -86,8 +86,10 @@ def _counted(reading: Reading, n: int, words: str, first: int) -> bool:
         failures, errors, passed = map(int, counts.groups())
         said: dict[str, int | float] = {"passed": passed, "failed": failures, "errors": errors}
         if passed or failures or errors:
-            reading.summaries[first:] = [one for one in reading.summaries[first:]
-                                         if one.tool != "scalatest" or n - one.line > _BEHIND]  # fmt: skip
+            while len(reading.summaries) > first and reading.summaries[-1].tool == "scalatest":
+                if n - reading.summaries[-1].line > _BEHIND:
+                    break
+                reading.summaries.pop()
             reading.summaries.append(Summary(tool="sbt", line=n, counts=said))
     elif own:
         passed, failures, *left_out = map(int, own.groups())
