@@ -14,7 +14,6 @@ from phronesis.derive.sources.log.javascript_tests import read_javascript_tests
 from phronesis.derive.sources.log.junit import read_junit
 from phronesis.derive.sources.log.junit_xml import is_junit
 from phronesis.derive.sources.log.lines import lines_of
-from phronesis.derive.sources.log.maven import read_maven
 from phronesis.derive.sources.log.mocha import read_mocha
 from phronesis.derive.sources.log.powershell import without_records
 from phronesis.derive.sources.log.pytest_output import read_pytest
@@ -29,7 +28,6 @@ _READERS: Final = (
     read_pytest,
     read_suites,
     read_go_test,
-    read_maven,
     read_mocha,
     read_javascript_tests,
     read_traces,
