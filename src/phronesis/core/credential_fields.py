@@ -53,6 +53,7 @@ _AFTER_NAME: Final = rf"""
     (?:
       (?:{_S}(?:for|of|to|on){_S}[^\n.,;:=?!，。：]{{1,40}}?)?                  # what it is for
       (?:\\?["'`*\]]){{0,3}}                                                  # the name's own quotation ends
+      (?:{_S}(?i:value)(?==["']))?                                           # an attribute of XML
       (?::{_S}?(?:str|String|string|&str){_S}?(?==))?                         # a type
       (?:{_S}{{0,3}}(?:=>|:=|={{1,3}}|[:：＝]){_S}{{0,8}}
         |['’]s{_S}
@@ -113,7 +114,7 @@ _USER: Final = re.compile(
 _USER_REACH: Final = 80
 
 _WEAK_PREFIX: Final = re.compile(
-    r"(?i)(?:page|next|sync|continuation|cursor|pad|eos|bos|unk|sep|cls|mask|csrf|prompt)[-_ ]?$"
+    r"(?i)(?:page|next|sync|continuation|cursor|pad|eos|bos|unk|sep|cls|mask|csrf|prompt|public[-_ ]?key)[-_ ]?$"
 )
 """Names before ``token`` that make it a place in a listing, or a piece of a text."""
 

@@ -44,12 +44,13 @@ _ISSUERS: Final = re.compile(
 """Visa, Mastercard, American Express, Diners Club, JCB, Discover, UnionPay: first figures and lengths."""
 
 _IS_AN_ID: Final = re.compile(
-    r"(?:(?<![A-Za-z])|_)(?:id|ids|uid|uuid|sku|isbn|ean|imei|seed)[\"'\])]{0,2}\s{0,2}[:=#]?\s{0,2}[\"']?$",
+    r"(?:(?:(?<![A-Za-z])|_)(?:id|ids|uid|uuid|sku|isbn|ean|imei|seed|(?:order|invoice|trace|tracking|ticket|serial)"
+    r"(?:[ _-]?(?:no\.?|num|number|id))?)|单号|編號|编号|流水号)[\"'\])]{0,2}\s{0,2}[:=#：]?\s{0,2}[\"']?$",
     re.IGNORECASE,
 )
 """What stands before a number that is named as an identifier of a record."""
 
-_NAME_REACH: Final = 16
+_NAME_REACH: Final = 24
 
 
 def luhn(digits: str) -> bool:

@@ -15,8 +15,8 @@ _NAME: Final = "A-Za-z0-9_"
 _URLSAFE: Final = "A-Za-z0-9_-"
 _HEX: Final = "0-9a-f"
 
-MAX_TOKEN: Final = 512
-"""Characters of a token that are read; a JSON Web Token may have eight times as many in each of its parts."""
+MAX_TOKEN: Final = 2048
+"""Characters of a token that are read; a JSON Web Token may have twice as many in each of its parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,24 @@ _PREFIXED: Final = (
     ("age_key", "AGE-SECRET-KEY-1", "A-Z0-9", 40),
     ("alibaba_key", "LTAI", _ALNUM, 12),
     ("tencent_key", "AKID", _ALNUM, 30),
+    ("artifactory_token", "AKCp", _ALNUM, 60),
+    ("onepassword_token", "ops_eyJ", f"{_ALNUM}+/=", 200),
+    ("adobe_key", "p8e-", "0-9a-fA-F", 32),
+    ("dynatrace_token", "dt0c01. dt0s01. dt0s16.", f".{_ALNUM}", 60),
+    ("easypost_key", "EZAK EZTK", _ALNUM, 50),
+    ("fly_token", "fm1r_ fm1a_ fm2_ fo1_", f"{_NAME}+/=-", 40),
+    ("gitlab_token", "GR1348941", _URLSAFE, 20),
+    ("heroku_key", "HRKU-AA", _URLSAFE, 30),
+    ("mapbox_token", "sk.eyJ", f".{_URLSAFE}", 40),
+    ("newrelic_key", "NRII- NRIQ-", _URLSAFE, 30),
+    ("nuget_key", "oy2", "a-z0-9", 43),
+    ("openshift_token", "sha256~", _URLSAFE, 40),
+    ("planetscale_token", "pscale_tkn_ pscale_pw_ pscale_oauth_", f".={_URLSAFE}", 32),
+    ("prefect_key", "pnu_", _ALNUM, 36),
+    ("pulumi_token", "pul-", _HEX, 40),
+    ("readme_key", "rdme_", _ALNUM, 60),
+    ("slack_webhook", "hooks.slack.com/workflows/ hooks.slack.com/triggers/", f"{_ALNUM}/", 20),
+    ("sourcegraph_token", "sgp_", _NAME, 40),
 )
 """Tokens that begin with letters of their issuer's (its documentation, and GitHub's list of secrets it scans for)."""
 
@@ -79,6 +97,12 @@ _AUTHORIZATION: Final = (
     rf"(?i:authorization)\\?[\"']?\s{{0,4}}[:=]\s{{0,4}}\\?[\"']?(?i:basic|token|digest|apikey)[ ]{{1,4}}"
     rf"(?P<secret>[{_ALNUM}._~+/-]{{8,{MAX_TOKEN}}}={{0,2}})"
 )
+_LOGIN: Final = (
+    r"(?:--user| -u)[ ]{1,4}[\"']?[\w.@+-]{1,80}:(?P<secret>(?=[^\s\"']{0,80}[A-Za-z])(?=[^\s\"']{0,80}[\d!@#%^&*~])"
+    r"[^\s\"'$<>{}]{6,200})"
+)
+"""What curl and its kin are given: a user and a password with more than letters; ``-u 1000:1000`` names two users."""
+
 _SHAPED: Final = (
     # kind, literal, pattern from the literal on; the group "secret" is what is taken out, else all of it
     ("json_web_token", "eyj", rf"eyJ[{_URLSAFE}]{{8,4096}}\.eyJ[{_URLSAFE}]{{8,4096}}(?:\.[{_URLSAFE}]{{0,4096}})?"),
@@ -89,6 +113,11 @@ _SHAPED: Final = (
     ("telegram_token", ":aa", rf"(?<=\d{{8}}):AA[{_URLSAFE}]{{32,34}}(?![{_URLSAFE}])"),
     ("access_token", "bearer ", rf"(?i:bearer)[ ]{{1,4}}(?P<secret>[{_ALNUM}._~+/-]{{16,{MAX_TOKEN}}}={{0,2}})"),
     ("access_token", "authorization", _AUTHORIZATION),
+    ("access_token", "_authtoken", rf"(?i:_authToken)\s?=\s?[\"']?(?P<secret>[{_ALNUM}._~+/-]{{16,{MAX_TOKEN}}})"),
+    ("harness_token", "pat.", rf"pat\.[{_URLSAFE}]{{22}}\.[0-9a-f]{{24}}\.[{_ALNUM}]{{20}}"),
+    ("terraform_token", ".atlasv1.", rf"(?<=[{_ALNUM}]{{14}})\.atlasv1\.[{_ALNUM}_=-]{{60,70}}"),
+    ("password", "--user ", _LOGIN),
+    ("password", " -u ", _LOGIN),
 )  # fmt: skip
 
 _PRIVATE_KEY: Final = "-----begin "
@@ -101,6 +130,14 @@ _UNREAL: Final = re.compile(
     r"[$%<{]|\*\*\*|\.\.\.|(?i:^(?:x+|pass(?:word|wd)?|pwd|secret|token|your[-_].*|redacted|hidden|masked)$)"
 )
 """What stands for a credential: a variable, a mask, or its name."""
+
+_TURN: Final = re.compile(r"[a-z](?=[A-Z])|[A-Z](?=[A-Z][a-z])")
+_TURNS: Final = 5
+_WORD: Final = re.compile(r"[A-Z]?[a-z]{3,}")
+_WORDS: Final = 0.6
+_MIXED_LENGTH: Final = 30
+"""Letters alone are drawn at random where there are many and their case changes again and again, but not from word
+to word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +155,7 @@ def _compiled(kind: str, literal: str, pattern: str) -> _Format:
 def _rows() -> Iterator[tuple[str, str, str]]:
     for kind, prefixes, characters, least in _PREFIXED:
         for prefix in prefixes.split():
-            body = rf"(?<![A-Za-z0-9]){re.escape(prefix)}[{characters}]{{{least},{MAX_TOKEN}}}(?![A-Za-z0-9])"
+            body = rf"(?<![A-Za-z0-9]){re.escape(prefix)}[{characters}]{{{least},{MAX_TOKEN}}}+(?![A-Za-z0-9])"
             yield kind, prefix.lower(), body
     yield from _SHAPED
 
@@ -163,7 +200,10 @@ def _is_issued(value: str, kind: str) -> bool:
     """Tell whether a value is one that was issued: what was drawn at random has figures, what stands for it a mark."""
     if kind == "password":
         return _UNREAL.search(value) is None
-    return any(map(str.isdigit, value)) and (kind != "access_token" or any(map(str.isalpha, value)))
+    if not any(map(str.isdigit, value)):
+        words = sum(map(len, _WORD.findall(value)))
+        return len(value) >= _MIXED_LENGTH and len(_TURN.findall(value)) >= _TURNS and words < _WORDS * len(value)
+    return kind != "access_token" or any(map(str.isalpha, value))
 
 
 def _private_keys(text: str, low: str) -> Iterator[Span]:

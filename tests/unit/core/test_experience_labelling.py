@@ -122,3 +122,10 @@ def test_any_observations_give_a_label_whose_signals_say_why(observations: Any, 
     if found.label != "unknown":
         assert found.signals
         assert found.confidence > UNDECIDED
+
+
+def test_an_error_is_one_however_long_its_text_is() -> None:
+    observed = {"error": "The request was refused: " + "x " * 200}
+    assert label_of(observed).label == "failure"
+    assert label_of({"error": " " * 200}).label == "unknown"
+    assert label_of(observed, long_errors=False).label == "unknown"

@@ -78,16 +78,19 @@ class Labelling:
     confidence: float = UNDECIDED
 
 
-def label_of(observations: object = None, hints: object = None, *, given: object = None) -> Labelling:
+def label_of(
+    observations: object = None, hints: object = None, *, given: object = None, long_errors: bool = True
+) -> Labelling:
     """Give the label that ``observations`` and a person's ``hints`` speak for; ``given`` wins over both.
 
     Both are a mapping, a text, or a list of either; anything else says nothing. Of counts, those of tests that failed
     decide before those that passed. A ``reward`` of 1 is a success and 0 a failure; what lies between is neither.
+    Without ``long_errors`` an error's text of 120 characters or more says nothing, as older entries were judged.
     """
     given_label = next((label for label in LABELS if label == given), None)
     if given_label is not None:
         return Labelling(given_label, ("given",), GIVEN)
-    found = list(dict.fromkeys((*_signals(observations, _DEPTH), *_signals(hints, _DEPTH))))
+    found = list(dict.fromkeys(_signals([observations, hints], _DEPTH + 1, long_errors)))
     sides = sorted({label for label, _, _ in found})
     words = tuple(dict.fromkeys(text for _, text, _ in found))[:MAX_SIGNALS]
     if not sides:
@@ -98,18 +101,18 @@ def label_of(observations: object = None, hints: object = None, *, given: object
     return Labelling("unknown", tuple(dict.fromkeys((*both, *words)))[:MAX_SIGNALS])
 
 
-def _signals(said: object, depth: int) -> Iterator[Signal]:
+def _signals(said: object, depth: int, long_errors: bool) -> Iterator[Signal]:
     """Give what speaks for a label, in the order in which it was said."""
     if isinstance(said, str):
-        yield from _of_text(said)
+        yield from _of_text(said, long_errors)
     elif isinstance(said, Mapping):
-        yield from _of_mapping(said, depth)
+        yield from _of_mapping(said, depth, long_errors)
     elif isinstance(said, Sequence) and depth:
         for one in said[:_MEMBERS]:
-            yield from _signals(one, depth - 1)
+            yield from _signals(one, depth - 1, long_errors)
 
 
-def _of_mapping(said: Mapping[Any, Any], depth: int) -> Iterator[Signal]:
+def _of_mapping(said: Mapping[Any, Any], depth: int, long_errors: bool) -> Iterator[Signal]:
     counts = {"failed": 0, "passed": 0}
     for key, value in list(said.items())[:_MEMBERS]:
         name = str(key)[:_SHORT].strip().casefold().replace("-", "_").replace(" ", "_")
@@ -122,14 +125,14 @@ def _of_mapping(said: Mapping[Any, Any], depth: int) -> Iterator[Signal]:
             counts["passed"] += number
         elif isinstance(value, Mapping):
             if depth:
-                yield from _of_mapping(value, depth - 1)
+                yield from _of_mapping(value, depth - 1, long_errors)
         else:
-            yield from _of_member(name, value, number)
+            yield from _of_member(name, value, number, long_errors)
     if counts["passed"] > 0 and counts["failed"] <= 0:
         yield ("success", f"{counts['passed']} passed", MEASURED)
 
 
-def _of_member(name: str, value: object, number: int | None) -> Iterator[Signal]:
+def _of_member(name: str, value: object, number: int | None, long_errors: bool) -> Iterator[Signal]:
     """Judge one member that is no count."""
     if isinstance(value, bool):
         if name in _YES:
@@ -142,7 +145,7 @@ def _of_member(name: str, value: object, number: int | None) -> Iterator[Signal]
     elif name == "reward" and isinstance(value, int | float) and value in (0, 1):
         yield ("success" if value else "failure", f"reward {int(value)}", MEASURED)
     elif name in _ERRORS and isinstance(value, str):
-        if _plain(value) not in _NOTHING:
+        if _plain(value) not in _NOTHING or (long_errors and len(value.strip()) >= _SHORT):
             yield ("failure", f"{name}: {_short(value)}", SAID)
     elif name in _ERRORS and isinstance(value, Sequence):
         if value:
@@ -151,7 +154,7 @@ def _of_member(name: str, value: object, number: int | None) -> Iterator[Signal]
         yield from _of_word(value, f"{name}: ", MEASURED)
 
 
-def _of_text(said: str) -> Iterator[Signal]:
+def _of_text(said: str, long_errors: bool) -> Iterator[Signal]:
     """Judge a line of words: a member written ``name: value``, an exit code, counts, a status, an error."""
     text = said[:_SCANNED]
     word = list(_of_word(text, "", SAID))
@@ -159,7 +162,7 @@ def _of_text(said: str) -> Iterator[Signal]:
         yield from word
         return
     pair = _PAIR_TEXT.match(text)
-    named = list(_of_mapping({pair[1]: _read(pair[2])}, 0)) if pair else []
+    named = list(_of_mapping({pair[1]: _read(pair[2])}, 0, long_errors)) if pair else []
     if named:
         yield from named
         return

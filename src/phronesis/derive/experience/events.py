@@ -58,9 +58,11 @@ def prepare_experience(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
     return suspicions(told)
 
 
-def apply_experience(view: LaneView, entry: Entry, outcomes: Outcomes, *, version: int = VERSION) -> Changes:
-    """Make the events of an entry; ``version`` is that of the rules for artifacts."""
-    return _made(view, entry, outcomes, _given(entry), version)
+def apply_experience(
+    view: LaneView, entry: Entry, outcomes: Outcomes, *, version: int = VERSION, long_errors: bool = True
+) -> Changes:
+    """Make the events of an entry; ``version`` is that of the rules for artifacts, ``long_errors`` as in `label_of`."""
+    return _made(view, entry, outcomes, _given(entry, long_errors=long_errors), version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +89,23 @@ def apply_source(view: LaneView, entry: Entry, outcomes: Outcomes, *, version: i
     return _made(view, entry, outcomes, _read(entry, outcomes.get(DRAFTS, ())), version)
 
 
-def _given(entry: Entry) -> list[Telling]:
+def _given(entry: Entry, *, long_errors: bool = True) -> list[Telling]:
     """Give the experiences of an entry that are not erased."""
     out = []
     for n, nei in enumerate(entry.payload.get(EVENTS) or ()):
         if not is_erased(nei):
-            out.append(Telling(n, _draft_of(nei), nei["source_type"], nei["source_ref"], nei.get(EXTERNAL_ID)))
+            out.append(
+                Telling(n, _draft_of(nei, long_errors), nei["source_type"], nei["source_ref"], nei.get(EXTERNAL_ID))
+            )
     return out
 
 
-def _draft_of(nei: Mapping[str, Any]) -> Draft:
+def _draft_of(nei: Mapping[str, Any], long_errors: bool) -> Draft:
     texts = {view: nei[view] for view in VIEWS if view in nei}
     origin: Origin = HUMAN if nei["source_type"] == MANUAL else "model"
     hints = nei.get("hints") or {}
     given = None if nei["label"] == "unknown" else nei["label"]
-    decided = label_of(nei.get("observations"), hints, given=given)
+    decided = label_of(nei.get("observations"), hints, given=given, long_errors=long_errors)
     at = nei.get("occurred_at")
     return Draft(
         **texts, label=decided.label, signals=decided.signals, confidence=decided.confidence,
@@ -197,8 +201,9 @@ def _about(entry: Entry, item: Item, artifact: Artifact) -> Edge:
 def handlers(read: Prepare | None) -> tuple[Handler, ...]:
     """Give the handlers of experiences and sources, sources read so."""
     return (
-        Handler(verb=EXPERIENCE, version=VERSION, apply=apply_experience, prepare=prepare_experience, quick=True,
-                separable=True, older={1: partial(apply_experience, version=1)}),
+        Handler(verb=EXPERIENCE, version=3, apply=apply_experience, prepare=prepare_experience, quick=True,
+                separable=True, older={1: partial(apply_experience, version=1, long_errors=False),
+                                       2: partial(apply_experience, long_errors=False)}),
         Handler(verb=SOURCE, version=VERSION, apply=apply_source, prepare=read, quick=True,
                 older={1: partial(apply_source, version=1)}),
     )  # fmt: skip

@@ -69,7 +69,7 @@ class ChatSource:
     """Reads transcripts, as JSON or as text."""
 
     source_type = "chat"
-    version = "chat/2"
+    version = "chat/3"
 
     def read(self, raw: Raw) -> Sequence[Draft]:
         """Give what was tried for each request; no draft for a text in which nobody asks and nobody answers."""

@@ -27,11 +27,15 @@ class LineIndex:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A value of JSON, and the characters [start, end) that it was written with."""
+    """A value of JSON, and the characters [start, end) that it was written with.
+
+    ``parts``: the elements of a list that is not written as one, but with an element on each line.
+    """
 
     value: Any
     start: int
     end: int
+    parts: tuple["Placed", ...] = ()
 
 
 def documents(text: str) -> list[Placed]:
@@ -55,6 +59,9 @@ def documents(text: str) -> list[Placed]:
 
 def elements(text: str, placed: Placed) -> Iterator[Placed]:
     """Give the elements of a list with their places."""
+    yield from placed.parts
+    if placed.parts:
+        return
     n = _skip(text, placed.start + 1)
     for _ in placed.value:
         one = _decode(text, n)

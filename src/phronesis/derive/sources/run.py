@@ -32,20 +32,9 @@ STEPS: Final = ("steps", "trajectory", "trace", "actions", "history", "events", 
 _RUNS: Final = ("runs", "trials", "episodes", "results", "trajectories")
 _IDS: Final = ("task_id", "instance_id", "run_id", "episode_id", "trial_id", "id", "name", "env_name")
 _GOALS: Final = (
-    "goal",
-    "task",
-    "instruction",
-    "question",
-    "query",
-    "objective",
-    "problem",
-    "prompt",
-    "task_description",
-    "problem_statement",
-    "issue",
-    "title",
-    "input",
-)
+    "goal", "task", "instruction", "question", "query", "objective", "problem", "prompt", "task_description",
+    "problem_statement", "issue", "title", "input",
+)  # fmt: skip
 _SETTINGS: Final = ("situation", "environment", "env", "context", "agent", "model", "setting")
 _ANSWERS: Final = ("result", "final_answer", "answer", "final_output", "prediction", "response")
 _OUTCOMES: Final = (
@@ -81,7 +70,7 @@ class RunSource:
     """Reads runs of agents."""
 
     source_type = "run"
-    version = "run/2"
+    version = "run/3"
 
     def read(self, raw: Raw) -> Sequence[Draft]:
         """Give a draft for each step that clearly failed, and one for each run after its steps."""
@@ -105,7 +94,10 @@ def _drafts(raw: Raw) -> Iterator[Draft]:
 
 def _records(text: str) -> Iterator[Placed]:
     """Give the objects that are runs: the value itself, its elements, or those of a member such as ``runs``."""
-    for one in documents(text):
+    found = documents(text)
+    if len(found) > 1 and all(is_event(one.value) for one in found):  # one run, with an event on each line
+        found = [Placed([one.value for one in found], found[0].start, found[-1].end, tuple(found))]
+    for one in found:
         if isinstance(one.value, list):
             inner = list(elements(text, one))
             if inner and all(_is_part(part.value) and not _is_run(part.value) for part in inner):

@@ -43,9 +43,11 @@ _ISSUE: Final = (
 _TAGS: Final = ("execute_bash", "execute_ipython", "execute_browse", "execute")
 _VIEWS: Final = frozenset(
     ("view", "open", "goto", "scroll_up", "scroll_down", "find_file", "search_file", "search_dir", "read", "think",
-     "cat", "create", "str_replace", "insert", "edit", "write"))  # fmt: skip
+     "cat", "ls", "grep", "rg", "find", "head", "tail", "sed", "diff",
+     "create", "str_replace", "insert", "edit", "write"))  # fmt: skip
 """Actions whose result shows a file: what the file says is no outcome of theirs."""
 
+_FILES: Final = frozenset(("read", "write", "edit"))
 _SILENT: Final = frozenset(
     ("system", "message", "recall", "think", "change_agent_state", "agent_state_changed", "null", "condensation",
      "condensation_request", "task_tracking"))  # fmt: skip
@@ -86,9 +88,9 @@ def is_event(value: object) -> bool:
         return False
     if isinstance(value.get("kind"), str) and value["kind"].endswith("Event"):
         return True
-    return (isinstance(value.get("args"), Mapping) and isinstance(value.get("action"), str)) or (
-        isinstance(value.get("observation"), str) and "content" in value and "action" not in value
-    )  # fmt: skip
+    if isinstance(value.get("action"), str) and (isinstance(value.get("args"), Mapping) or "is_confirmed" in value):
+        return True
+    return isinstance(value.get("observation"), str) and "content" in value and "action" not in value
 
 
 def of_messages(raw: Raw, listed: Placed) -> Trajectory:
@@ -118,7 +120,7 @@ def of_messages(raw: Raw, listed: Placed) -> Trajectory:
 def of_events(raw: Raw, listed: Placed) -> Trajectory:
     """Give the task and the steps that OpenHands' events tell of, each observation at the action that caused it."""
     out = Trajectory()
-    steps: dict[Any, Step] = {}
+    steps: dict[Any, Step | None] = {}
     for one in _flat(raw, listed):
         event: Mapping[str, Any] = one.value
         kind, user = _kind(event), event.get("source") == "user"
@@ -126,17 +128,21 @@ def of_events(raw: Raw, listed: Placed) -> Trajectory:
             out.goal = task_of(_said(event))
         elif kind == "action":
             name, words = _event_action(event)
-            if name not in _SILENT:
+            caused = event.get("tool_call_id") or event.get("id")
+            if name in _SILENT and caused is not None:
+                steps[caused] = None  # what it gives back is no other step's result
+            elif name not in _SILENT:
                 at = moment_of(raw, event.get("timestamp"))
                 step = Step(f"{name}: {words}" if words else name, "", one.start, one.end, _event_thought(event), at=at)
                 out.steps.append(step)
-                steps[event.get("tool_call_id") or event.get("id")] = step
+                steps[caused] = step
         elif kind == "observation" and out.steps:
-            step = steps.get(event.get("tool_call_id") or event.get("cause") or event.get("action_id"), out.steps[-1])
+            by = event.get("tool_call_id") or event.get("cause") or event.get("action_id")
+            done = steps.get(by, out.steps[-1])
             text, code, failed = _event_result(event)
-            if text.strip() or code is not None:
-                _returned(step, text, code=code, failed=failed)
-                step.end = max(step.end, one.end)
+            if done is not None and str(event.get("observation")) not in _SILENT and (text.strip() or code is not None):
+                _returned(done, text, code=code, failed=failed)
+                done.end = max(done.end, one.end)
     return out
 
 
@@ -254,7 +260,7 @@ def _said(event: Mapping[str, Any]) -> str:
     content = said.get("content") if isinstance(said, Mapping) else None
     if content is None and isinstance(args, Mapping):
         content = args.get("content")
-    return text_of(content if content is not None else event.get("message"))
+    return text_of(content if content is not None else event.get("content", event.get("message")))
 
 
 def _event_action(event: Mapping[str, Any]) -> tuple[str, str]:
@@ -265,8 +271,9 @@ def _event_action(event: Mapping[str, Any]) -> tuple[str, str]:
             key: value for key, value in action.items() if key != "kind" and value not in (None, "", [], {}, False)
         }
         return str(name or "a step"), worded(given)
-    given = dict(args) if isinstance(args, Mapping) else {}
-    for key in ("command", "code", "path", "url", "query", "browser_actions", "name"):
+    given = dict(args if isinstance(args, Mapping) else event)  # older events hold their arguments themselves
+    first = ("path",) if action in _FILES else ()  # the command is the editor's (``str_replace``)
+    for key in (*first, "command", "code", "path", "url", "query", "browser_actions", "name"):
         if isinstance(given.get(key), str) and given[key].strip():
             return str(action), given[key].strip()
     return str(action), ""
@@ -289,7 +296,7 @@ def _event_result(event: Mapping[str, Any]) -> tuple[str, object, bool | None]:
     extras = event.get("extras")
     extras = extras if isinstance(extras, Mapping) else {}
     told = extras.get("metadata")
-    code = extras.get("exit_code", told.get("exit_code") if isinstance(told, Mapping) else None)
+    code = extras.get("exit_code", told.get("exit_code") if isinstance(told, Mapping) else event.get("exit_code"))
     text = text_of(event.get("content") or "")
     return text, None if code == -1 else code, True if seen == "error" else None
 

@@ -209,8 +209,53 @@ NATIVE: Final = "NotSpecified: (x:String) [], RemoteException"
         ),
         (record("docker :  Container api Stopping ", "docker compose down", NATIVE) + " Container api Stopped", []),
         ("PS C:\\w> npm test\n1 failed, 2 passed in 0.10s\n", [("npm test", "1 failed, 2 passed")]),
+        (
+            "MetadataError:\nLine |\n   1 |  $port = 'x'\n     |  ~~~~~~~~~~~\n     | Cannot convert\n     | 'x'.",
+            [("$port = 'x'", "MetadataError: Cannot convert 'x'.")],
+        ),
+        (
+            (
+                "a : 3\n\nThe width is not positive.\nAt C:\\w\\b.ps1:9 char:5\n+     throw $why\n+     ~~~~~~~~~~\n"
+                "    + CategoryInfo          : OperationStopped: (why:String) [], RuntimeExcep\n   tion\n"
+                "    + FullyQualifiedErrorId : The width is not positive.\n"
+            ),
+            [("throw $why", "RuntimeException: The width is not positive.")],
+        ),
+        (
+            (
+                "At C:\\w\\b.ps1:2 char:4\n+ 3 +\n+    ~\nA value was expected.\n"
+                "+ CategoryInfo          : ParserError: (:) [], ParseException\n+ FullyQualifiedErrorId : Expected"
+            ),
+            [("3 +", "ParseException: A value was expected.")],
+        ),
+        (
+            (
+                "Copy-It : No such drive.\nAt C:\\w\\b.ps1:2 char:8\n+ Copy-It <<<<  a b\n"
+                "    + CategoryInfo          : NotSpecified: (:) [Copy-It], DriveNotFoundException"
+            ),
+            [("Copy-It a b", "DriveNotFoundException: No such drive.")],
+        ),
+        (
+            (
+                "[srv1] The connection was refused.\n+ CategoryInfo          : OpenError: (x) [], TransportException\n"
+                "+ FullyQualifiedErrorId : Refused\n    + PSComputerName        : srv1\n"
+            ),
+            [("run log", "TransportException: [srv1] The connection was refused.")],
+        ),
     ],
-    ids=["node", "python", "cmdlet", "seven", "stderr is no failure", "prompt"],
+    ids=[
+        "node",
+        "python",
+        "cmdlet",
+        "seven",
+        "stderr is no failure",
+        "prompt",
+        "seven without a file",
+        "thrown, wrapped",
+        "parser",
+        "two, cut off",
+        "remote",
+    ],
 )
 def test_powershell_names_the_command_and_the_plain_error(text: str, expected: list[tuple[str, str]]) -> None:
     assert failures(text) == expected
@@ -298,6 +343,78 @@ def test_builds_tell_what_was_wrong_where(text: str, expected: list[tuple[str, s
     assert failures(text) == expected
 
 
+SBT_TIMED: Final = """[04-09 10:00:01.100] [info] *** 1 TEST FAILED ***
+[04-09 10:00:01.200] [error] Failed tests:
+[04-09 10:00:01.300] [error] \tshop.CartSpec
+"""
+MUNIT: Final = """shop.CartTest:
+  + adds 0.02s
+==> X shop.CartTest.rounds half up  0.01s munit.ComparisonFailException: /u/CartTest.scala:9 values are not the same
+8:  test("rounds"):
+    at munit.Assertions.failComparison(Assertions.scala:274)
+[error] Failed: Total 2, Failed 1, Errors 0, Passed 1
+[error] Failed tests:
+[error]   shop.CartTest
+[error] (Test / test) sbt.TestsFailedException: Tests unsuccessful
+"""
+SCALATEST: Final = """[info] CartSpec:
+[info] - rounds *** FAILED ***
+[info]   scala.NotImplementedError: an implementation is missing
+[info]   at scala.Predef$.$qmark$qmark$qmark(Predef.scala:284)
+[info]   at shop.Cart.round(Cart.scala:12)
+[info] Tests: succeeded 1, failed 1, canceled 0, ignored 0, pending 0
+[error] Failed: Total 2, Failed 1, Errors 0, Passed 1
+[error] Failed tests:
+[error] \tshop.CartSpec
+[error] \tshop.StockSpec
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (MUNIT, [("shop.CartTest.rounds half up", "ComparisonFailException: values are not the same")]),
+        (
+            SCALATEST,
+            [("CartSpec: rounds", "NotImplementedError: an implementation is missing"), ("shop.StockSpec", "failed")],
+        ),
+        (SBT_TIMED, [("shop.CartSpec", "failed")]),
+        (
+            (
+                "[error]   x the total is rounded\n[error]    3 is not 4 (CartSpec.scala:7)\n"
+                "[error] Failed: Total 1, Failed 1, Errors 0, Passed 0\n[error] Failed tests:\n[error] \tshop.CartSpec"
+            ),
+            [("the total is rounded", "3 is not 4")],
+        ),
+        (
+            "[error] Test shop.CartTest.rounds failed: 3 is not 4, took 0.1 sec",
+            [("shop.CartTest.rounds", "3 is not 4")],
+        ),
+        (
+            "[12:01:02] [shop] [info] CartSpec:\n[12:01:02] [shop] [info] - rounds *** FAILED ***",
+            [("CartSpec: rounds", "failed")],
+        ),
+        (
+            (
+                "[info] Tests: succeeded 9, failed 0, canceled 0, ignored 0, pending 0\n[info] All tests passed.\n"
+                "[error] (Test / test) sbt.TestsFailedException: Tests unsuccessful"
+            ),
+            [("run sbt", "error: (Test / test) sbt.TestsFailedException: Tests unsuccessful")],
+        ),
+    ],
+    ids=["munit", "scalatest", "timed", "specs2", "junit", "project", "a forked process failed"],
+)
+def test_sbt_tells_which_test_failed_else_which_suite(text: str, expected: list[tuple[str, str]]) -> None:
+    assert failures(text) == expected
+
+
+def test_each_command_of_sbt_ends_for_itself() -> None:
+    text = f"sbt:shop> test\n{SCALATEST}sbt:shop> run\n[info] running Main\n[success] Total time: 1 s\n"
+    assert [(one.label, one.attempt) for one in log(text)][-1] == ("success", "sbt run")
+    (whole,) = log("[info] Tests: succeeded 2, failed 0, canceled 0, ignored 1, pending 0\n[success] Total time: 1 s")
+    assert (whole.label, whole.result) == ("success", "2 passed, 1 skipped")
+
+
 MOCHA: Final = """  Escrow
     ✔ pays out
     1) refuses a wrong deposit
@@ -335,6 +452,72 @@ def test_mocha_names_the_suite_and_the_test() -> None:
     ]
     assert drafts[0].observations["suite"] == {"passed": 1, "failed": 2}
     assert drafts[1].artifacts[0].name == "test/escrow.js"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            (
+                "  0 passing\n  1 failing\n\n  1)  outside of a test:\n     Uncaught Error: none\n\nSee the manual.\n"
+                "      at Context.f (spec/a.js:3:4)\n\n\n  (Tests Finished)\n"
+            ),
+            [("outside of a test", "Error: none")],
+        ),
+        ("  Escrow\n    1) pays out\n\n  3 passing (1s)\n  1 failing\n", [("pays out", "failed")]),
+        (
+            "  1) Escrow pays out:\n     AssertionError: 1 == 2\n      at f (test/a.js:3:4)",
+            [("Escrow pays out", "AssertionError: 1 == 2")],
+        ),
+        ("0 passing (17ms)\n  1 failing\n\n  1) pays out:\n     Error: no\n", [("pays out", "Error: no")]),
+        (
+            "[chrome #0-0] 1 passing (1.6s)\n[chrome #0-0] 1 failing\n[c #0-0]\n[c #0-0] 1) pays out\n[c #0-0] no",
+            [("pays out", "no")],
+        ),
+    ],
+    ids=["a message at the left", "cut at the end", "cut at the beginning", "without a blank", "webdriver"],
+)
+def test_mocha_is_read_where_it_is_cut_or_wrapped(text: str, expected: list[tuple[str, str]]) -> None:
+    assert failures(text) == expected
+
+
+def test_a_listing_of_files_is_no_error_of_a_compiler() -> None:
+    assert log("-rw-r--r-- 1 root root  6744 Apr 30 08:32 error.c\ndrwxr-xr-x 1 a a 10 Apr 30 08:32 error\n") == []
+
+
+JEST: Final = """FAIL src/cart.test.js
+  ✕ totals (3 ms)
+
+  ● totals
+
+    expect(received).toBe(expected) // Object.is equality
+
+      at Object.<anonymous> (src/cart.test.js:8:20)
+
+Tests:       1 failed, 1 total
+"""
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["10:00:01  ", "10:00:01 ", "[10:00:01] :\t [Step 1/2] ",
+     "[2026-03-10T10:00:01.123Z] ", "2026-03-10T10:00:01.1234567Z ", "web-1  | ", "#12 5.005 ",
+     "test\tRun tests\t2026-03-10T10:00:01Z ",
+     "\x1b_bk;t=1700000000123\x07", "[10:00:01]W:\t [Step 1/2] ", "> ", "    ",
+     "\x1b[31m"],
+)  # fmt: skip
+def test_what_stands_before_every_line_is_no_part_of_it(before: str) -> None:
+    wrapped = "".join(f"{before}{line}".rstrip() + "\r\n" for line in JEST.splitlines())
+    (draft,) = log("\ufeff" + wrapped)
+    assert (draft.label, draft.attempt) == ("failure", "totals")
+    assert draft.result == "expect(received).toBe(expected) // Object.is equality"
+
+
+@pytest.mark.parametrize("text", [JEST, MOCHA, MUNIT, SCALATEST, INTERLEAVED, PARALLEL, MAVEN])
+def test_no_piece_of_a_failed_run_is_a_success(text: str) -> None:
+    lines = text.splitlines(keepends=True)
+    pieces = ["".join(piece) for n in range(len(lines)) for piece in (lines[:n], lines[n:])]
+    assert not [piece for piece in pieces if any(draft.label == "success" for draft in log(piece))]
 
 
 def suite(cases: str, attributes: str = "") -> str:

@@ -192,6 +192,43 @@ def test_openhands_events_are_steps(record: object, attempt: str) -> None:
     assert not any("Words of the model" in text for text in whole.texts.values())
 
 
+def test_a_stream_of_events_is_one_run() -> None:
+    lines = "\n".join(json.dumps(event) for event in SDK) + '\n{"kind": "ObservationEvent", "observ'
+    failed, whole = read(RunSource(), lines)
+    assert (failed.attempt, failed.lines) == ("terminal: pytest", (3, 5))
+    assert (whole.attempt, whole.goal) == ("terminal: pytest", "Fix cart.py.")
+
+
+def test_what_a_thought_gives_back_is_no_result_of_the_step_before() -> None:
+    events: list[dict[str, Any]] = [
+        {"id": 1, "action": "run", "args": {"command": "make"}},
+        {"id": 2, "observation": "run", "cause": 1, "content": "no rule", "extras": {"metadata": {"exit_code": 2}}},
+        {"id": 3, "action": "think", "args": {"thought": "Words of the model"}},
+        {"id": 4, "observation": "think", "cause": 3, "content": "Your thought has been logged."},
+        {"id": 5, "action": "edit", "args": {"command": "str_replace", "path": "/w/a.c"}},
+    ]
+    failed, whole = run(events)
+    assert (failed.attempt, failed.result, failed.label) == ("run: make", "no rule", "failure")
+    assert whole.attempt == "run: make → edit: /w/a.c"
+
+
+def test_older_events_hold_their_arguments_and_exit_codes_themselves() -> None:
+    failed, whole = run([
+        {"content": "Fix it.", "action": "message", "is_confirmed": "confirmed", "source": "user"},
+        {"command": "make", "thought": "x", "action": "run", "is_confirmed": "confirmed"},
+        {"content": "no rule", "command": "make", "exit_code": 2, "observation": "run"},
+    ])  # fmt: skip
+    assert (failed.attempt, failed.result) == ("run: make", "no rule")
+    assert (whole.attempt, whole.goal) == ("run: make", "Fix it.")
+
+
+def test_a_shown_file_or_listing_says_nothing_of_its_step() -> None:
+    listing = "-rw-r--r-- 1 a a 67 Apr 30 08:32 error.c\nparser.c:3: error: bad"
+    (whole,) = run([{"id": 1, "action": "run", "args": {"command": "grep -rn error src"}},
+                    {"observation": "run", "cause": 1, "content": listing, "extras": {"exit_code": 0}}])  # fmt: skip
+    assert whole.label == "unknown"
+
+
 @pytest.mark.parametrize("resolved", [True, False])
 def test_the_report_of_an_evaluation_decides(*, resolved: bool) -> None:
     record = {"instance_id": "a", "history": EVENTS, "test_result": {"report": {"resolved": resolved}}}

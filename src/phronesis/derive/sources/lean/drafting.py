@@ -13,9 +13,8 @@ from phronesis.derive.sources.lean.goals import read_goals
 from phronesis.derive.sources.lean.kinds import is_sorry, kind_of
 from phronesis.derive.sources.lean.lines import Line, span_of
 from phronesis.derive.sources.lean.names import class_in, missing_name
-from phronesis.derive.sources.lean.places import Place, places_of
 from phronesis.derive.sources.lean.program import Declaration
-from phronesis.derive.sources.lean.units import Message, Unit
+from phronesis.derive.sources.lean.units import Message, Place, Unit, places_of
 
 MAX_RESULT: Final = 300
 MAX_SIZES: Final = 20

@@ -17,7 +17,6 @@ from phronesis.derive.sources.lean.tactics import (
 from phronesis.derive.sources.lean.units import Message, Position, Unit
 
 MAX_TEXT: Final = 2000
-_NAMED: Final = MISSING - {"unknown_namespace"}  # kinds that miss a declaration
 
 
 class Found:

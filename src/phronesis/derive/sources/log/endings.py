@@ -11,7 +11,7 @@ _PROMPT: Final = re.compile(
 _WINDOWS_PROMPT: Final = re.compile(
     r"(?:\([\w.-]{1,60}\) )?PS(?: [^>\n]{1,200})?> {0,4}(?!TerminatingError\()(\S.{0,400})\Z"
 )
-_TRACED: Final = re.compile(r"\+{1,4} ([\w./~-]{1,200}(?: .{0,400})?)\Z")
+_TRACED: Final = re.compile(r"\+{1,4} (?!~+\Z)([\w./~-]{1,200}(?: .{0,400})?)\Z")
 _STEP: Final = re.compile(r"(?:##\[group\]|::group::)Run (\S.{0,400})\Z")
 _SCRIPT: Final = re.compile(r"> (@?[\w./-]{1,100}@\d[\w.+-]{0,30}) (\S{1,60})\Z")
 _DIFF: Final = ("- ", "? ", "@@", "---")
@@ -78,6 +78,8 @@ def read_commands(reading: Reading) -> None:
     """Find the commands that were given: each begins a part of the log."""
     for n in range(len(reading.lines)):
         text = reading.text(n)
+        if not reading.free(n):
+            continue
         if text.startswith("+"):
             match = None if reading.text(n - 1).startswith(_DIFF) else _TRACED.match(text)
         elif text.startswith("> "):

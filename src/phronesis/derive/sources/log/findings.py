@@ -13,7 +13,8 @@ MAX_FRAMES: Final = 20
 _FOREIGN: Final = (
     "site-packages", "dist-packages", "/lib/python", "<frozen", "<string>", "<stdin>", "node_modules", "node:",
     "(internal/", "internal/", "java.", "javax.", "jdk.", "sun.", "kotlin.", "org.junit", "org.opentest4j",
-    "org.gradle", "org.apache.maven", "/rustc/", "/usr/local/go/", "<anonymous>", "System.", "Microsoft.",
+    "org.gradle", "org.apache.maven", "scala.", "org.scalatest.", "sbt.",
+    "/rustc/", "/usr/local/go/", "<anonymous>", "System.", "Microsoft.",
 )  # fmt: skip
 _INSIDE: Final = (
     "site-packages", "dist-packages", "/lib/python", "node_modules", "/rustc/", "/usr/local/go/", "/go/src/testing/",
@@ -119,7 +120,12 @@ def short_type(name: str) -> str:
 def foreign(frame: str) -> bool:
     """Tell whether a frame lies in a library or in the language itself."""
     words = frame.removeprefix("at ").removeprefix("async ")
-    return words.startswith(_FOREIGN) or any(mark in words for mark in _INSIDE) or "(node:" in words
+    return (
+        words.startswith(_FOREIGN)
+        or any(mark in words for mark in _INSIDE)
+        or "(node:" in words
+        or "(internal/" in words
+    )
 
 
 _PARAMETERS: Final = re.compile(r"\[.{0,300}\]\Z", re.DOTALL)
@@ -133,7 +139,8 @@ def bare_test(name: str) -> str:
         return name
     for mark in ("::", "."):
         if " " not in name and mark in name:
-            name = name.rpartition(mark)[2] or name
+            own = name.rpartition(mark)[2]
+            name = own if own and not own[0].isdigit() else name
     return name
 
 

@@ -2,12 +2,14 @@
 
 Windows PowerShell shows whatever a program writes to its error stream as an error record, also where nothing is wrong
 (``NativeCommandError``): the record's message is the first line of that stream, and the next lines follow it. An error
-of a cmdlet names an exception. The words around are in the language of the system; the two lines that begin with
-``+ CategoryInfo`` and ``+ FullyQualifiedErrorId`` are not, nor is the marked source line.
+of a cmdlet names an exception. The words around are in the language of the system; the lines that begin with
+``+ CategoryInfo`` and ``+ FullyQualifiedErrorId`` are not, nor is the marked source line. PowerShell 7 writes
+``Line |`` above the source line instead.
 """
 
 import re
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from phronesis.derive.sources.log.lines import Line
@@ -15,80 +17,152 @@ from phronesis.derive.sources.log.lines import Line
 PROMPT: Final = "PS> "
 """What stands before a command in the lines that are given."""
 
-_CATEGORY: Final = re.compile(r"\s{1,12}\+ CategoryInfo {1,20}: (?:\w{1,40}: )?(.{0,600})\Z")
-_IDENTITY: Final = re.compile(r"\s{1,12}\+ FullyQualifiedErrorId {1,20}: (\S{1,300})")
-_EXCEPTION: Final = re.compile(r"\[[^\[\]]{0,100}\], (\w{1,80})\Z")
-_HEAD: Final = re.compile(r"[^\s:][^:\n]{0,120}? : (.{0,1900})\Z")
+_TYPED: Final = re.compile(r"(?:\([\w.-]{1,60}\) )?PS(?: [^>\n]{1,200})?> {0,4}(.{0,1900})")
+_CATEGORY: Final = re.compile(r"\s{0,12}\+ CategoryInfo {1,20}: (.{0,600})\Z")
+_IDENTITY: Final = re.compile(r"\s{0,12}\+ FullyQualifiedErrorId {1,20}: (\S.{0,300})")
+_COMPUTER: Final = re.compile(r"\s{0,12}\+ PSComputerName {1,20}: ")
+_EXCEPTION: Final = re.compile(r"\], ?(\w{1,80}(?:Exception|Error))\Z")
+_PLACE: Final = re.compile(r".{1,400}[:：] ?\d{1,9} \S{1,20}[:：] ?\d{1,6}\Z")
+_HEAD: Final = re.compile(r"[^\s:][^:\n]{0,120}? :(?: (.{0,1900}))?\Z")
 _REDIRECTED: Final = re.compile(
     r" {0,8}(?:\d?>>? {0,4}(?:&\d|[\w.\\/:$-]{1,200})|\| {0,4}(?:Out-File|Tee-Object)\b.{0,200})"
 )
-_SHORT: Final = re.compile(r"([A-Z][\w.-]{0,80}): (?:(?:[A-Za-z]:)?[^:\n]{1,200}:\d{1,9}(?::\d{1,9})?)?\s{0,4}\Z")
-_SHORT_LINE: Final = re.compile(r"\s{0,8}(\d{1,6})? {0,8}\| (.{0,600})\Z")
+_SHORT: Final = re.compile(r"(\S.{0,80}?):(?: (?:[A-Za-z]:)?[^:\n]{1,200}:\d{1,9}(?::\d{1,9})?)?\Z")
+_SHORT_LINE: Final = re.compile(r"\s{0,8}(\d{1,6})? {0,8}\|(?: (.{0,600}))?\Z")
 _BACK: Final = 14
 _WITHIN: Final = 8
+_WRAPPED: Final = 60
+"""Characters from which a line may have been broken at the window's width, so that its words go on below."""
+
+_WIDTHS: Final = frozenset((79, 80, 119, 120))
+"""Lengths at which a console breaks in the middle of a word; other lines were broken at a blank."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """An error record on the lines ``first`` to ``last``: what was run, and what was said."""
+
+    first: int
+    last: int
+    command: str
+    said: str
 
 
 def without_records(lines: list[Line]) -> list[Line]:
     """Give the lines with each error record replaced by its command, behind `PROMPT`, and its message."""
-    ends = [n for n, line in enumerate(lines) if _IDENTITY.match(line.text) or line.text.strip() == "Line |"]
-    if not ends:
-        return lines
-    commands = {line.text.partition("> ")[2].strip() for line in lines if line.text.startswith("PS ")}
     out: list[Line] = []
-    done = 0
-    for end in ends:
-        record = _short(lines, done, end) if lines[end].text.strip() == "Line |" else _record(lines, done, end)
+    done, typed = 0, ""
+    for n, line in enumerate(lines):
+        if n < done:
+            continue
+        prompt = _TYPED.match(line.text) if line.text.startswith(("PS", "(")) else None
+        if prompt:
+            typed = prompt[1].strip()
+        short = line.text.strip() == "Line |"
+        if not short and "+ CategoryInfo" not in line.text:
+            continue
+        record = _short(lines, done, n) if short else _record(lines, done, n)
         if record is None:
             continue
-        first, command, said, last = record
-        out += lines[done:first]
-        if command and command not in commands:
-            out.append(replace(lines[first], text=PROMPT + command))
-        out += [replace(lines[first], text=text) for text in said if text.strip()]
-        done = last + 1
+        out += lines[done : record.first]
+        if record.command and not typed.startswith(record.command):
+            typed = record.command
+            out.append(replace(lines[record.first], text=PROMPT + record.command))
+        if record.said.strip():
+            out.append(replace(lines[record.first], text=record.said))
+        done = record.last + 1
         if done < len(lines) and not lines[done].text.strip():
             done += 1
-    return out + lines[done:]
+    return out + lines[done:] if done else lines
 
 
-def _record(lines: list[Line], done: int, end: int) -> tuple[int, str, list[str], int] | None:
-    """Read a record of Windows PowerShell that ends on a line: its first line, command, message, and last line."""
-    marked = next((n for n in range(end - 1, max(done, end - _WITHIN) - 1, -1)
-                   if lines[n].text.startswith("+ ") and not lines[n].text.strip("+ ~")), None)  # fmt: skip
-    category = next((match for n in range(end - 1, max(done, end - _WITHIN) - 1, -1)
-                     if (match := _CATEGORY.match(lines[n].text))), None)  # fmt: skip
-    if marked is None or category is None or marked - 2 < done:
+def _record(lines: list[Line], done: int, at: int) -> _Record | None:
+    """Read the record of Windows PowerShell whose category stands on line ``at``; it may be cut off behind it."""
+    category = _CATEGORY.match(lines[at].text)
+    if category is None:
         return None
-    place = marked - 2
-    first = next((n for n in range(place - 1, max(done, place - _BACK) - 1, -1) if _HEAD.match(lines[n].text)), None)
-    head = None if first is None else _HEAD.match(lines[first].text)
-    if first is None or head is None:
-        first, said = place, ""
+    there = (n for n in range(at + 1, min(at + 4, len(lines))) if _IDENTITY.match(lines[n].text))
+    identity = next(there, at)
+    category_words = "".join([category[1], *(line.text.strip() for line in lines[at + 1 : identity])])
+    last = identity
+    while last + 1 < len(lines) and (
+        (lines[last + 1].text.startswith("   ") and not lines[last + 1].text.startswith("    "))
+        or _COMPUTER.match(lines[last + 1].text)
+    ):
+        last += 1
+    mark = next((n for n in range(at - 1, max(done, at - _WITHIN) - 1, -1) if _marks(lines[n].text)), None)
+    if mark is None:
+        first, said = _message(lines, done, at)
+        command = ""
     else:
-        said = "".join([head[1], *(line.text for line in lines[first + 1 : place])])  # it wraps at the window's width
-    raised = _EXCEPTION.search(category[1])
-    native = "NativeCommandError" in lines[end].text
-    if raised and not native:
-        said = f"{raised[1]}: {said}"
-    source = lines[marked - 1].text.removeprefix("+ ").strip()
-    command = _REDIRECTED.sub("", source).strip()
-    return first, command.removeprefix("... ").removesuffix(" ...").strip(), [said], end
+        source = mark if "<<<<" in lines[mark].text else mark - 1
+        command = _command(lines[source].text) if source >= done else ""
+        place = source - 1 if source > done and _PLACE.match(lines[source - 1].text) else max(source, done)
+        behind = [line.text for line in lines[mark + 1 : at]]  # the parser's message stands below its mark
+        first, said = (place, _joined(behind)) if any(map(str.strip, behind)) else _message(lines, done, place)
+    if "NativeCommandError" not in lines[identity].text:
+        raised = _EXCEPTION.search(category_words)
+        named = _IDENTITY.match(lines[identity].text)
+        said = f"{raised[1] if raised else 'Error'}: {said.strip() or (named[1] if named else category_words)}"
+    return _Record(first, last, command, said)
 
 
-def _short(lines: list[Line], done: int, end: int) -> tuple[int, str, list[str], int] | None:
+def _marks(text: str) -> bool:
+    """Tell whether a line marks the place in the source line above it, or in itself as PowerShell 2 does."""
+    text = text.strip()
+    return text.startswith("+") and ("<<<<" in text or (not text.strip("+ ~") and "~" in text))
+
+
+def _command(source: str) -> str:
+    before, _, behind = source.strip().removeprefix("+").partition("<<<<")
+    words = f"{before.strip()} {behind.strip()}".strip()
+    return _REDIRECTED.sub("", words).removeprefix("... ").removesuffix(" ...").strip()
+
+
+def _message(lines: list[Line], done: int, end: int) -> tuple[int, str]:
+    """Give the first line of the message that ends before line ``end``, and its words."""
+    if end - 1 > done and not lines[end - 1].text.strip():
+        end -= 1
+    first = end
+    for n in range(end - 1, max(done, end - _BACK) - 1, -1):
+        text = lines[n].text
+        if not text.strip() or _TYPED.match(text):
+            break
+        head = _HEAD.match(text)
+        if head:
+            return n, _joined([head[1] or "", *(line.text for line in lines[n + 1 : end])], len(text))
+        if n == end - 1 or (first == n + 1 and len(text) >= _WRAPPED):
+            first = n
+    return first, _joined([line.text for line in lines[first:end]])
+
+
+def _joined(texts: Sequence[str], width: int = 0) -> str:
+    """Put together what was broken at the window's width; ``width``: the length of the whole first line."""
+    out = ""
+    for n, text in enumerate(texts):
+        before = texts[n - 1] if n else ""
+        length = width if n == 1 and width else len(before)
+        apart = out and length not in _WIDTHS and (out[-1].isascii() or text[:1].isascii())
+        out += f" {text.strip()}" if apart else text.strip() if not out else text.rstrip()
+    return out
+
+
+def _short(lines: list[Line], done: int, at: int) -> _Record | None:
     """Read a record of PowerShell 7, whose ``Line |`` stands above the source line, the mark and the message."""
-    head = _SHORT.match(lines[end - 1].text) if end - 1 >= done else None
+    head = _SHORT.match(lines[at - 1].text) if at - 1 >= done else None
     if head is None:
         return None
-    command, said, last = "", list[str](), end
-    for n in range(end + 1, min(end + 20, len(lines))):
+    command, said, last = "", list[str](), at
+    for n in range(at + 1, min(at + 30, len(lines))):
         match = _SHORT_LINE.match(lines[n].text)
         if match is None:
             break
         last = n
+        words = (match[2] or "").strip()
         if match[1]:
-            command = match[2].strip()
-        elif match[2].strip(" ~"):
-            said.append(match[2].strip())
-    kind = head[1] if head[1].endswith(("Error", "Exception")) else "Error"
-    return end - 1, command, [f"{kind}: {' '.join(said)}"] if said else [], last
+            command = words
+        elif words.strip("~ "):
+            said.append(words)
+    named = head[1].endswith(("Error", "Exception")) and head[1] not in {"Error", "Exception"}
+    message = f"{head[1] if named else 'Error'}: {' '.join(said)}" if said else ""
+    return _Record(at - 1, last, command.removeprefix("… ").removesuffix(" …").strip(), message)

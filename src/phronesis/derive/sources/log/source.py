@@ -14,7 +14,6 @@ from phronesis.derive.sources.log.javascript_tests import read_javascript_tests
 from phronesis.derive.sources.log.junit import read_junit
 from phronesis.derive.sources.log.junit_xml import is_junit
 from phronesis.derive.sources.log.lines import lines_of
-from phronesis.derive.sources.log.maven import read_maven
 from phronesis.derive.sources.log.mocha import read_mocha
 from phronesis.derive.sources.log.powershell import without_records
 from phronesis.derive.sources.log.pytest_output import read_pytest
@@ -24,12 +23,11 @@ from phronesis.derive.sources.log.traces import read_traces
 from phronesis.derive.sources.port import Raw
 
 _READERS: Final = (
+    read_sbt,
     read_commands,
     read_pytest,
     read_suites,
     read_go_test,
-    read_maven,
-    read_sbt,
     read_mocha,
     read_javascript_tests,
     read_traces,
@@ -43,7 +41,7 @@ class LogSource:
     """Reads what programs print: reports of tests, consoles, stack traces, compilers, builds."""
 
     source_type = "log"
-    version = "log/2"
+    version = "log/3"
 
     def read(self, raw: Raw) -> Sequence[Draft]:
         """Give a draft for each failing test and each distinct error, one for what went well, none for prose."""

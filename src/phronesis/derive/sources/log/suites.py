@@ -1,4 +1,4 @@
-"""What runners of tests print whose reports are short: unittest, cargo test."""
+"""What runners of tests print whose reports are short: unittest, cargo test, Maven."""
 
 import re
 from collections.abc import Callable
@@ -20,10 +20,18 @@ _CARGO_COUNTS: Final = re.compile(
     r"|FAILED)\. (\d{1,9}) passed; (\d{1,9}) failed; (\d{1,9}) ignored;.{0,80}?(?:finished in (\d{1,9}\.\d{1,3})s)?\Z"
 )
 
+_MAVEN_METHOD: Final = re.compile(
+    r"(?:\[ERROR\] {1,2})?([\w.$\[\]{}]{1,300})(?:\(([\w.$]{1,200})\))?(?:\[[^\]\n]{0,100}\])? {1,4}(?:-- )?"
+    r"Time elapsed: (\d{1,9}(?:[.,]\d{1,4})?) s(?:ec)? {1,4}<<< (FAILURE|ERROR)!"
+)
+_MAVEN_COUNTS: Final = re.compile(
+    r"Tests run: (\d{1,9}), Failures: (\d{1,9}), Errors: (\d{1,9})(?:, Skipped: (\d{1,9}))?"
+)
+
 
 def read_suites(reading: Reading) -> None:
     """Find the failing tests of each runner, and what it counts."""
-    for read in (_read_unittest, _read_cargo):
+    for read in (_read_unittest, _read_cargo, _read_maven):
         read(reading)
 
 
@@ -99,6 +107,30 @@ def _read_cargo(reading: Reading) -> None:
     for test, n in named.items():
         if test not in shown:
             reading.found(Finding(tool="cargo test", first=n, last=n, test=test, status="failed"))
+
+
+def _read_maven(reading: Reading) -> None:
+    """Read what surefire and failsafe print: the methods that failed, and the counts of all classes."""
+    total = -1
+    for n, line in enumerate(reading.lines):
+        match = _MAVEN_METHOD.match(line.text) if "<<< " in line.text else None
+        if match and reading.free(n):
+            last = until(reading, n, lambda said: said.startswith("[") or "<<< " in said or not said.strip())
+            name = f"{match[2]}.{match[1]}" if match[2] else match[1]
+            found = Finding(tool="surefire", first=n, last=last, test=name, seconds=float(match[3].replace(",", ".")),
+                            status="failed" if match[4] == "FAILURE" else "error")  # fmt: skip
+            reading.found(traced(reading, n + 1, last, found))
+        elif "Tests run: " in line.text and _MAVEN_COUNTS.search(line.text):
+            reading.take(n, n)
+            reading.called(n, "maven")
+            if "Time elapsed" not in line.text:
+                total = n
+    counts = _MAVEN_COUNTS.search(reading.text(total))
+    if counts:  # the last line counts all classes
+        ran, failed, errors, skipped = (int(count or 0) for count in counts.groups())
+        said = {"tests": ran, "passed": max(0, ran - failed - errors - skipped), "failed": failed, "errors": errors,
+                "skipped": skipped}  # fmt: skip
+        reading.summaries.append(Summary(tool="surefire", line=total, counts=said))
 
 
 def until(reading: Reading, start: int, ends: Callable[[str], bool]) -> int:
